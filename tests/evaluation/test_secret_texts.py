@@ -67,7 +67,7 @@ def test_a_mark_names_the_kind_and_found_counts() -> None:
         "Mi contraseña es muy débil.",
         "Order 4111 1111 1111 1112 has shipped.",
         "Call +49 170 1234567 or 0049 30 901820.",
-        "ISBN 978-3-16-148410-0, IBAN DE89 3704 0044 0532 0130 00",
+        "ISBN 978-3-16-148410-0, IBAN DE89 3704 0044 0532 0130 01",
         "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b was reverted",
         "https://example.com:8080/path?q=2024-01-01T10:20:30Z&page=12",
         "id: 123e4567-e89b-12d3-a456-426614174000",

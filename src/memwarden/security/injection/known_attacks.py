@@ -75,6 +75,12 @@ _ROLE_LINE = re.compile(
     re.I,
 )
 
+_SYSTEM_LINE = re.compile(
+    r"(?:^|\n)[\s>*#\[(]{0,6}(?:SYSTEM ?(?:MESSAGE|NOTICE|PROMPT)|SYSTEM-?(?:MELDUNG|HINWEIS|NACHRICHT|ANWEISUNG)|"
+    r"MENSAJE DEL SISTEMA|MESSAGE (?:DU )?SYSTÈME|MENSAGEM DO SISTEMA|СИСТЕМНОЕ СООБЩЕНИЕ|"
+    r"系[统統](?:消息|訊息|通知|指令|提示)|システム(?:メッセージ|通知|指示))\s{0,3}[\])]?\s?[:：]"
+)
+
 _ACTS = (
     r"(?:send|mail|delete|remove|transfer|pay|exec|shell|bash|terminal|command|write|forward|post|upload|http|"
     r"fetch|request|memory|remember|"
@@ -120,6 +126,6 @@ def find_markup(text: str) -> Iterator[tuple[str, str]]:
 
 
 _KINDS: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...] = (
-    ("role", (_TEMPLATE, _ROLE_LINE)),
+    ("role", (_TEMPLATE, _ROLE_LINE, _SYSTEM_LINE)),
     ("tool", (_CALL_TAG, _CALL, _CALLS, _REACT)),
 )

@@ -67,6 +67,16 @@ _MIN_WITH_DIGITS = 3
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){16,}")
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
+# Letters of ASCII that are written as numbers: honest programs escape other signs only.
+_ESCAPED_LETTERS = re.compile(
+    r"(?:(?:&#(?:x[0-9a-f]{2}|\d{2,3});|\\u00[2-7][0-9a-f]|\\x[2-7][0-9a-f])\s?){12,}", re.IGNORECASE
+)
+# Small words by which a text shows that it is one, in six languages.
+_SMALL_WORDS = frozenset(
+    """the and to all you your of from that is not with for now die und der nicht dem alle deine los las que del todas
+    les des tes moi est pour et dans tous il che per tutti uma para seu""".split()
+)
+_MIN_SMALL_WORDS = 3
 _QUERY = re.compile(r"[?&]\w{1,20}=((?:[^\s&+]{1,60}\+){4,200}[^\s&+]{1,60})")
 _MAX_DECODED = 20_000
 
@@ -119,6 +129,8 @@ def find_invisible(text: str) -> str | None:
         return "".join(chr(ord(sign) - 0xE0000) for sign in tags.group())
     if (turned := _TURNED.search(text)) is not None:
         return text[turned.start() : turned.start() + 80]
+    if letters := _ESCAPED_LETTERS.search(text):
+        return letters.group()[:80]
     if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _MIN_IN_WORDS:
         return "zero-width signs"
     if len(mixed := [word for word in _WORD.findall(text) if _mixes(word)]) >= _MIN_MIXED:
@@ -133,7 +145,9 @@ def decode_hidden(text: str) -> Iterator[str]:
     """What the text holds in another coding: Base64, hexadecimal, escapes, entities, percent signs, ROT13, "
     "backwards."""
     for match in _BASE64.finditer(text):
-        yield from _read_bytes(_from_base64(match.group()))
+        for inner in _read_bytes(_from_base64(match.group())):
+            yield inner
+            yield from (again for twice in _BASE64.findall(inner) for again in _read_bytes(_from_base64(twice)))
     for match in _HEX.finditer(text):
         yield from _read_bytes(bytes.fromhex(re.sub(r"[ :]", "", match.group())))
     if _ESCAPED.search(text):
@@ -145,10 +159,18 @@ def decode_hidden(text: str) -> Iterator[str]:
     for match in _QUERY.finditer(text):
         yield unquote_plus(match.group(1))
     lower = text.lower()
-    if "rot13" in lower or "rot-13" in lower:
-        yield codecs.encode(text, "rot13")
-    if "snoitcurtsni" in lower or "tpmorp" in lower or "revers" in lower or "backward" in lower:
-        yield text[::-1]
+    plain = _count_small_words(lower)
+    for turned in (codecs.encode(lower, "rot13"), lower[::-1]):
+        if _count_small_words(turned) >= _MIN_SMALL_WORDS and (plain < _MIN_SMALL_WORDS or _names_cipher(lower)):
+            yield turned
+
+
+def _count_small_words(text: str) -> int:
+    return len(_SMALL_WORDS.intersection(text.split()))
+
+
+def _names_cipher(lower: str) -> bool:
+    return any(word in lower for word in ("rot13", "rot-13", "cipher", "revers", "backward", "envers", "rückwärts"))
 
 
 def _from_base64(written: str) -> bytes:

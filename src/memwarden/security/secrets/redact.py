@@ -89,6 +89,44 @@ _LABELLED: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("sid=", re.compile(r"sid=([^\s;,'\"]{16,500})"), "session-cookie"),
 )
 
+# A word of the text in lower case, what has to stand there, and the kind; the group is the secret.
+_FORMS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("curl", re.compile(r"\s(?:-u|--user)[ =]['\"]?[\w.@+-]{1,64}:([^\s'\"]{3,200})"), "password"),
+    ("sshpass", re.compile(r"sshpass\s{1,3}-p\s{0,3}['\"]?([^\s'\"]{3,200})"), "password"),
+    ("mysql", re.compile(r"mysql\w{0,10}\s[^\n|]{0,120}?(?<=\s)-p['\"]?([^\s'\"-][^\s'\"]{2,100})"), "password"),
+    (
+        "</",
+        re.compile(r"(?i)<(?:\w{1,20}[:_.-])?(?:password|passwd|passphrase|pwd|secret|api_?key)>([^<>\s]{3,200})</"),
+        "password",
+    ),
+    (
+        "secret",
+        re.compile(r"(?i)secret_?(?:access_?)?key['\"]?\s{0,3}[=:]\s{0,3}['\"]?"
+            r"([a-z0-9/+]{40})(?![a-z0-9/+])"),
+        "aws-key",
+    ),
+    ("0x", re.compile(r"(?i)private[ _-]?key\W{1,4}(?:\w{1,4}\W{1,3})?(0x[0-9a-f]{64})(?![0-9a-f])"), "private-key"),
+    ("puk", re.compile(r"(?i)\bpuk2?\b[^\n\d]{0,20}(\d{8})(?!\d)"), "pin"),
+    (
+        "code",
+        re.compile(
+            r"(?i)\b(?:one[ -]time|verification|verifizierungs-?|bestätigungs-?|security|sms|otp|2fa|login|log-in|"
+            r"sign-?in|einmal-?|recovery|backup)[ -]?(?:pass)?codes?\b[^\n\d]{0,25}?"
+            r"((?:\d{3}[ -]?){1,2}\d{1,3})(?![\d.:/-]?\d)"
+        ),
+        "one-time-code",
+    ),
+    (
+        "code",
+        re.compile(
+            r"(?i)\b(?:recovery|backup)[ -]codes?\b[^\n:]{0,30}:?\s{0,3}"
+            r"((?:(?=[a-z-]{0,12}\d)[a-z0-9]{4,12}(?:-[a-z0-9]{4,12}){0,3}[\s,;]{0,3}){1,20})"
+        ),
+        "recovery-code",
+    ),
+)
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+
 # Digits in groups as people write them. Any script's digits count.
 # (The sign before is looked at after the first digit: so the scan for that digit is fast.)
 _DIGITS = re.compile(r"\d(?<![\d.,]\d)(?:[ -]?\d){11,30}(?!\d)")
@@ -122,11 +160,23 @@ def find_formats(text: str) -> Iterator[SecretSpan]:
         yield from _private_keys(text)
     if "://" in text:
         yield from _passwords_in_addresses(text)
-    yield from _label_values(lower_in_place(text))
+    lower = lower_in_place(text)
+    yield from _label_values(lower)
+    for word, pattern, kind in _FORMS:
+        if word in lower:
+            yield from (SecretSpan(*match.span(1), kind) for match in pattern.finditer(text))
+    yield from (SecretSpan(*match.span(), "iban") for match in _IBAN.finditer(text) if _is_iban(match.group()))
     yield from _cards(text)
     for match in _WALLET.finditer(text):
         if _is_wallet_key(match.group()):
             yield SecretSpan(*match.span(), "wallet-key")
+
+
+def _is_iban(text: str) -> bool:
+    """Whether the check digits of an account number are right (ISO 13616)."""
+    plain = text.replace(" ", "")
+    turned = plain[4:] + plain[:4]
+    return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in turned)) % 97 == 1
 
 
 def _label_values(lower: str) -> Iterator[SecretSpan]:
@@ -230,6 +280,7 @@ _NOUNS: Final[tuple[tuple[str, str, SecretNoun], ...]] = (
         SecretNoun.PASSWORD,
     ),
     ("pwd", r"pwd(?![a-z])", SecretNoun.PASSWORD),
+    ("pw", r"(?<![a-z])pw(?![a-z])", SecretNoun.PASSWORD),
     ("kennwort", r"kennwort", SecretNoun.PASSWORD),
     ("contrase", r"contrase(?:ñ|n|n\u0303)a", SecretNoun.PASSWORD),
     ("clave", r"clave(?![a-z])", SecretNoun.PASSWORD),
@@ -332,6 +383,7 @@ _NOT_MADE = re.compile(
 _WORD_OF_A_NAME = re.compile(r"\d{0,3}[A-Za-z]*\d{0,3}")
 # "8-character", "2FA-protected", "12h", "256-bit", "99.5%", "v-2"
 _NUMBER_AND_WORD = re.compile(r"\d+-?[A-Za-z]+(?:-[a-z]+)*|\d+(?:\.\d+)*%?|[A-Za-z]+-\d")
+_DASHED_WORDS = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){2,9}")
 _NO_PASSWORDS = frozenset(
     # What a password is said to be: of each language the words that stand behind "is".
     """too very not never always also still now only just quite really so the a an my your our their his her its this
@@ -442,6 +494,8 @@ def _fits_plain(value: str, noun: SecretNoun, tie: str, *, mine: bool) -> bool:
     if looks_like_password(value):
         return True
     word = value.lower()
+    if mine and tie != "tight" and _DASHED_WORDS.fullmatch(word):
+        return True
     if tie == "tight":
         return word.isalnum() and word not in _NO_PASSWORDS
     return tie == "said" and mine and len(word) >= 5 and word.isalpha() and word not in _NO_PASSWORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -72,7 +72,6 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
                 f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
             )
         self._most_bytes = most_bytes
-        self._serializer = CheckpointSerializer(self.serde, most_bytes)
 
     # LangGraph's methods, with the names and arguments that it gives them.
 
@@ -205,15 +204,12 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
-        """Return a saver that also reads these types, where LangGraph reads only types that are allowed."""
-        clone = super().with_allowlist(extra_allowlist)
-        if isinstance(clone, MemwardenSaver) and clone is not self:
-            # LangGraph copies the saver shallowly: its serializer would keep the old allowlist.
-            clone._serializer = CheckpointSerializer(clone.serde, self._most_bytes)
-        return clone
-
     # What they do, on the loop of the warden.
+
+    @property
+    def _serializer(self) -> CheckpointSerializer:
+        # Made anew each time: LangGraph's own way is to assign ``serde`` later, and it copies savers shallowly.
+        return CheckpointSerializer(self.serde, self._most_bytes)
 
     @property
     def _checkpoints(self) -> Checkpoints:
