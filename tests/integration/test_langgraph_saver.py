@@ -428,3 +428,18 @@ def all_of(saver: BaseCheckpointSaver[str]) -> list[Any]:
     """Everything that a saver gives back, thread by thread."""
     found = sorted(saver.list(None), key=lambda item: str(sorted(item.config["configurable"].items())))
     return [item._asdict() for item in found]
+
+
+def test_a_serializer_that_is_assigned_later_writes(tmp_path: Path) -> None:
+    class Marked(JsonPlusSerializer):
+        def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+            used.append(obj)
+            return super().dumps_typed(obj)
+
+    used: list[Any] = []
+    with Warden.open("memory://", config={}) as warden:
+        saver = MemwardenSaver(warden)
+        saver.serde = Marked()
+        config = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        saver.put(config, empty_checkpoint(), {}, {})
+    assert used

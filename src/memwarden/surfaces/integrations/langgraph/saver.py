@@ -72,6 +72,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
                 f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
             )
         self._most_bytes = most_bytes
+        CheckpointSerializer(self.serde, most_bytes)  # refuses what pickles, at once
 
     # LangGraph's methods, with the names and arguments that it gives them.
 
