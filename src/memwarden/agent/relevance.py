@@ -103,7 +103,7 @@ def _of_word(word: str) -> frozenset[str]:
 def _hits(word: str) -> Iterator[frozenset[str]]:
     known = load_lexicon()
     yield known.whole.get(word, _NONE)
-    for length in range(_MIN_AFFIX, len(word) + 1):
+    for length in range(_MIN_AFFIX, min(len(word), _MAX_AFFIX) + 1):
         yield known.begins.get(word[:length], _NONE)
         yield known.ends.get(word[-length:], _NONE)
 
@@ -118,6 +118,8 @@ def _goes_on(words: Sequence[str], place: int, others: Sequence[str]) -> bool:
     )
 
 
+# No beginning or end of a word that stands for a concept is as long.
+_MAX_AFFIX = 40
 # How well a word of the goal meets a word of a key: the same term, the same concept, a shared beginning, a need.
 SAME_TERM, SAME_CONCEPT, SHARED_BEGINNING, NEEDED = 1.0, 0.9, 0.8, 0.45
 # Weight of a met word in the description, relative to the key.

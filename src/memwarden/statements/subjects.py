@@ -21,6 +21,8 @@ NAME_SIGNS: Final = 14
 
 _WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒ]+(?:['’][A-Za-zÀ-ÿ]+)?")
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+# How far before a word the end of a sentence is looked for.
+_MAX_BEFORE_NAME: Final = 12
 _SENTENCE_START: Final = re.compile(r"[.!?:\n]\s*[\"'“(]*$")
 _ASKS: Final = re.compile(
     r"[?？]|^\s*(?:what|where|who|when|which|how|does|did|is|has|was|wo|wer|wie|wann|qué|dónde|quién|cuándo|où|qui|quand)\b",
@@ -182,7 +184,10 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
             continue
         if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
             continue
-        starts = match.start() == 0 or _SENTENCE_START.search(text[: match.start()]) is not None
+        starts = (
+            match.start() == 0
+            or _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
+        )
         if not (starts and low in common):
             found.append((match.start(), low))
     return found

@@ -145,7 +145,7 @@ def _is_word(read: SymbolText, start: int, end: int) -> bool:
     """Whether a weak word ("may", "sun") is small in a text with capitals, and so no date."""
     for i in range(start, end):
         if read.is_token(i, "weak_month|weak_weekday") and not read.text[read.places[i][0]].isupper():
-            return not read.text.islower()
+            return not read.is_lower
     return False
 
 

@@ -54,6 +54,11 @@ class SymbolText:
         self.values: list[Any] = [meaning[1] for meaning in meanings]
 
     @cached_property
+    def is_lower(self) -> bool:
+        """Whether no letter of the text is large."""
+        return self.text.islower()
+
+    @cached_property
     def places(self) -> list[tuple[int, int]]:
         """The begin and end of each word; only white space is between words, so the next hit is the word."""
         lower, places, end = lower_in_place(self.text), [], 0

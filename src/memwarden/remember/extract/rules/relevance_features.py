@@ -42,10 +42,10 @@ _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
         r"\b(?:sounds? (?:good|great|like|perfect|right)|that's (?:a |an |really |great|good|exactly|it)|perfect|"
                   r"exactly|agreed|makes sense|good point|got it|understood)\b", 2),
     ("thanks", r"\b(?:thanks?|thank you|appreciate)\b", 1),
-    ("greeting", r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b", 1),
+    ("greeting", r"^[^\S\n]*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b", 1),
     ("opener",
-        r"^\s*(?:okay|ok|yes|yeah|yep|no|oh|alright|right|well|ugh|wow|hmm+|great|perfect|good|sure|finally)\b[,.! "
-        r"]", 1),
+        r"^[^\S\n]*(?:okay|ok|yes|yeah|yep|no|oh|alright|right|well|ugh|wow|hmm+|great|perfect|good|sure|finally)\b"
+        r"[,.! ]", 1),
     ("now", r"\b(?:today|tonight|tomorrow|yesterday|this (?:week|morning|evening|afternoon|weekend|month)|"
             r"next (?:week|month|year|step)|last (?:week|night|time|month|year)|right now)\b", 2),
     ("since_last",
@@ -66,7 +66,7 @@ _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
     ("please", r"\bplease\b", 1),
     ("can_you", r"\b(?:can|could|would|will) you\b", 1),
     ("command",
-        r"^\s*(?:please\s+)?(?:write|rewrite|create|make|generate|give|list|explain|describe|summari[sz]e|"
+        r"^[^\S\n]*(?:please\s+)?(?:write|rewrite|create|make|generate|give|list|explain|describe|summari[sz]e|"
         r"translate|"
                 r"act|tell|show|continue|provide|design|improve|convert|add|use|change|do|find|suggest|compare|define|"
                 r"elaborate|draft|analy[sz]e|turn|fix|imagine|expand|include|remove|rephrase|edit|develop|discuss|"
@@ -75,18 +75,18 @@ _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
         r"(?:[.!?\n]\s*|\b(?:now|then|and) )(?:write|rewrite|create|generate|list|explain|describe|summari[sz]e|"
                       r"translate|act|provide|convert|rephrase|make it|turn)\b", 1),
     ("artefact", rf"\b(?:an?|the|this|that|these|following|above|previous|next)\s+(?:\w+\s+)?(?:{_OBJECTS})s?\b", 2),
-    ("question_first", r"^\s*(?:what|how|why|who|when|where|which|is|are|does|do|can|should|did|was|were)\b", 1),
+    ("question_first", r"^[^\S\n]*(?:what|how|why|who|when|where|which|is|are|does|do|can|should|did|was|were)\b", 1),
     ("asks", r"\?", 2),
     ("asks_general",
         r"\b(?:what (?:is|are|does|were|was)|how (?:do|does|to|can)|why (?:is|are|do|does)) (?!i\b|we\b|my\b|our\b|"
                      r"next|you)", 1),
     ("exclaims", r"!", 3),
-    ("colon_list", r":\s*\n|\n\s*(?:[-•*]|\d+[.)])\s", 2),
+    ("colon_list", r":\s*\n|\n[^\S\n]*(?:[-•*]|\d+[.)])\s", 2),
     ("quote", r"[\"“”][^\"“”\n]{3,}[\"“”]", 2),
     ("role_play",
         r"\b(?:you are|act as|pretend|role-?play|your name is|imagine (?:you|that)|as an? (?:ai|expert|assistant|"
                   r"character))\b", 1),
-    ("script", r"^\s*\w+(?: \w+)?:\s|\bnarrator\b|\bchapter \d|\bscene\b", 2),
+    ("script", r"^[^\S\n]*\w+(?: \w+)?:\s|\bnarrator\b|\bchapter \d|\bscene\b", 2),
     ("markup", r"[{}<>\\|=_]{1}|\bhttps?:", 4),
     ("digits", r"\d", 20),
     ("citation", r"\(\d{4}\)|\[\d+\]|\bet al\b|%", 2),
