@@ -118,6 +118,8 @@ READS: dict[str, Call] = {
     "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
     "AsyncScope.get": lambda site: site.me.get(site.home),
     "AsyncScope.find": lambda site: site.me.find({"channel": "turn"}),
+    "AsyncScope.overview": lambda site: site.me.overview(),
+    "AsyncScope.statements": lambda site: site.me.statements(site.home),
     "AsyncJournal.delta": lambda site: site.me.journal.delta(),
     "AsyncJournal.history": lambda site: site.me.journal.history(site.home),
     "AsyncConsent.user_context": lambda site: site.me.consent.user_context(),
@@ -135,6 +137,7 @@ READS: dict[str, Call] = {
     "AsyncBackend.count": lambda site: site.items.count(),
     "AsyncBackend.query_semantic": lambda site: site.items.query_semantic([1.0] * 128, 3),
     "AsyncWarden.start": lambda site: site.warden.start(),
+    "AsyncWarden.reload_categories": lambda site: site.warden.reload_categories({"categories": {}}),
     "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
     "AsyncWarden.close": lambda site: site.warden.close(),
 }
@@ -238,8 +241,11 @@ def test_only_the_write_path_applies_batches() -> None:
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
         above = {str(item) for item in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
         assert {item for item in above if not item.startswith("stores")} == {"observability/queue.py"}
+    # Vectors and signals of what stands, which change no memory.
+    above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
+    assert above == {"remember/filler.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events"}
+    writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events", "fill"}
     assert verbs - writing == STORE_READS
 
 
@@ -259,7 +265,7 @@ def callers_of(verb: str) -> set[Path]:
 LOADERS = {"stores/jsonfile/store.py", "stores/transfer/move.py", "testing/page_tests.py", "testing/store_tests.py"}
 STORE_READS = {
     "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
-    "about", "tally", "dump_page", "events", "event_counts",
+    "about", "tally", "dump_page", "events", "event_counts", "index_rows",
 }  # fmt: skip
 """What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
 ``load_page`` leaves the journal as it was, and ``discard`` takes nothing but canaries, by

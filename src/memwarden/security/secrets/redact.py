@@ -101,8 +101,10 @@ _FORMS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ),
     (
         "secret",
-        re.compile(r"(?i)secret_?(?:access_?)?key['\"]?\s{0,3}[=:]\s{0,3}['\"]?"
-            r"([a-z0-9/+]{40})(?![a-z0-9/+])"),
+        re.compile(
+            r"(?i)secret_?(?:access_?)?key['\"]?\s{0,3}[=:]\s{0,3}['\"]?"
+            r"([a-z0-9/+]{40})(?![a-z0-9/+])"
+        ),
         "aws-key",
     ),
     ("0x", re.compile(r"(?i)private[ _-]?key\W{1,4}(?:\w{1,4}\W{1,3})?(0x[0-9a-f]{64})(?![0-9a-f])"), "private-key"),
