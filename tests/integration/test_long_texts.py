@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden, Denied
+from memwarden import AsyncWarden
+from memwarden.errors import Denied
 
 LONG = 200_000
 MAX_SECONDS = 0.1

@@ -16,6 +16,7 @@ from rich.text import Text
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
+from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
 from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
@@ -114,9 +115,6 @@ def _table() -> Table:
     return table
 
 
-# Higher than the bar of a query: nobody asked for a block, and a wrong memory in a prompt does harm.
-BLOCK_THRESHOLD = 0.7
-
 Filters = Annotated[
     list[str] | None,
     typer.Option("--filter", metavar="NAME=VALUE", help="Only memories with this; again for more. JSON values too."),
@@ -181,7 +179,7 @@ async def context(
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
     threshold: Annotated[
         float | None,
-        typer.Option(help="The least score of the best memory, 0..1. [default: 0.7]", show_default=False),
+        typer.Option(help="The least score of the best memory, 0..1. [default: calibrated]", show_default=False),
     ] = None,
     participant: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only memories in which this person takes part.")
@@ -226,7 +224,6 @@ async def context(
         return
     if message is None or (project, shares, head_tail) != (None, None, None):
         raise InvalidInput("give the message to answer; --project, --shares and --head-tail go with --task ID")
-    threshold = BLOCK_THRESHOLD if threshold is None else threshold
     messages = _messages(message)
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
@@ -247,7 +244,7 @@ async def context(
             sys.stdout.write((clean(block.text) if sys.stdout.isatty() else block.text) + "\n")
         else:
             # To stderr: an empty stdout is what a script puts into its prompt.
-            print_nothing(printer(sys.stderr), block.cut, threshold)
+            print_nothing(printer(sys.stderr), block.cut, DEFAULT_THRESHOLD if threshold is None else threshold)
 
 
 def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memory]) -> None:

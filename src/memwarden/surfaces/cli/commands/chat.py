@@ -21,6 +21,7 @@ from memwarden.conversation.chat import Action, Reply
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.upstreams import Upstream, openai_chat
 from memwarden.errors import InvalidInput, NotFound
+from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 from memwarden.records import ContextBlock, Outcome, WriteResult
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, printer, to_json_value
@@ -52,7 +53,7 @@ async def chat(
     ] = "system_append",
     extraction: Annotated[str, typer.Option(help="every_turn, periodic, on_save or llm_triggered.")] = "every_turn",
     budget_tokens: Annotated[int, typer.Option(help="The most tokens of memories in a prompt.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
+    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = DEFAULT_THRESHOLD,
 ) -> int:
     """Talk to a model that remembers; shows each prompt's memories and what was kept.
 
