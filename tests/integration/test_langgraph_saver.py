@@ -19,6 +19,7 @@ from typing import Annotated, Any, TypedDict
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
@@ -440,6 +441,6 @@ def test_a_serializer_that_is_assigned_later_writes(tmp_path: Path) -> None:
     with Warden.open("memory://", config={}) as warden:
         saver = MemwardenSaver(warden)
         saver.serde = Marked()
-        config = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        config: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
         saver.put(config, empty_checkpoint(), {}, {})
     assert used
