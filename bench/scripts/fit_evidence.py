@@ -1,6 +1,6 @@
 """Fits the weights of recall's evidence on the corpus of attributes and writes `recall/rank/evidence.json`.
 
-usage: fit_evidence.py ASKED_FOLDER [--stores 700] [--leave-out FILE]
+usage: fit_evidence.py [--stores 150] [--out FOLDER]
 
 Stores are made of the corpus: statements, near misses and statements of others, one language and one fold of attributes
 a store, from one line to some hundred. Questions ask for what was said, for what was not, and about the world. The
@@ -9,6 +9,7 @@ folds of the adapter are made anew, so that no question meets a map that was fit
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +18,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import fit_statements
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.models.protocols import Embedder, EncodedQuestion
+from memwarden.models.side_by_side import make_embedder
+from memwarden.recall.index import adapter
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import dense_text, prepare_question
 from memwarden.recall.rank import evidence
 from memwarden.records import Head, IndexRow, Scan
+from memwarden.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 WORLD = ROOT / "bench" / "data" / "world_questions.txt"
@@ -175,10 +180,10 @@ def combined(kind: str, weights: dict[str, dict[str, float]]) -> dict[str, dict[
     }
 
 
-def read_asked(folder: Path) -> list[dict[str, Any]]:
-    """Return the corpus of attributes."""
+def read_corpus() -> list[dict[str, Any]]:
+    """Return the corpus of attributes as its authors wrote it."""
     rows = []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in (fit_statements.DATA / f"{name}.jsonl" for name in ("home", "life", "work", "languages")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             rows.append({**row, "file": path.stem if path.stem != "languages" else row["lang"]})
@@ -195,3 +200,71 @@ def read_world(path: Path) -> dict[str, list[str]]:
         elif line:
             found.setdefault(language, []).append(line)
     return found
+
+
+KINDS = ("none", "wordllama", "minilm", "minilm+multilingual", "wordllama+multilingual")
+FOLDS = 4
+
+
+def fit_personal(rows: fit_statements.Rows, world: Mapping[str, Sequence[str]], embedder: Embedder) -> npt.NDArray[Any]:
+    """Return the direction that tells questions about somebody's life from questions about the world."""
+    asked = rows.vectors[np.isin(rows.sort, fit_statements.ASKING)]
+    about_world = embedder.embed([text for texts in world.values() for text in texts])
+    x = np.hstack([np.vstack([asked, about_world]), np.ones((len(asked) + len(about_world), 1))])
+    y = np.r_[np.ones(len(asked)), np.zeros(len(about_world))]
+    weight = np.where(y > 0, 0.5 / len(asked), 0.5 / len(about_world)) * len(y)
+    return logistic(x, y, weight, 1 / 0.3)
+
+
+def fit_kind(
+    kind: str, rows: Sequence[Mapping[str, Any]], folds: Sequence[adapter.QuestionMaps], stores: int
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the weights of a kind of embedder, by language where it has two sides."""
+    embedder = make_embedder(Settings(embedder=kind), None)
+    world, found = read_world(WORLD), []
+    for number, maps in enumerate(folds):
+        adapter.maps = lambda maps=maps: maps
+        indexes: dict[tuple[str, ...], NamespaceIndex] = {}
+        held = [row for row in rows if row["fold"] == number]
+        found += [measured(case, embedder, indexes) for case in cases(held, world, stores)]
+    english = [one for one in found if one["case"].language == "en"]
+    if "+" in kind:
+        others = [one for one in found if one["case"].language != "en"]
+        return {f"{kind}:english": fitted(english), f"{kind}:other": fitted(others)}
+    return {"words": fitted(found)} if kind == "none" else {kind: fitted(english)}
+
+
+def main() -> None:
+    """Fit the maps and the weights, and save both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stores", type=int, default=150)
+    parser.add_argument("--out", type=Path)
+    asked_for = parser.parse_args()
+    columns = fit_statements.Rows()
+    attributes = sorted(set(columns.attribute))
+    fold_of = {name: number % FOLDS for number, name in enumerate(attributes)}
+    fold = np.array([fold_of[name] for name in columns.attribute])
+    multilingual = make_embedder(Settings(embedder="multilingual"), None)
+    assert multilingual is not None
+    personal = fit_personal(columns, read_world(WORLD), multilingual).astype(np.float32)
+
+    def maps_of(use: npt.NDArray[np.bool_]) -> adapter.QuestionMaps:
+        said, asked = fit_statements.fit_maps(columns, use)
+        return adapter.QuestionMaps(np.float32(asked), np.float32(said), personal)
+
+    folds = [maps_of(fold != number) for number in range(FOLDS)]
+    same = json.loads((fit_statements.DATA / "attributes.json").read_text())["same"]
+    rows = [row | {"fold": fold_of[same.get(row["attribute"], row["attribute"])]} for row in read_corpus()]
+    weights = {name: found for kind in KINDS for name, found in fit_kind(kind, rows, folds, asked_for.stores).items()}
+    whole = maps_of(np.ones(len(columns.text), np.bool_))
+    maps_file = (asked_for.out or Path(adapter.__file__).parent) / "question_maps.npz"
+    np.savez_compressed(
+        maps_file, asked=whole.asked.astype(np.float16), said=whole.said.astype(np.float16), personal=personal
+    )
+    file = asked_for.out / OUT.name if asked_for.out else OUT
+    file.write_text(json.dumps({name: combined(name, found) for name, found in weights.items()}, indent=1))
+    print(maps_file, file)
+
+
+if __name__ == "__main__":
+    main()

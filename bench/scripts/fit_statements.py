@@ -288,4 +288,5 @@ def main() -> None:
     print(asked_for.out, asked_for.out.stat().st_size, "bytes")
 
 
-main()
+if __name__ == "__main__":
+    main()
