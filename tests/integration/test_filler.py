@@ -107,17 +107,15 @@ async def test_a_text_without_words_is_asked_for_once(tmp_path: Path, model: Slo
         assert model.calls == calls + 1
 
 
-async def test_an_edit_while_its_vector_is_made_gets_the_vector_of_its_own_words(
+async def test_a_turn_that_is_forgotten_while_its_vector_is_made_stays_forgotten(
     tmp_path: Path, model: SlowEmbedder
 ) -> None:
     async with open_store(tmp_path) as warden:
         me = warden.scope(user="ana", thread="a")
         await me.query("anything")
         model.gate.clear()
-        written = await me.observe(said("My beagle is called Rolf."))
+        written = await me.observe(said("My beagle is called Rolf.", "The bus leaves at nine."))
         threading.Timer(0.3, model.gate.set).start()
-        await me.update(str(written.results[0].id), text="My dog is called Rolf now.")
-        await me.query("dog")
-        memory = (await me.find({"channel": "turn"}))[0]
-        (row,) = await warden.store.index_rows(me.who.namespace, [memory.id])
-        assert row.vector == np.array([1, 0], "<f2").tobytes()
+        await me.forget(str(written.results[0].id))
+        assert "Rolf" not in (await me.query("beagle", threshold=0.0)).text
+        assert [memory.text for memory in await me.find({"channel": "turn"})] == ["The bus leaves at nine."]

@@ -116,7 +116,7 @@ def test_an_agent_reads_its_allowlist_only(warden: Warden) -> None:
     warden.scope(user="shop").remember("The web shop's owner loves cycling.", category="preferences")
     result = me.query("web shop", top_k=10, threshold=0.0, explain=True)
     assert [item.category for item in result.items] == ["tasks"]
-    assert result.categories == ("goals", "tasks", "projects", "procedural")
+    assert result.categories == ("goals", "tasks", "projects", "procedural", "state", "agent:planner")
     assert result.cut == ()  # what it may not read is not even named
     assert me.query("web shop", categories=["goals"], threshold=0.0, explain=True).cut[0].gate == "category"
     assert [memory.category for memory in me.find()] == ["tasks"]
