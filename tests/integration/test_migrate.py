@@ -74,7 +74,7 @@ async def fill(url: str) -> None:
             for text in ("Ana lives in Berlin.", "Ana lives in Lisbon now.", "Tom's bike is red.", "Tom has a van."):
                 await me.remember(text)
             await me.forget((await me.find())[0].id)
-            await me.journal.undo(3)
+            await me.journal.undo(4)
             await me.query(QUESTION)
             await me.observe([{"role": "user", "content": "What was new?", "id": "m2"}])
 
@@ -306,7 +306,7 @@ def test_a_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_wrong_urls(tmp_path: Path) -> None:
     here = f"sqlite:///{tmp_path / 'a.db'}"
-    assert "one process" in cli("migrate", "--from", "memory://", "--to", here, code=2)
+    assert "a single process" in cli("migrate", "--from", "memory://", "--to", here, code=2)
     assert "same store" in cli("migrate", "--from", here, "--to", f"sqlite:///{tmp_path}/./a.db", code=2)
     assert "no store" in cli("migrate", "--from", here, "--to", f"{here}2", code=3)
     assert "names no store" in cli("migrate", "--from", "postgre://me:secret@x/y", "--to", here, code=2)
