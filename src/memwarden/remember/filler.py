@@ -98,6 +98,7 @@ class SignalFiller:
                     self._retry_later(namespace, some)
                 finally:
                     del self._under_way[namespace]
+                    self._tidy(namespace)
                     async with self._progress:
                         self._progress.notify_all()
         finally:
@@ -121,6 +122,12 @@ class SignalFiller:
             return
         await self._store.fill(namespace, fills)
         await self._take_in(namespace, [fill.id for fill in fills])
+
+    def _tidy(self, namespace: Namespace) -> None:
+        """Let go of an index of which much is outdated, once nothing more comes: each row that was filled has moved."""
+        index = self._indexes.held(namespace)
+        if index is not None and namespace not in self._due and 2 * index.size > 3 * index.alive + 3_000:
+            self._indexes.drop(namespace)
 
     async def _take_in(self, namespace: Namespace, ids: Sequence[str]) -> list[str]:
         """Give the index the signals that are stored, also by other processes; return the rows that have none."""

@@ -316,7 +316,7 @@ class NamespaceIndex:
     @property
     def mostly_dead(self) -> bool:
         """Whether rebuilding is cheaper than carrying on, since much of the index is outdated."""
-        return self.size > 1_000 and 2 * self.size > 3 * len(self._place_of)
+        return self.size > 1_000 and self.size > 2 * len(self._place_of)
 
     def _make_view(self) -> NamespaceView:
         turns = self.turns()
