@@ -161,3 +161,12 @@ def upstream(upstream_process: Upstream) -> Upstream:
     """The provider of models on this machine, to which nothing was said and which says nothing yet."""
     upstream_process.reset()
     return upstream_process
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests of ``known_red.txt`` fail; each line there is a debt."""
+    lines = Path(__file__).with_name("known_red.txt").read_text(encoding="utf-8").splitlines()
+    known = {line for line in lines if line and not line.startswith("#")}
+    for item in items:
+        if item.nodeid.partition("[")[0] in known or item.nodeid in known:
+            item.add_marker(pytest.mark.xfail(reason="known red, see tests/known_red.txt", strict=False))
