@@ -132,6 +132,12 @@ class RankedQuery(NamedTuple):
     echoes: Sequence[int]
 
 
+def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
+    """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
+    alone = asked[0]
+    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
+
+
 MAX_WAIT_SECONDS = 10.0
 MAX_IMPORT_WAIT_SECONDS = 1.0
 MAX_AWAITED_ROWS = 1_000
@@ -250,7 +256,7 @@ class Recall:
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
         asked = await self._ask_all(scope, request, list_searched(said), said)
-        ctx, question, ranking, gates, echoes = max(asked, key=lambda item: item.ranking.confidence)
+        ctx, question, ranking, gates, echoes = choose_searched(asked, bar_of(request))
         index, now = ctx.index, ctx.now
         rev, ids = index.rev, index.columns.ids
         budget = block_budget(ranking.confidence, request)
