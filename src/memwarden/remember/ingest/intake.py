@@ -153,9 +153,11 @@ def describe_secrets(kinds: tuple[str, ...]) -> str:
 
 
 _OPEN, _CLOSE = "<memories>", "</memories>"
-_BLOCK_START = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
+_BLOCK_START = re.compile(rf"{_OPEN}\s*(?:{re.escape(PREFIX)}|{re.escape(LEAN_TEMPLATE.prefix)})")
 # What a block looks like that has no end: an answer was cut off, or a history was.
 _LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|{re.escape(NOTICE)}|Summary: .*|Context: .*)(?:\n {{3}}.*)*)*")
+# The same of a block whose lines are not numbered: a line begins with its day, so that an answer's own list stays.
+_LEAN_LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:- \d{{1,2}}\b.*|{re.escape(NOTICE)})(?:\n {{2,3}}.*)*)*")
 _MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _UPDATES = re.compile(
@@ -169,7 +171,8 @@ _TASK = re.compile(
     rf"{re.escape(TASK_OPEN)}\n(?:{re.escape(NOTICE)}\n)?(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}"
 )
 _SIGNS = re.compile(
-    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^Memory updates since rev \d+:[ \t]*$|"
+    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*$|"
+    rf"^Memory updates since rev \d+:[ \t]*$|"
     rf"^{re.escape(TASK_OPEN)}\n{_TIER}- \[",
     re.MULTILINE,
 )
@@ -196,15 +199,16 @@ def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool 
     left = text[: heads[0].start()]
     for head, until in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
         close = text.find(_CLOSE, head.end(), until)
-        cut = head.start() if whole else _end_of_lines(text, head.end(), suffix)
+        cut = head.start() if whole else _end_of_lines(text, head, suffix)
         end = close + len(_CLOSE) if close >= 0 else cut
         left = _join(left, text[end:until])
     return left
 
 
-def _end_of_lines(text: str, at: int, suffix: str) -> int:
-    lines = _LINES.match(text, at)
-    end = lines.end() if lines else at
+def _end_of_lines(text: str, head: re.Match[str], suffix: str) -> int:
+    pattern = _LEAN_LINES if head.group().endswith(LEAN_TEMPLATE.prefix) else _LINES
+    lines = pattern.match(text, head.end())
+    end = lines.end() if lines else head.end()
     said = text[end : end + len(suffix)]
     return end + len(said) if suffix.startswith(said) else end
 
