@@ -379,7 +379,7 @@ def test_a_model_that_keeps_things_itself(here: Warden, form: str) -> None:
     later = here.scope(user="ana", thread="tuesday")
     asked = {"messages": [{"role": "user", "content": "Where and when is Ana's wedding?"}]}
     with later.turn(asked, settings, form=form) as turn:
-        assert any(item.text == KEEP["content"] for item in turn.block.items)
+        assert any(item.memory.text == KEEP["content"] for item in turn.block.items)
         assert "Sintra" in json.dumps(turn.request)
 
 

@@ -24,7 +24,7 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
 from memwarden.records import JournalEntry, Link, Memory, Put, Remove, Signals, WriteResult
-from memwarden.remember import writer
+from memwarden.remember import undo
 from memwarden.remember.resolve import resolution, resolver
 from memwarden.remember.undo import invert
 from memwarden.stores.memory.store import MemoryStore
@@ -335,12 +335,12 @@ async def _latest_version(self: MemoryStore, namespace: Any, wanted: Sequence[tu
 
 _JOURNAL = MemoryStore.journal
 BROKEN: tuple[tuple[Any, str, Any], ...] = (
-    (writer, "inverse", _drops_the_last_change),
-    (writer, "inverse", _closes_nothing_again),
-    (writer, "check_last", _takes_no_heed),
-    (writer, "signals_of", _signals_of_nothing),
-    (resolver, "settle", _merges_without_removing),
-    (resolver, "settle", _supersedes_without_a_link),
+    (undo, "invert", _drops_the_last_change),
+    (undo, "invert", _closes_nothing_again),
+    (undo, "check_last", _takes_no_heed),
+    (undo, "make_signals_in_thread", _signals_of_nothing),
+    (resolver, "resolve", _merges_without_removing),
+    (resolver, "resolve", _supersedes_without_a_link),
     (MemoryStore, "journal", _without_deletes),
     (MemoryStore, "versions", _latest_version),
 )
