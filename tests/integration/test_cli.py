@@ -506,3 +506,19 @@ def test_ctrl_c_is_exit_130(fresh: Cli) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 130
         assert process.stderr.read() == b""
+
+
+def test_a_store_of_another_embedder_opens_for_what_needs_no_vector(fresh: Cli) -> None:
+    fresh.inside("add", "Tomas is allergic to hazelnuts.", "--embedder", "minilm")
+    for words in (("consent", "list"), ("find",), ("history",), ("state", "list")):
+        fresh.inside(*words, "--embedder", "none")
+    told = fresh.inside("query", "What is Tomas allergic to?", "--embedder", "none", code=1).err
+    assert "(embedder = 'minilm')" in told
+    assert "the setting embedder is 'none'" in told
+
+
+def test_without_the_option_the_store_s_own_embedder_is_taken(fresh: Cli) -> None:
+    fresh.inside("add", "Tomas is allergic to hazelnuts.", "--embedder", "minilm")
+    asked = ("query", "What is Tomas allergic to?")
+    for setting in ("wordllama", "none", "auto"):
+        assert "hazelnuts" in fresh(*asked, env={"MEMWARDEN_EMBEDDER": setting}).out

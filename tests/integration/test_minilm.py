@@ -85,8 +85,8 @@ def warden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warden]:
     url = f"sqlite:///{tmp_path_factory.mktemp('minilm') / 's.db'}"
     with Warden.open(url, config={"embedder": "minilm"}) as opened:
         opened.scope(user="ana", thread="t1").observe([{"role": "user", "content": text} for text in TEXTS])
-    with pytest.raises(ModelMismatch, match="all-minilm"):
-        Warden.open(url, config={"embedder": "wordllama"})
+    with pytest.raises(ModelMismatch, match="all-minilm"), Warden.open(url, config={"embedder": "wordllama"}) as other:
+        other.scope(user="ana").query("Which dog did she get?")
     with Warden.open(url, config={"embedder": "minilm"}) as opened:
         yield opened
 

@@ -117,8 +117,13 @@ def test_a_store_refuses_another_model(endpoint: str, tmp_path: Any) -> None:
     with Warden.open(url, config=config(endpoint)) as warden:
         warden.scope(user="ana").observe({"role": "user", "content": "The oboe is out of tune."})
     for other in ({"embedder": "wordllama"}, {"embedder": "none"}, config(endpoint, dimensions=9)):
-        with pytest.raises(ModelMismatch, match="'openai/letters-8'"):
-            Warden.open(url, config=other)
+        with Warden.open(url, config=other) as warden:
+            ana = warden.scope(user="ana")
+            (kept,) = ana.find({"channel": "turn"})
+            for refused in (lambda: ana.query("Which oboe?"), lambda: ana.remember("The oboe is in tune.")):
+                with pytest.raises(ModelMismatch, match=f"'openai/letters-8'.*{other['embedder']!r}"):
+                    refused()
+            assert ana.find({"channel": "turn"}) == [kept]
 
 
 def test_model_and_dimensions_must_be_named() -> None:

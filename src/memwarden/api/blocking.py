@@ -437,9 +437,10 @@ class Warden(Facade):
         *,
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
+        follow_store: bool = False,
     ) -> Self:
         """Open a store at once. See :meth:`memwarden.api.warden.AsyncWarden.open`; raises StoreError as well."""
-        inner = AsyncWarden.open(url, config, reranker=reranker, chat_model=chat_model)
+        inner = AsyncWarden.open(url, config, reranker=reranker, chat_model=chat_model, follow_store=follow_store)
         loop = Loop()
         try:
             loop.run(inner.start())

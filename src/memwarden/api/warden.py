@@ -15,8 +15,8 @@ from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
-from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
-from memwarden.models.side_by_side import make_embedder
+from memwarden.errors import InvalidConfig, InvalidInput
+from memwarden.models.side_by_side import MismatchedEmbedder, make_embedder
 from memwarden.records import (
     Scope,
 )
@@ -57,7 +57,10 @@ class AsyncWarden:
         settings: Settings,
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
+        *,
+        follow_store: bool = False,
     ) -> None:
+        self._follow_store = follow_store
         self._parts = Runtime(store, settings, AsyncScope)
         self._tiers = AsyncTiers(self._parts)
         self._reranker = reranker
@@ -71,6 +74,7 @@ class AsyncWarden:
         *,
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
+        follow_store: bool = False,
     ) -> Self:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
@@ -86,6 +90,7 @@ class AsyncWarden:
             chat_model: what judges pairs of statements that no rule decides
             (:class:`memwarden.models.protocols.ChatModel`).
                 None takes the setting ``chat_model``; without both the rules alone decide.
+            follow_store: a store that holds vectors is opened with its own embedder, and the setting is for new stores.
 
         Raises InvalidConfig for a wrong setting or URL.
         """
@@ -93,15 +98,26 @@ class AsyncWarden:
         if url is not None and not str(url).strip():
             raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")
         chat = chat_model or _chat_model(settings)
-        return cls(store_at(url or settings.db or configuration.default_db()), settings, reranker, chat)
+        return cls(
+            store_at(url or settings.db or configuration.default_db()),
+            settings,
+            reranker,
+            chat,
+            follow_store=follow_store,
+        )
 
     async def start(self) -> Self:
-        """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
+        """Open the store. Raises StoreError.
+
+        A store that holds vectors of another model than the settings name is open for all that needs no vector; the
+        rest raises ModelMismatch.
+        """
         await self._parts.store.open()
         try:
-            bound = (await self._parts.store.about()).model if self._parts.settings.embedder == "auto" else None
-            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, bound)
-            await self._bind(embedder.name if embedder else "none")
+            bound = (await self._parts.store.about()).model
+            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, bound, follow=self._follow_store)
+            if bound is None:
+                embedder = await self._bind(embedder)
             self._assemble(embedder)
             self._parts.events.start()
             self._parts.closed = False
@@ -266,7 +282,7 @@ class AsyncWarden:
             self._parts.store,
             indexes,
             above=self._parts.settings.search_above,
-            dimensions=embedder.dimensions if embedder else None,
+            dimensions=(embedder.dimensions or None) if embedder else None,
             session_gap_hours=self._parts.settings.session_gap_hours,
             max_bytes=large_bytes,
         )
@@ -324,13 +340,11 @@ class AsyncWarden:
             chat=self._chat_model,
         )
 
-    async def _bind(self, model: str) -> None:
-        bound = await self._parts.store.identity(model)
-        if bound != model:
-            raise ModelMismatch(
-                f"this store holds vectors of {bound!r}, the configured embedder is {model!r}; set embedder to the "
-                "store's, or use another store"
-            )
+    async def _bind(self, embedder: Embedder | None) -> Embedder | None:
+        """Bind a new store to an embedder; another process may have been faster, with another."""
+        name = embedder.name if embedder else "none"
+        bound = await self._parts.store.identity(name)
+        return embedder if bound == name else MismatchedEmbedder(bound, self._parts.settings.embedder)
 
 
 def _settings(config: Config) -> Settings:
@@ -351,7 +365,7 @@ def _first_width(embedder: Embedder | None) -> int | None:
     if embedder is None:
         return None
     sides = getattr(embedder, "sides", (embedder.dimensions,))
-    return int(sides[0])
+    return int(sides[0]) or None
 
 
 def _second_width(embedder: Embedder | None) -> int | None:

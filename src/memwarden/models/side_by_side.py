@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.errors import InvalidConfig
+from memwarden.errors import InvalidConfig, ModelMismatch
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.settings import Settings
 
@@ -74,34 +74,70 @@ class SideBySidePieceEmbedder(SideBySideEmbedder):
         return EncodedQuestion(np.concatenate([found.vector, other]), found.pieces, found.words)
 
 
-def make_embedder(settings: Settings, bound: str | None) -> Embedder | None:
+class MismatchedEmbedder:
+    """Stands for the model of a store when another is configured: it embeds nothing.
+
+    What needs no vector works; what does raises ModelMismatch, before anything is written.
+
+    Args:
+        bound: the model that the store holds vectors of.
+        configured: the value of the setting ``embedder``.
+    """
+
+    english_only = False
+    ready = True
+    dimensions = 0
+    sides = (0,)
+
+    def __init__(self, bound: str, configured: str) -> None:
+        self.name = bound
+        choice = _choice_of(bound)
+        whose = f"{bound!r} (embedder = {choice!r})" if choice else repr(bound)
+        mend = f"set embedder to {choice!r} or 'auto'" if choice else "name its model in the settings"
+        self._said = (
+            f"this store holds vectors of {whose}, and the setting embedder is {configured!r}: its words and vectors "
+            f"cannot be compared with them. What needs no vector works; for this call {mend}, or use another store"
+        )
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Raise ModelMismatch."""
+        raise ModelMismatch(self._said)
+
+
+def make_embedder(settings: Settings, bound: str | None, *, follow: bool = False) -> Embedder | None:
     """Return the embedder of the settings; it loads its model at first use. None: words only.
 
     Args:
         bound: the model that the store holds vectors of, None for a new store. The setting ``auto`` follows it.
+        follow: whether other settings follow it too.
 
-    Raises InvalidConfig when a package is missing, and for ``auto`` when the store's model is none of ours.
+    Where the two do not agree it is a :class:`MismatchedEmbedder`. Raises InvalidConfig when a package is missing.
     """
-    choice = settings.embedder if settings.embedder != "auto" else _choose(bound)
+    choice = settings.embedder
+    if bound is not None and (follow or choice == "auto"):
+        choice = _choice_of(bound) or choice
+    made = _make(choice, settings)
+    if bound is not None and bound != (made.name if made else "none"):
+        return MismatchedEmbedder(bound, settings.embedder)
+    return made
+
+
+def _make(choice: str, settings: Settings) -> Embedder | None:
     if choice == "none":
         return None
-    if choice == "openai":
-        return _make_endpoint(settings)
-    return _make_local(choice)
+    if choice == "auto":
+        return _make_default()
+    return _make_endpoint(settings) if choice == "openai" else _make_local(choice)
 
 
-def _choose(bound: str | None) -> str:
-    if bound is None:
-        return "minilm+multilingual" if find_spec("onnxruntime") is not None else "wordllama+multilingual"
-    if bound == "none":
-        return bound
-    for choice in ("wordllama", "minilm", "multilingual", "minilm+multilingual", "wordllama+multilingual"):
-        if _name_of(choice) == bound:
-            return choice
-    raise InvalidConfig(
-        f"this store holds vectors of {bound!r}, which is none of memwarden's embedders; name it by the settings "
-        "embedder, embedding_model, embedding_dimensions and embedding_url"
-    )
+def _make_default() -> Embedder:
+    return _make_local("minilm+multilingual" if find_spec("onnxruntime") is not None else "wordllama+multilingual")
+
+
+def _choice_of(bound: str) -> str | None:
+    """Return the value of the setting ``embedder`` that means a store's model, or None for a model that is not ours."""
+    choices = ("none", "wordllama", "minilm", "multilingual", "minilm+multilingual", "wordllama+multilingual")
+    return next((choice for choice in choices if bound == ("none" if choice == "none" else _name_of(choice))), None)
 
 
 def _name_of(choice: str) -> str | None:

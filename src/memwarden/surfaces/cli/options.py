@@ -41,13 +41,15 @@ class Options:
     def open(self, *, existing: bool = False) -> AsyncWarden:
         """Return a warden, to be used as an async context manager.
 
+        Without ``--embedder`` a store is opened with its own.
+
         existing: refuse a file or folder that is not there, so that a question to a mistyped path makes no empty store.
         """
         settings = self.settings
         url = settings.db or config.default_db()
         if existing:
             self.check_there(url)
-        return AsyncWarden.open(url, settings)
+        return AsyncWarden.open(url, settings, follow_store=self.embedder is None)
 
     def check_there(self, url: str) -> None:
         """Raise NotFound for a file or folder that is not there."""

@@ -80,7 +80,8 @@ async def chat(
     stored = options.settings
     upstream = _script_model(script) if script else _endpoint(url or stored.chat_url, model or stored.chat_model)
     # Blocking, on a loop of its own: what waits for the keyboard and what Ctrl-C stops is this thread.
-    with Warden.open(stored.db or config.default_db(), stored) as warden:
+    url_of_store = stored.db or config.default_db()
+    with Warden.open(url_of_store, stored, follow_store=options.embedder is None) as warden:
         me = warden.scope(user=options.user or "default", agent=options.agent, tenant=options.tenant, thread=thread)
         talking = me.chat(upstream, settings, check_action=COMMANDS.get, system=system)
         show = _JsonLines() if options.as_json else _Terminal(me)
