@@ -55,13 +55,16 @@ FIELDS: Mapping[str, str] = {
 }
 """Every field that can be filtered by, and the type of its values."""
 
+ITEM_FIELDS: Mapping[str, str] = {**FIELDS, "token_cost": NUMBER}
+"""The same for items of the tiers, which stores answer and the index of a namespace does not."""
+
 ALIASES: Mapping[str, str] = {"timestamp": "created_at", "context_item_id": "id", "conversation_id": "thread_id"}
 """The designs' other names for a field."""
 
 WRITTEN = "written"
 """Names the order of writing, to order by it; it is not a field to filter by."""
 
-SORTABLE = frozenset(name for name, sort in FIELDS.items() if sort != MANY) | {WRITTEN}
+SORTABLE = frozenset(name for name, sort in ITEM_FIELDS.items() if sort != MANY) | {WRITTEN}
 
 UNSET_OR_AFTER = "$unset_or_after"
 """An operator of ours that no caller can write: the field is not set, or later than the value."""
@@ -95,8 +98,8 @@ Where = tuple[Condition, ...]
 """Conditions that must all hold."""
 
 
-def parse(filters: Mapping[str, Any] | None) -> Where:
-    """Check a caller's filters and turn them into conditions.
+def parse(filters: Mapping[str, Any] | None, fields: Mapping[str, str] = FIELDS) -> Where:
+    """Check a caller's filters and turn them into conditions. fields: those that may be asked for.
 
     Raises InvalidFilter for an unknown field or operator and for a value of the wrong type.
     """
@@ -106,7 +109,7 @@ def parse(filters: Mapping[str, Any] | None) -> Where:
         raise InvalidFilter(f"filters must be a mapping of field to value, not {type(filters).__name__}")
     conditions: list[Condition] = []
     for name, value in filters.items():
-        conditions.extend(_conditions(name, value))
+        conditions.extend(_conditions(name, value, fields))
     return tuple(conditions)
 
 
@@ -127,7 +130,7 @@ def holds(condition: Condition, actual: Any) -> bool:
     """Tell whether a field's value fulfils a condition on it."""
     field, op, wanted = condition
     if op == "$in":
-        return any(item in actual for item in wanted) if FIELDS[field] == MANY else actual in wanted
+        return any(item in actual for item in wanted) if ITEM_FIELDS[field] == MANY else actual in wanted
     if op == "$eq":
         return bool(actual == wanted)
     if op == UNSET_OR_AFTER:
@@ -137,22 +140,22 @@ def holds(condition: Condition, actual: Any) -> bool:
     return actual is not None and _COMPARE[op](actual, wanted)
 
 
-def _conditions(name: Any, value: Any) -> list[Condition]:
-    if value is None and (name in _SHORTHANDS or ALIASES.get(name, name) in FIELDS):
+def _conditions(name: Any, value: Any, fields: Mapping[str, str]) -> list[Condition]:
+    if value is None and (name in _SHORTHANDS or ALIASES.get(name, name) in fields):
         return []
     if name in _SHORTHANDS:
         field, op = _SHORTHANDS[name]
         number = _value(name, field, value)
         return [Condition(field, op, from_level(number) if field == "importance" else number)]
     field = ALIASES.get(name, name)
-    if field not in FIELDS:
-        known = ", ".join(sorted([*FIELDS, *_SHORTHANDS]))
+    if field not in fields:
+        known = ", ".join(sorted([*fields, *_SHORTHANDS]))
         raise InvalidFilter(f"unknown filter field {name!r}; known fields: {known}")
     if isinstance(value, Mapping):
         return [_operator_condition(name, field, op, operand) for op, operand in value.items()]
     if isinstance(value, list | tuple | set | frozenset):
         return [Condition(field, "$in", tuple(_value(name, field, item) for item in value))]
-    if FIELDS[field] == MANY:
+    if ITEM_FIELDS[field] == MANY:
         return [Condition(field, "$in", (_value(name, field, value),))]
     return [Condition(field, "$eq", _value(name, field, value))]
 
@@ -160,17 +163,17 @@ def _conditions(name: Any, value: Any) -> list[Condition]:
 def _operator_condition(name: str, field: str, op: str, operand: Any) -> Condition:
     if op not in OPERATORS:
         raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join(OPERATORS)}")
-    if FIELDS[field] == MANY:
+    if ITEM_FIELDS[field] == MANY:
         raise InvalidFilter(f"operator {op} does not apply to {name!r}, a list; give a list of values (any of them)")
     if operand is None and op in ("$eq", "$ne"):
         return Condition(field, op, None)
-    if FIELDS[field] == BOOLEAN and op not in ("$eq", "$ne"):
+    if ITEM_FIELDS[field] == BOOLEAN and op not in ("$eq", "$ne"):
         raise InvalidFilter(f"operator {op} does not apply to {name!r}, which is true or false")
     return Condition(field, op, _value(name, field, operand))
 
 
 def _value(name: str, field: str, value: Any) -> Any:
-    sort = FIELDS[field]
+    sort = ITEM_FIELDS[field]
     if sort in (TEXT, MANY) and isinstance(value, str):
         return str(value)
     if sort == NUMBER and isinstance(value, int | float) and not isinstance(value, bool) and value == value:

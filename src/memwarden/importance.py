@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from memwarden.checks import SHARE
+
+UNRATED: Final = -1e-300
+"""The stored importance of an item without any: just below 0, and no value that a caller gives."""
 
 
 def check_importance(value: object) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -109,23 +111,98 @@ def test_query_returns_at_most_100_by_default(backend: Backend) -> None:
         ({"timestamp": {"$gte": "2026-01-02"}}, [3, 2]),
         ({"context_item_id": "decision-2"}, [2]),
         ({"source": {"$eq": None}}, [1]),
+        ({"token_cost": {"$gte": 6}}, [3, 2]),
+        ({"token_cost": {"$eq": None}}, [1]),
+        ({"token_cost": {"$ne": 6}}, [3, 1]),
+        ({"tags": {"$eq": ["blue", "red"]}}, [3]),
+        ({"tags": {"$ne": ["blue", "red"]}}, [2, 1]),
+        ({"payload": {"decision": "use htmx for page 2"}}, [2]),
+        ({"payload": {"$ne": {"decision": "use htmx for page 2"}}}, [3, 1]),
+        ({"payload": {"decision": "use htmx for page 2"}, "kind": "pattern"}, []),
     ],
 )
 def test_filters(backend: Backend, wanted: dict[str, Any], found: list[int]) -> None:
-    backend.add(item(1, importance=0.1, tags=["green"], source=None))
+    backend.add(item(1, importance=0.1, tags=["green"], source=None, token_cost=None))
     backend.add(item(2, kind="failure", importance=0.5, tags=["red", "green2"]))
-    backend.add(item(3, kind="pattern", importance=0.9, tags=["blue", "red"], source="global"))
+    backend.add(item(3, kind="pattern", importance=0.9, tags=["blue", "red"], source="global", token_cost=9))
     assert ids(backend.query(wanted)) == [f"decision-{number}" for number in found]
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"colour": 1}, {"importance": {"$near": 1}}, {"importance": "big"}, {"tags": {"$gt": 1}}]
+    "wanted",
+    [
+        {"colour": 1},
+        {"importance": {"$near": 1}},
+        {"importance": "big"},
+        {"importance": {"$gt": "0.5"}},
+        {"tags": {"$gt": 1}},
+        {"payload": {"$gt": 1}},
+        {"payload": "text"},
+    ],
 )
 def test_unknown_fields_and_operators_are_errors(backend: Backend, wanted: dict[str, Any]) -> None:
     with pytest.raises(InvalidFilter):
         backend.query(wanted)
     with pytest.raises(InvalidFilter, match="order by"):
-        backend.query({}, order_by="payload")
+        backend.query({}, order_by="colour")
+
+
+def test_an_item_without_importance_or_cost_has_none(backend: Backend) -> None:
+    backend.add(item(1, importance=None, token_cost=None))
+    backend.add(item(2, importance=0.0, token_cost=0))
+    backend.add(item(3))
+    found = backend.get("decision-1")
+    assert found == item(1, importance=None, token_cost=None)
+    assert found is not None
+    assert (found.importance, found.token_cost) == (None, None)
+    for name in ("importance", "token_cost"):
+        assert ids(backend.query({name: {"$eq": None}})) == ["decision-1"]
+        assert ids(backend.query({name: {"$ne": None}})) == ["decision-3", "decision-2"]
+        assert ids(backend.query({name: {"$lte": 0}})) == ["decision-2"]
+        assert ids(backend.query({name: {"$gte": -1}})) == ["decision-3", "decision-2"]
+        assert ids(backend.query({name: {"$ne": 0}})) == ["decision-3", "decision-1"]
+        assert ids(backend.query({}, order_by=name)) == ["decision-3", "decision-2", "decision-1"]
+        assert ids(backend.query({}, order_by=f"-{name}")) == ["decision-2", "decision-3", "decision-1"]
+
+
+def test_every_field_of_an_item_can_be_asked_for_and_ordered_by(backend: Backend) -> None:
+    for number in (2, 1):
+        same = {"kind": f"k{number}", "source": f"s{number}", "importance": number / 10, "token_cost": number}
+        backend.add(item(number, tags=[f"t{number}"], **same))
+    for field in fields(ContextItem):
+        value = getattr(item(1, kind="k1", source="s1", importance=0.1, token_cost=1, tags=["t1"]), field.name)
+        assert ids(backend.query({field.name: value})) == ["decision-1"], field.name
+        assert ids(backend.query({field.name: {"$ne": value}})) == ["decision-2"], field.name
+        assert ids(backend.query({}, order_by=field.name)) == ["decision-2", "decision-1"], field.name
+        assert ids(backend.query({}, order_by=f"-{field.name}")) == ["decision-1", "decision-2"], field.name
+
+
+class TheirItem(SimpleNamespace):
+    """An item of a class of somebody else."""
+
+
+def test_an_item_of_another_class_is_checked_like_ours(backend: Backend) -> None:
+    theirs = {"context_item_id": "a", "kind": "note", "payload": {"text": "a"}}
+    backend.add(TheirItem(**theirs))
+    assert backend.get("a") is not None
+    for wrong in ({"importance": "high"}, {"kind": 5}, {"tags": "a"}, {"timestamp": "then"}, {"token_cost": "many"}):
+        with pytest.raises(InvalidInput):
+            backend.add(TheirItem(**{**theirs, "context_item_id": "b", **wrong}))
+    assert ids(backend.query({}, order_by="importance")) == ["a"]
+
+
+def test_the_same_add_gives_the_same_answer_on_every_store(backend: Backend) -> None:
+    backend.add(item(1, payload={"pairs": (1, 2), 3: {True: None}, "none": None, "large": 2**70, "nul": "a\x00b"}))
+    found = backend.get("decision-1")
+    assert found is not None
+    whole = {"pairs": [1, 2], "3": {"true": None}, "none": None, "large": 2**70, "nul": "a\x00b"}
+    assert found.payload == whole
+    for wrong in ({"half": "a\udfff"}, {"a\udfff": 1}, {"no": float("nan")}):
+        with pytest.raises(InvalidInput, match="no JSON object"):
+            backend.add(item(2, payload=wrong))
+    with pytest.raises(InvalidInput):
+        backend.add(item(2, source="a\udfff"))
+    assert backend.count() == 1
 
 
 def test_namespaces_do_not_see_each_other(warden: Warden) -> None:

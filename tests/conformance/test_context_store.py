@@ -85,9 +85,20 @@ def test_items_of_ours_come_back_as_they_were(warden: Warden) -> None:
     store = StoredContext(backend=warden.backend("project/web"))
     item = ContextItem("d1", "decision", "project/web", "2026-01-01", ["db"], 0.9, 3, {"decision": "SQLite"})
     store.items["d1"] = item
-    assert store.items["d1"] == item
+    assert replace(store.items["d1"]) == item
     store.items["d1"] = replace(store.items["d1"], importance=1.0)
-    assert store.items["d1"] == replace(item, importance=1.0)
+    assert replace(store.items["d1"]) == replace(item, importance=1.0)
+
+
+def test_old_items_come_back_in_their_form(warden: Warden) -> None:
+    store = StoredContext(backend=warden.backend("task/k1"))
+    said = "2026-01-02T10:00:00.000120"
+    store.items["a"] = TheirItem("a", "note", {"text": "a"}, timestamp=said, tags=["two\nlines"])
+    found = store.items["a"]
+    assert (found.timestamp, found.tags, found.importance, found.token_cost) == (said, ["two lines"], None, None)
+    found.tags.append("more")
+    store.items["a"] = found
+    assert store.items["a"].tags == ["two lines", "more"]
 
 
 def test_what_is_no_item_is_refused_and_nothing_is_lost(warden: Warden) -> None:

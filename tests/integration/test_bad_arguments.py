@@ -31,7 +31,7 @@ def ana() -> Iterator[BoundScope]:
 WRONG: dict[str, Callable[[BoundScope, Warden], Any]] = {
     "half a character": lambda me, _: me.state.save("k", "a\udfff"),
     "half a character in a name": lambda me, _: me.state.save("k", {"a\udfff": 1}),
-    "a mapping as an item": lambda _, warden: warden.backend("user/ana").add({"a": 1}),  # type: ignore[arg-type]
+    "a mapping as an item": lambda _, warden: warden.backend("user/ana").add({"a": 1}),
     "no order": lambda me, _: me.find(descending=None),  # type: ignore[arg-type]
     "a mapping as a block": lambda me, _: me.tools(block={}),  # type: ignore[arg-type]
     "a mapping as trust": lambda me, _: me.remember("Ana sails.", trust={}),  # type: ignore[arg-type]

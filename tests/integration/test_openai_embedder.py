@@ -120,9 +120,9 @@ def test_a_store_refuses_another_model(endpoint: str, tmp_path: Any) -> None:
         with Warden.open(url, config=other) as warden:
             ana = warden.scope(user="ana")
             (kept,) = ana.find({"channel": "turn"})
-            for refused in (lambda: ana.query("Which oboe?"), lambda: ana.remember("The oboe is in tune.")):
+            for verb in (ana.query, ana.remember):
                 with pytest.raises(ModelMismatch, match=f"'openai/letters-8'.*{other['embedder']!r}"):
-                    refused()
+                    verb("The oboe is in tune.")
             assert ana.find({"channel": "turn"}) == [kept]
 
 

@@ -6,21 +6,25 @@ For code that is to be moved: what was written for the old store runs, and what 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from memwarden.api.blocking import Backend
+from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.tiers.backend import ContextItem
 
 _FIELDS = ("kind", "source", "timestamp", "tags", "importance", "token_cost", "payload")
+_MAY_BE_NONE = ("source", "importance", "token_cost")
 
 
 class StoredItems(MutableMapping[str, Any]):
     """Items by their id, the first added first; every access reads or writes the store.
 
     An item that is put in may be of any class with the same fields. What comes out is a
-    :class:`memwarden.tiers.backend.ContextItem`, which does not change: put a changed item in its place.
+    :class:`memwarden.tiers.backend.ContextItem`: ``tags`` is a list, and ``timestamp`` a time without an offset, as old
+    code writes it. It is a copy: put a changed item in its place.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -30,7 +34,7 @@ class StoredItems(MutableMapping[str, Any]):
         found = self._backend.get(key) if isinstance(key, str) and key else None
         if found is None:
             raise KeyError(key)
-        return found
+        return _old_form(found)
 
     def __setitem__(self, key: str, item: Any) -> None:
         self._backend.add(_item(key, item))
@@ -61,7 +65,7 @@ class StoredItems(MutableMapping[str, Any]):
         self._backend.clear()
 
     def _snapshot(self) -> dict[str, ContextItem]:
-        return {item.context_item_id: item for item in self._backend.list_all()}
+        return {item.context_item_id: _old_form(item) for item in self._backend.list_all()}
 
 
 class ContextStore:
@@ -94,9 +98,18 @@ def _item(key: Any, item: Any) -> ContextItem:
     if isinstance(item, ContextItem):
         return item if item.context_item_id == key else replace(item, context_item_id=key)
     if not hasattr(item, "kind") or not hasattr(item, "payload"):
-        raise InvalidInput(f"an item has at least kind and payload, not {item!r:.80}")
-    told = {name: getattr(item, name, None) for name in _FIELDS}
-    known = {name: value for name, value in told.items() if value is not None}
+        raise InvalidInput(f"an item has at least kind and payload, not {quote(item)}")
+    told = {name: getattr(item, name) for name in _FIELDS if hasattr(item, name)}
+    known = {name: value for name, value in told.items() if value is not None or name in _MAY_BE_NONE}
     if "payload" in known and not isinstance(known["payload"], Mapping):
         known["payload"] = {"text": known["payload"]}
+    if isinstance(known.get("tags"), list | tuple | set | frozenset):
+        known["tags"] = [" ".join(tag.split()) if isinstance(tag, str) else tag for tag in known["tags"]]
     return ContextItem(context_item_id=key, **known)
+
+
+def _old_form(item: ContextItem) -> ContextItem:
+    """Return an item with its time as old code writes it, to compare as text with ``datetime.isoformat()``."""
+    shown = copy(item)
+    object.__setattr__(shown, "timestamp", item.timestamp.removesuffix("+00:00"))
+    return shown

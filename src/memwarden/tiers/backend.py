@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
 from memwarden.checks import quote
-from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
-from memwarden.importance import check_importance
+from memwarden.errors import Conflict, InvalidFilter, InvalidInput, MemoryBackendError, NotFound, StoreError
+from memwarden.importance import UNRATED, check_importance
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.ingest.intake import redact_value, trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
@@ -43,6 +43,7 @@ class ContextItem:
     Attributes:
         context_item_id: the caller's id, unique in the namespace.
         timestamp: ISO 8601; brought to UTC when the item is made, so that what comes back equals what was given.
+        importance: 0..1, or None for an item that nobody rated, which counts least.
         token_cost: size in tokens as the caller counts them, or None.
         payload: a JSON object. Its texts are what a search finds.
 
@@ -54,15 +55,16 @@ class ContextItem:
     source: str | None = None
     timestamp: str = ""
     tags: Sequence[str] = ()
-    importance: float = 0.5
+    importance: float | None = 0.5
     token_cost: int | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         moment = clock.parse(self.timestamp, "timestamp") if self.timestamp else clock.now()
         object.__setattr__(self, "timestamp", moment.isoformat())
-        object.__setattr__(self, "tags", checked_names(self.tags, "tags"))
-        object.__setattr__(self, "importance", check_importance(self.importance))
+        object.__setattr__(self, "tags", list(checked_names(self.tags, "tags")))
+        if self.importance is not None:
+            object.__setattr__(self, "importance", check_importance(self.importance))
         for name in ("context_item_id", "kind"):
             value = checked_name(getattr(self, name), name)
             if value is None:
@@ -85,8 +87,10 @@ class AsyncBackend:
         self._indexes = indexes
         self.namespace = namespace
 
-    async def add(self, item: ContextItem) -> None:
+    async def add(self, item: Any) -> None:
         """Store an item, in place of an item with the same id.
+
+        item: a ContextItem, or an object of another class with its fields, which is checked alike.
 
         A tool's output, or an item with a page or a document as its source, is quarantined when it looks like orders
         for an assistant: then there is no item of that id, and the journal has a QUARANTINE.
@@ -94,9 +98,7 @@ class AsyncBackend:
         Raises InvalidInput for a payload other than a JSON object, Conflict for an id in use by anything but an item;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
-        if not isinstance(item, ContextItem):
-            raise InvalidInput(f"an item is a ContextItem, not {quote(item)}")
-        memory = as_memory(item, self.namespace)
+        memory = as_memory(read_item(item), self.namespace)
         try:
             found = await self._store.get(self.namespace, [memory.id])
             if found and found[0].channel in (Channel.TURN, Channel.STATE):
@@ -110,9 +112,16 @@ class AsyncBackend:
     ) -> list[ContextItem]:
         """Return items that match every filter (:mod:`memwarden.filters`), newest or largest first.
 
-        ``order_by`` names a field; with a leading ``-`` the order is ascending. Raises InvalidFilter.
+        Every field of an item can be asked for, ``token_cost``, ``tags`` and ``payload`` too; the last two as a whole
+        by ``$eq`` and ``$ne``. ``order_by`` names a field; with a leading ``-`` the order is ascending. Items without
+        a value for it come last. Raises InvalidFilter.
         """
-        return [as_item(memory) for memory in await self._find(filters, limit, order_by)]
+        asked = _read_query(filters, order_by)
+        most = _whole(limit, "limit")
+        if asked.plain:
+            return [as_item(memory) for memory in await self._find(asked.where, most, asked.order_by, asked.descending)]
+        found = [as_item(memory) for memory in await self._find(asked.where, 10**9, "created_at", True)]
+        return asked.arrange(found)[:most]
 
     async def get(self, item_id: str) -> ContextItem | None:
         """Return an item, or None."""
@@ -147,7 +156,8 @@ class AsyncBackend:
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""
-        return [as_item(item) for item in await self._find({}, await self._store.count(self.namespace), "-written")]
+        most = await self._store.count(self.namespace)
+        return [as_item(item) for item in await self._find((), most, filters.WRITTEN, False)]
 
     async def clear(self) -> None:
         """Remove every item, in a single batch."""
@@ -167,14 +177,9 @@ class AsyncBackend:
         ids = index.nearest(embedding, most, ITEMS)
         return [as_item(memory) for memory in await self._store.get(self.namespace, ids)]
 
-    async def _find(self, wanted: Mapping[str, Any], limit: int, order_by: str) -> list[Memory]:
-        where = (*ITEMS, *filters.parse(wanted))
-        if not isinstance(order_by, str):
-            raise InvalidInput(f"order_by is the name of a field, not {order_by!r:.80}")
-        field = filters.sort_field(order_by.removeprefix("-"))
-        descending = not order_by.startswith("-")
+    async def _find(self, where: filters.Where, limit: int, order_by: str, descending: bool) -> list[Memory]:
         return await self._store.find(
-            self.namespace, where, limit=_whole(limit, "limit"), order_by=field, descending=descending
+            self.namespace, (*ITEMS, *where), limit=limit, order_by=order_by, descending=descending
         )
 
     async def _read_stored(self, item_id: str) -> Memory | None:
@@ -199,6 +204,97 @@ ITEMS = tuple(
 )
 
 
+# Fields that are compared as a whole: no engine has an index for them.
+_WHOLE_FIELDS = ("payload", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemQuery:
+    """A checked query: what the store answers, and what is left to compare here.
+
+    Attributes:
+        rest: field, ``$eq`` or ``$ne``, and the wanted value.
+        plain: whether the store answers all of it, the order too.
+    """
+
+    where: filters.Where
+    rest: Sequence[tuple[str, str, Any]]
+    order_by: str
+    descending: bool
+
+    @property
+    def plain(self) -> bool:
+        # Stores put an item without importance first where the order is ascending.
+        unrated_first = self.order_by == "importance" and not self.descending
+        return not self.rest and not unrated_first and self.order_by not in _WHOLE_FIELDS
+
+    def arrange(self, items: Sequence[ContextItem]) -> list[ContextItem]:
+        """Return the items that match the rest, in the wanted order; ``items`` are the newest first."""
+        found = [item for item in items if all(_agrees(item, *test) for test in self.rest)]
+        if not self.descending:
+            found.reverse()  # equal values keep the order of writing, the last first with descending
+        name = {"created_at": "timestamp", "id": "context_item_id"}.get(self.order_by, self.order_by)
+        having = [item for item in found if getattr(item, name, None) is not None]
+        lacking = [item for item in found if getattr(item, name, None) is None]
+        having.sort(key=lambda item: _sort_key(getattr(item, name)), reverse=self.descending)
+        return [*having, *lacking]
+
+
+def _read_query(wanted: Mapping[str, Any], order_by: Any) -> ItemQuery:
+    """Return a caller's query of items. Raises InvalidFilter, InvalidInput for an order that is no text."""
+    if not isinstance(order_by, str):
+        raise InvalidInput(f"order_by is the name of a field, not {quote(order_by)}")
+    name = order_by.removeprefix("-")
+    field = name if name in _WHOLE_FIELDS else filters.sort_field(name)
+    given = dict(wanted) if isinstance(wanted, Mapping) else wanted
+    rest = [test for name in _WHOLE_FIELDS for test in _whole_tests(name, given)]
+    return ItemQuery(_rated(filters.parse(given, filters.ITEM_FIELDS)), rest, field, not order_by.startswith("-"))
+
+
+def _whole_tests(name: str, given: Any) -> list[tuple[str, str, Any]]:
+    """Take the tests of a field as a whole out of a caller's filters."""
+    value = given.get(name) if isinstance(given, dict) else None
+    if not isinstance(value, Mapping) or not (name == "payload" or {*value} & {"$eq", "$ne"}):
+        if name == "payload" and value is not None:
+            raise InvalidFilter(f"'payload' takes a JSON object, not {quote(value)}")
+        if name == "payload" and isinstance(given, dict):
+            given.pop(name, None)
+        return []
+    del given[name]
+    tests = value if value and all(str(key).startswith("$") for key in value) else {"$eq": value}
+    for op in tests:
+        if op not in ("$eq", "$ne"):
+            raise InvalidFilter(f"operator {op} does not apply to {name!r}, which is compared as a whole: $eq or $ne")
+    return [(name, op, _plain(wanted)) for op, wanted in tests.items()]
+
+
+def _rated(where: filters.Where) -> filters.Where:
+    """Return conditions in which an item without importance is smaller than none, and equals None."""
+    said: list[filters.Condition] = []
+    for condition in where:
+        if condition.field == "importance" and condition.value is None:
+            condition = condition._replace(value=UNRATED)
+        elif condition.field == "importance" and condition.op in ("$gt", "$gte", "$lt", "$lte"):
+            said.append(filters.Condition("importance", "$ne", UNRATED))
+        said.append(condition)
+    return tuple(said)
+
+
+def _agrees(item: ContextItem, name: str, op: str, wanted: Any) -> bool:
+    return bool(_plain(getattr(item, name)) == wanted) == (op == "$eq")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: tuples are lists."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _sort_key(value: Any) -> Any:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False) if isinstance(value, Mapping) else value
+
+
 def parse_namespace(path: str, tenant: str) -> Namespace:
     """Return the namespace of a path: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``.
 
@@ -209,6 +305,17 @@ def parse_namespace(path: str, tenant: str) -> Namespace:
         raise InvalidInput(f"a namespace is user/<id>, project/<id>, task/<id> or global, not {path!r:.80}")
     name = checked_name(given, "the id in a namespace") if given else None
     return Namespace(checked_name(tenant, "tenant") or "default", f"{kind}/{name}" if name else "global")
+
+
+def read_item(item: Any) -> ContextItem:
+    """Return an item of any class with the fields of ContextItem as one, checked. Raises InvalidInput."""
+    if isinstance(item, ContextItem):
+        return item
+    if isinstance(item, Mapping) or not all(hasattr(item, name) for name in ("context_item_id", "kind", "payload")):
+        raise InvalidInput(f"an item is a ContextItem or has its fields, not {quote(item)}")
+    return ContextItem(
+        **{each.name: getattr(item, each.name) for each in fields(ContextItem) if hasattr(item, each.name)}
+    )
 
 
 def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
@@ -222,8 +329,8 @@ def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
         updated_at=clock.now(),
         channel=Channel.SEMANTIC,
         kind=item.kind,
-        importance=item.importance,
-        tags=tuple(item.tags),
+        importance=UNRATED if item.importance is None else item.importance,
+        tags=checked_names(item.tags, "tags"),
         source=item.source,
         payload=payload,
         token_cost=item.token_cost,
@@ -239,20 +346,21 @@ def as_item(memory: Memory) -> ContextItem:
     fill(item, "kind", memory.kind)
     fill(item, "source", memory.source)
     fill(item, "timestamp", memory.created_at.isoformat())
-    fill(item, "tags", memory.tags)
-    fill(item, "importance", memory.importance)
+    fill(item, "tags", list(memory.tags))
+    fill(item, "importance", None if memory.importance == UNRATED else memory.importance)
     fill(item, "token_cost", memory.token_cost)
     fill(item, "payload", dict(memory.payload or {}))
     return item
 
 
 def _payload(item: ContextItem) -> dict[str, Any]:
-    """Return the payload as JSON, without secrets."""
+    """Return the payload as every store gives it back: plain JSON, without secrets."""
     try:
-        json.dumps(dict(item.payload), allow_nan=False)
+        said = json.dumps(dict(item.payload), allow_nan=False, ensure_ascii=False)
+        said.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
-    cleaned, _ = redact_value(dict(item.payload))
+    cleaned, _ = redact_value(json.loads(said))
     return dict(cleaned)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
+from memwarden.filters import ITEM_FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
 from memwarden.records import IndexRow, JournalEntry, Memory, Namespace, Put, Relation
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
@@ -228,17 +228,17 @@ def order_sql(order_by: str, descending: bool) -> str:
 
 def _translate(condition: Condition) -> tuple[str, list[Any]]:
     field, op, wanted = condition
-    if field not in FIELDS:
+    if field not in ITEM_FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
     if op == UNSET_OR_AFTER:
         return f"({field} IS NULL OR {field} > ?)", [_bind(wanted)]
     if op == "$in":
         return _any_of(field, [_bind(item) for item in wanted])
-    if op == "$eq" and FIELDS[field] != MANY:
+    if op == "$eq" and ITEM_FIELDS[field] != MANY:
         return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bind(wanted)])
-    if op == "$ne" and FIELDS[field] != MANY:
+    if op == "$ne" and ITEM_FIELDS[field] != MANY:
         return f"{field} IS NOT ?", [_bind(wanted)]
-    if op in COMPARE and FIELDS[field] != MANY:
+    if op in COMPARE and ITEM_FIELDS[field] != MANY:
         return f"{field} {COMPARE[op]} ?", [_bind(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
 
@@ -246,7 +246,7 @@ def _translate(condition: Condition) -> tuple[str, list[Any]]:
 def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
     if not wanted:
         return "0", []
-    if FIELDS[field] != MANY:
+    if ITEM_FIELDS[field] != MANY:
         return f"{field} IN ({', '.join('?' * len(wanted))})", wanted
     rows = ", ".join(["(?)"] * len(wanted))
     return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [

@@ -21,7 +21,7 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.filters import (
     BOOLEAN,
-    FIELDS,
+    ITEM_FIELDS,
     MANY,
     NUMBER,
     TEXT,
@@ -341,9 +341,9 @@ def order_sql(order_by: str, descending: bool) -> str:
 
 def _translate(condition: Condition) -> tuple[str, list[Any]]:
     field, op, wanted = condition
-    if field not in FIELDS:
+    if field not in ITEM_FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
-    kind, many = _TYPES[FIELDS[field]], FIELDS[field] == MANY
+    kind, many = _TYPES[ITEM_FIELDS[field]], ITEM_FIELDS[field] == MANY
     if op == "$in":
         any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
         return any_of, [[_bind(item) for item in wanted]]
