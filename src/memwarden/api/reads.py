@@ -39,6 +39,7 @@ Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
+MAX_QUERIES = 10
 
 
 class ScopeReads(ScopeHandle):
@@ -47,7 +48,7 @@ class ScopeReads(ScopeHandle):
     @instrumented(Node.HOTPATH, Op.SEARCH)
     async def query(
         self,
-        query: str,
+        query: str | None = None,
         categories: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         top_k: int = 3,
@@ -57,14 +58,19 @@ class ScopeReads(ScopeHandle):
         explain: bool = False,
         as_of: AsOf = None,
         since_rev: int | None = None,
+        *,
+        queries: Sequence[str] | None = None,
     ) -> QueryResult:
         """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant.
 
         Args:
             query: the question, in words.
+            queries: 1 to 10 questions in place of ``query``. Each is searched for by itself; the best of each come
+                first, then the second of each, and so on, under one budget and each memory once. ``confidence`` is the
+                highest of theirs, ``confidences`` holds all.
             categories: the categories to search. None: all that the agent may read.
             filters: see :mod:`memwarden.filters`.
-            top_k: the most items wanted, 1..1000.
+            top_k: the most items wanted, 1..1000; with several questions, for each that has an answer.
             threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
                 answer at all. 0 switches the bar off.
             budget_tokens: the most tokens that ``text`` may take; None for no limit.
@@ -79,7 +85,9 @@ class ScopeReads(ScopeHandle):
         Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Changes
         nothing that is remembered.
         """
-        request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        first, *more = self._questions(query, queries)
+        request = self._request(first, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        request = replace(request, more=tuple(more))
         if as_of is not None and since_rev is not None:
             raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
         if as_of is not None:
@@ -234,6 +242,20 @@ class ScopeReads(ScopeHandle):
             limit=arguments.check_whole(limit, "limit", 1, None),
             progress=progress,
         )
+
+    def _questions(self, query: str | None, queries: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the questions of a query, each once."""
+        if query is not None and queries is not None:
+            raise InvalidInput("give query, a question, or queries, a list of questions, not both")
+        if queries is None:
+            return (checked_text(query, "query", self._parts.settings.max_text_bytes),)
+        if isinstance(queries, str) or not isinstance(queries, Sequence):
+            raise InvalidInput(f"queries is a list of questions, not {quote(queries)}; a single question is query")
+        if not 1 <= len(queries) <= MAX_QUERIES:
+            raise InvalidInput(f"queries holds 1 to {MAX_QUERIES} questions, not {len(queries)}")
+        most = self._parts.settings.max_text_bytes
+        checked = [checked_text(text, f"queries[{number}]", most) for number, text in enumerate(queries)]
+        return tuple(dict.fromkeys(checked))
 
     def _request(
         self,

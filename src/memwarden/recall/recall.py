@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     MIN_ALIKE,
     MIN_ALIKE_OF_TABLE,
+    BudgetedAnswer,
     has_relevant,
     list_covering_facts,
     list_cuts,
@@ -33,6 +33,19 @@ from memwarden.recall.answer.budget import (
     put_newest_first,
     rearrange_items,
     widen_items,
+)
+from memwarden.recall.answer.interleave import (
+    OwnedCandidate,
+    QueryContext,
+    QuestionSearch,
+    RankedQuery,
+    answers_any,
+    arrange_by_question,
+    choose_searched,
+    interleave_questions,
+    join_covering_facts,
+    join_cuts,
+    make_found_item,
 )
 from memwarden.recall.answer.items import Found
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
@@ -45,7 +58,7 @@ from memwarden.recall.index.links import find_following
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.recall.large.search import LargeNamespace, PartialView, add_pieces, open_rows, rank_on_index
+from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.features import leading
@@ -103,41 +116,6 @@ CONTEXT_ITEM_SHARE = 0.1
 """Part of a given threshold that the memories of a block must reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryContext:
-    """The index and the moment in which a question is asked.
-
-    Attributes:
-        index: what is known there. now: when that is.
-        read: reads the memories of ids, as they are there; those that are gone are left out.
-        hidden: places that whoever asks may not read now, whatever their category was then.
-        follows: whether the index follows the store, so that what is gone from either is gone from both. An index
-            of the past does not: its memories are read each time.
-    """
-
-    index: NamespaceIndex
-    now: datetime
-    read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
-    hidden: Sequence[int]
-    follows: bool
-
-
-class RankedQuery(NamedTuple):
-    """A question with its context, ranking, gates and echoes (places that only repeat the prompt)."""
-
-    ctx: QueryContext
-    question: Question
-    ranking: Ranking
-    gates: Gates
-    echoes: Sequence[int]
-
-
-def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
-    """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
-    alone = asked[0]
-    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
-
-
 MAX_WAIT_SECONDS = 10.0
 MAX_IMPORT_WAIT_SECONDS = 1.0
 MAX_AWAITED_ROWS = 1_000
@@ -186,72 +164,102 @@ class Recall:
         self._now = now
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
-        """Answer a query."""
+        """Answer a query: one question, or several interleaved."""
         # A question that was asked before is no answer; a statement in the query's very words is.
-        echoed = [request.query] if asks_question(request.query) else []
-        (asked,) = await self._ask_all(scope, request, [request.query], echoed)
-        ctx, question, ranking, gates, echoes = asked
-        index = ctx.index
-        # From here on to the fetch nothing is awaited: the index stays as it is.
+        echoed = [text for text in request.questions if asks_question(text)]
+        asked = await self._ask_all(scope, request, request.questions, echoed)
+        index = asked[0].ctx.index
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
-        ids = index.columns.ids
-        most = request.top_k + SPARE_CANDIDATES
-        selection = self._select(
-            index, ranking, gates, request, max(most, MAX_RERANKED) if self._reranker else most, 1.0
-        )
-        related = beside.find_neighbours(index, gates, selection.ranked) if len(index.edges) else {}
-        found = await self._fetch(ctx, selection)
-        await self._rerank(request.query, selection, found)
-        shown = items.show_whole if request.full else items.show_excerpt
-        make_of = partial(items.make_item, question, ranking, ranking.weights, shown)
-        make = partial(make_of, found)
+        searches = await self._search_all(request, asked)
         untold = request.as_of is not None or not request.news
         news, told = (None, False) if untold else await self._fit_changes(scope, moment, request)
         header = news.text if news else ""
+        render = partial(block.join_changes, header) if header else block.render_bullets
+        always = interleave_questions(searches, [search.selection.always for search in searches])
+        owners = interleave_questions(searches, [search.selection.ranked for search in searches])
+        answering = sum(1 for search in searches if search.selection.ranked)
         packed = pack_items(
-            map(make, selection.always),
-            map(make, selection.ranked),
-            most=request.top_k,
+            (make_found_item(request.full, searches[item.question], item.candidate) for item in always.values()),
+            (make_found_item(request.full, searches[item.question], item.candidate) for item in owners.values()),
+            most=request.top_k * max(answering, 1),
             budget=request.budget_tokens,
-            render=partial(block.join_changes, header) if header else block.render_bullets,
+            render=render,
             count=self._count,
-            covering=list_covering_facts(selection, ids),
+            covering=join_covering_facts(searches),
             used=self._count(header),
         )
         if self._reranker is None:
-            render = partial(block.join_changes, header) if header else block.render_bullets
-            vectors, alike = self._item_vectors(index, question, packed.items)
-            arranged = put_newer_first(packed.items, vectors, alike)
+            arrange = partial(self._put_newer_first, searches)
+            arranged = arrange_by_question(packed.items, always | owners, arrange)
             packed = rearrange_items(packed, arranged, render, self._count)
-        cuts = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = has_relevant(packed, ranking, bar_of(request))
+        relevant = answers_any(searches, packed, bar_of(request))
         standing: list[RecallItem] = []
-        if relevant and related:
-            taken = [
-                Candidate(item.place, float(ranking.scores[item.place]), beside=item_id)
-                for item, item_id in beside.choose_neighbours(related, packed.items, self.categories.declared)
-            ]
-            read = await self._read(ctx, [item.place for item in taken])
-            wanted = [make_of(read, item) for item in taken if item.place in read]
-            packed, standing = beside.append_related(packed, wanted, request.budget_tokens, self._count)
+        if relevant:
+            packed, standing = await self._append_related(request, searches, always | owners, packed)
+        left = [item.id for item in standing]
+        cuts = join_cuts(searches, packed, left, None if request.explain else MAX_SHOWN_CUTS)
         if told:
-            self._change_cursor.acknowledge(
-                scope, moment
-            )  # last: an answer that fails or is cancelled has shown nothing
+            # Last: an answer that fails or is cancelled has shown nothing.
+            self._change_cursor.acknowledge(scope, moment)
+        confidences = tuple(search.asked.ranking.confidence for search in searches)
         return QueryResult(
             items=packed.items,
             text=packed.text,
             rev=moment.rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
-            cut=tuple(cut for cut in cuts if cut.id not in {item.id for item in standing}) if standing else cuts,
+            cut=cuts,
             categories=request.categories,
-            confidence=ranking.confidence,
-            preset=ranking.preset,
+            confidence=max(confidences),
+            confidences=confidences,
+            preset=searches[0].asked.ranking.preset,
             relevant=relevant,
             related=tuple(standing),
             delta=news,
         )
+
+    async def _search_all(self, request: Request, asked: Sequence[RankedQuery]) -> list[QuestionSearch]:
+        """Choose each question's candidates and read them."""
+        most = request.top_k + SPARE_CANDIDATES
+        most = max(most, MAX_RERANKED) if self._reranker else most
+        # All are chosen before anything is awaited: until then the index stays as it is.
+        chosen = [(self._select(item.ctx.index, item.ranking, item.gates, request, most, 1.0), item) for item in asked]
+        related = [
+            beside.find_neighbours(item.ctx.index, item.gates, selection.ranked) if len(item.ctx.index.edges) else {}
+            for selection, item in chosen
+        ]
+        searches = []
+        for (selection, item), neighbours in zip(chosen, related, strict=True):
+            found = await self._fetch(item.ctx, selection)
+            await self._rerank(item.question.text, selection, found)
+            searches.append(QuestionSearch(item, selection, neighbours, found))
+        return searches
+
+    def _put_newer_first(
+        self, searches: Sequence[QuestionSearch], question: int, shown: Sequence[RecallItem]
+    ) -> list[RecallItem]:
+        asked = searches[question].asked
+        vectors, alike = self._item_vectors(asked.ctx.index, asked.question, shown)
+        return put_newer_first(shown, vectors, alike)
+
+    async def _append_related(
+        self,
+        request: Request,
+        searches: Sequence[QuestionSearch],
+        owners: Mapping[str, OwnedCandidate],
+        packed: BudgetedAnswer,
+    ) -> tuple[BudgetedAnswer, list[RecallItem]]:
+        """Add what is related to the items, where the budget leaves room."""
+        known = {item.id: searches[owners[item.id].question].related.get(item.id, ()) for item in packed.items}
+        wanted = []
+        for entry, item_id in beside.choose_neighbours(known, packed.items, self.categories.declared):
+            search = searches[owners[item_id].question]
+            score = float(search.asked.ranking.scores[entry.place])
+            read = await self._read(search.asked.ctx, [entry.place])
+            if entry.place in read:
+                found = Candidate(entry.place, score, beside=item_id)
+                wanted.append(make_found_item(request.full, search, found, read))
+        return beside.append_related(packed, wanted, request.budget_tokens, self._count)
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
@@ -408,7 +416,8 @@ class Recall:
             return None
         found, part = gathered
         read = partial(self._store.get, namespace)
-        echoing = await _find_partial_echoes(read, part, said)
+        words = [await _index_ids(text) for text in said]
+        echoing = await find_echoes(read, part, said, words)
         allowed = part.rows.open.copy()
         allowed[echoing] = False
         among = round(large.share(open_) * large.whole.alive)
@@ -579,18 +588,6 @@ class Recall:
 def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
     assert embedder is not None
     return EncodedQuestion(embedder.embed([text])[0])
-
-
-async def _find_partial_echoes(
-    read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: PartialView, said: Sequence[str]
-) -> list[int]:
-    """Return the places of a part that only repeat what stands in the prompt."""
-    found = [(place, normalize_text(text)) for text in said for place in part.same_words(await _index_ids(text))]
-    if not found:
-        return []
-    stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))
-    texts = {memory.id: normalize_text(memory.text) for memory in stored}
-    return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]
 
 
 async def _index_ids(text: str) -> list[int]:

@@ -38,7 +38,8 @@ class Request:
 
     as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
     looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
-    changes. most, template: of a context block, how many memories at most, and in which words.
+    changes. more: further questions under the same budget. most, template: of a context block, how many memories at
+    most, and in which words.
     """
 
     query: str
@@ -53,8 +54,14 @@ class Request:
     since_rev: int | None = None
     steps: bool = False
     news: bool = True
+    more: tuple[str, ...] = ()
     most: int = block.MAX_IN_CONTEXT
     template: block.Template = block.LEAN_TEMPLATE
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """All questions, in the order given."""
+        return (self.query, *self.more)
 
 
 def normalize_text(text: str) -> str:

@@ -151,7 +151,9 @@ class QueryResult:
         budget_tokens: the budget that was given.
         cut: what was left out and the gate that stopped it; the nearest ones, or with ``explain=True`` all.
         categories: the categories that were searched, or None for all of them.
-        confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
+        confidence: calibrated 0..1: how likely it is that the store holds an answer at all; of several questions the
+            highest.
+        confidences: the same of each question, in the order in which they were asked.
         preset: the named set of weights that ranked, ``chat`` or ``assistant``.
         relevant: whether an item was found for what was asked, apart from those that are always offered.
         related: 1 or 2 memories that are related to items, strongest first, as the last bullets of ``text``;
@@ -172,6 +174,7 @@ class QueryResult:
     relevant: bool
     related: tuple[RecallItem, ...] = ()
     delta: Delta | None = None
+    confidences: tuple[float, ...] = ()
 
     def __bool__(self) -> bool:
         return self.relevant

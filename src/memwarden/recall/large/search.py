@@ -7,7 +7,7 @@ means the same as in a small namespace. The best become a small index, which ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -31,7 +31,8 @@ from memwarden.recall.question import Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import Namespace
+from memwarden.recall.request import normalize_text
+from memwarden.records import Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.flags import Flag
@@ -383,3 +384,20 @@ def _postings(rows: FoundRows, terms: Sequence[int]) -> Callable[[int], tuple[Pl
         found[term] = held.astype(np.int32), counts.astype(np.float32)
     nowhere = np.zeros(0, np.int32), np.zeros(0, np.float32)
     return lambda term: found.get(term, nowhere)
+
+
+async def find_echoes(
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]],
+    part: PartialView,
+    said: Sequence[str],
+    words: Sequence[Sequence[int]],
+) -> list[int]:
+    """Return the places of a part that only repeat what stands in the prompt. words: the term ids of each text."""
+    found = [
+        (place, normalize_text(text)) for text, ids in zip(said, words, strict=True) for place in part.same_words(ids)
+    ]
+    if not found:
+        return []
+    stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))
+    texts = {memory.id: normalize_text(memory.text) for memory in stored}
+    return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]

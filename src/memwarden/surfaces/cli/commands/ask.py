@@ -125,7 +125,10 @@ Explain = Annotated[bool, typer.Option("--explain", help="Say why each item is i
 @command
 async def query(
     options: Options,
-    question: Annotated[str, typer.Argument(metavar="TEXT", help="The question in words, or - for stdin.")],
+    questions: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT...", help="The question in words, or - for stdin; several share a budget."),
+    ],
     category: Annotated[
         list[str] | None, typer.Option(help="Only memories of this category; again for more.", metavar="NAME")
     ] = None,
@@ -138,7 +141,7 @@ async def query(
     full: Annotated[bool, typer.Option("--full", help="Whole texts, not a line each.")] = False,
     explain: Explain = False,
 ) -> None:
-    """Find the memories that answer a question; nothing when none is relevant.
+    """Find the memories that answer a question, or several; nothing when none is relevant.
 
     \b
     Examples:
@@ -146,11 +149,12 @@ async def query(
       memwarden query "What did we decide?" --filter kind=decision --top-k 5
       memwarden query "What did he say in May?" --filter 'created_at={"$gte": "2026-05-01"}'
       memwarden query "Any allergies?" --agent supervisor --explain
+      memwarden query "Any allergies?" "Who comes to dinner?" --budget-tokens 300
     """
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         result = await me.query(
-            read_argument(question),
+            queries=[read_argument(question) for question in questions],
             categories=category,
             filters=read_conditions(filter_),
             top_k=top_k,

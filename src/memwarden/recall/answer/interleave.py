@@ -1,0 +1,157 @@
+"""The searches of an answer's questions, and how they are joined into one answer under one budget. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+from typing import NamedTuple
+
+from memwarden.recall.answer import items
+from memwarden.recall.answer.budget import BudgetedAnswer, has_relevant, list_covering_facts, list_cuts
+from memwarden.recall.answer.items import Found
+from memwarden.recall.answer.related import Neighbour
+from memwarden.recall.answer.select import Candidate, Gates, Selection
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.question import Question
+from memwarden.recall.rank.score import Ranking
+from memwarden.records import Cut, Memory, RecallItem
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """The index and the moment in which a question is asked.
+
+    Attributes:
+        index: what is known there. now: when that is.
+        read: reads the memories of ids, as they are there; those that are gone are left out.
+        hidden: places that whoever asks may not read now, whatever their category was then.
+        follows: whether the index follows the store, so that what is gone from either is gone from both. An index
+            of the past does not: its memories are read each time.
+    """
+
+    index: NamespaceIndex
+    now: datetime
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
+    hidden: Sequence[int]
+    follows: bool
+
+
+class RankedQuery(NamedTuple):
+    """A question with its context, ranking, gates and echoes (places that only repeat the prompt)."""
+
+    ctx: QueryContext
+    question: Question
+    ranking: Ranking
+    gates: Gates
+    echoes: Sequence[int]
+
+
+class QuestionSearch(NamedTuple):
+    """A ranked question with its candidates. related: the neighbours of these by id. found: their memories."""
+
+    asked: RankedQuery
+    selection: Selection
+    related: Mapping[str, Sequence[Neighbour]]
+    found: Found
+
+
+class OwnedCandidate(NamedTuple):
+    """A candidate with the number of the question that it answers best."""
+
+    question: int
+    candidate: Candidate
+
+
+def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
+    """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
+    alone = asked[0]
+    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
+
+
+def interleave_questions(
+    searches: Sequence[QuestionSearch], lists: Sequence[Sequence[Candidate]]
+) -> dict[str, OwnedCandidate]:
+    """Return, by id, the best candidate of each question, then the second of each, and so on.
+
+    A memory that several questions found stands once, as the candidate of the question that it answers best.
+    """
+    best: dict[str, OwnedCandidate] = {}
+    for row in zip_longest(*lists):
+        for question, candidate in enumerate(row):
+            if candidate is None:
+                continue
+            memory_id = searches[question].asked.ctx.index.columns.ids[candidate.place]
+            known = best.get(memory_id)
+            if known is None or candidate.score > known.candidate.score:
+                best[memory_id] = OwnedCandidate(question, candidate)
+    return best
+
+
+def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, found: Found | None = None) -> RecallItem:
+    """Return the item of a candidate of a search. found: where its memory is, if not among the search's own."""
+    asked = search.asked
+    shown = items.show_whole if full else items.show_excerpt
+    memories = search.found if found is None else found
+    return items.make_item(asked.question, asked.ranking, asked.ranking.weights, shown, memories, candidate)
+
+
+def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
+    """Map the ids of turns among all candidates to the ids of the facts that rest on them."""
+    covering: dict[str, tuple[str, ...]] = {}
+    for search in searches:
+        covering |= list_covering_facts(search.selection, search.asked.ctx.index.columns.ids)
+    return covering
+
+
+def arrange_by_question(
+    shown: Sequence[RecallItem],
+    owners: Mapping[str, OwnedCandidate],
+    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
+) -> list[RecallItem]:
+    """Return items in which those of each question are arranged among their own places.
+
+    owners: the candidate of each item, by id. arrange: the items of a question in another order.
+    """
+    arranged = list(shown)
+    for question in dict.fromkeys(owners[item.id].question for item in shown):
+        places = [place for place, item in enumerate(shown) if owners[item.id].question == question]
+        ordered = arrange(question, [shown[place] for place in places])
+        for place, item in zip(places, ordered, strict=True):
+            arranged[place] = item
+    return arranged
+
+
+def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:
+    """Whether the answer holds something relevant to any of the questions."""
+    return any(has_relevant(packed, search.asked.ranking, bar) for search in searches)
+
+
+def join_cuts(
+    searches: Sequence[QuestionSearch], packed: BudgetedAnswer, left: Collection[str], most: int | None
+) -> tuple[Cut, ...]:
+    """Return what no question let in, each memory once, by the question to which it is nearest.
+
+    left: ids that stand in the answer beside its items.
+    """
+    lists = [
+        list_cuts(
+            search.asked.ctx.index.columns.ids,
+            search.selection,
+            packed,
+            search.asked.echoes,
+            search.asked.gates,
+            most,
+        )
+        for search in searches
+    ]
+    shown = {*left, *(item.id for item in packed.items)}
+    nearest: dict[str, Cut] = {}
+    for row in zip_longest(*lists):
+        for cut in row:
+            if cut is None or cut.id in shown:
+                continue
+            known = nearest.get(cut.id)
+            nearest[cut.id] = cut if known is None or cut.score > known.score else known
+    return tuple(nearest.values())[:most]
