@@ -51,7 +51,7 @@ sys.exit(status)
 
 
 def test_what_the_async_side_tells_is_told_here_too(warden: Warden) -> None:
-    assert warden.settings.embedder == "auto"
+    assert warden.settings.index_bytes == 1_073_741_824
     assert warden.store.promises is type(warden.store).promises
     assert warden.scope(user="ana", thread="t1").who.thread == "t1"
     assert warden.backend("user/ana").namespace == Namespace("default", "user/ana")

@@ -308,5 +308,5 @@ def test_the_command_of_the_release_before_says_its_new_name(tmp_path: Path) -> 
     kept = cli.inside("add", ORDER, "--source", PAGE, "--json").json["results"][0]["id"]
     ran = cli.inside("waiting", "release", kept, "--vouch")
     assert f"Approved: {kept}." in ran.out
-    assert "are now review list, approve and reject" in ran.err
+    assert "are now review list, approve and reject" in " ".join(ran.err.split())
     assert "waiting" not in cli.inside("--help").out

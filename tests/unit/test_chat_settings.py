@@ -1,4 +1,4 @@
-"""Design C's settings: its names, its defaults, and what is refused (C5)."""
+"""Settings of a chat: their names, their defaults, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from memwarden.conversation.settings import ChatSettings, read_chat_settings
 from memwarden.errors import InvalidConfig
 
-# Word for word from design C, sections 3 and 6.
-DESIGN_C = {
+# Word for word from the design of the chat pipeline, sections 3 and 6.
+CLASSIC = {
     "useMemory": False,
     "memoryInjectionMode": "system_append",
     "memoryExtractionMode": "periodic",
@@ -27,9 +27,27 @@ DESIGN_C = {
 }
 
 
-def test_the_defaults_are_the_designs() -> None:
-    assert read_chat_settings(DESIGN_C) == ChatSettings()
-    assert read_chat_settings({}) == ChatSettings()
+def test_the_classic_configuration_reads_as_it_was_written() -> None:
+    read = read_chat_settings(CLASSIC)
+    assert (read.use_memory, read.max_memory_context, read.memory_search_threshold) == (False, 5, 0.7)
+    assert (read.max_memory_tokens, read.memory_extraction_interval) == (500, 5)
+    assert (read.memory_injection_mode, read.memory_extraction_mode) == ("system_append", "periodic")
+    assert read.memory_context_prefix == CLASSIC["memoryContextPrefix"]
+    assert read.memory_context_suffix == CLASSIC["memoryContextSuffix"]
+    assert read.memory_format == CLASSIC["memoryFormat"]
+    assert read.search_threshold == 0.7  # its own bar, not the default's
+
+
+def test_the_defaults_follow_the_budget_with_lean_lines() -> None:
+    settings = read_chat_settings({})
+    assert settings == ChatSettings()
+    assert (settings.use_memory, settings.max_memory_context, settings.max_memory_tokens) == (False, 100, 500)
+    assert (settings.memory_injection_mode, settings.memory_extraction_mode) == ("system_append", "periodic")
+    assert settings.memory_extraction_interval == 5
+    assert settings.memory_context_prefix == "Known from earlier, newest first:"
+    assert settings.memory_context_suffix == ""
+    assert "importance" not in settings.memory_format
+    assert settings.search_threshold is None  # the default bar
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(ChatSettings)])
@@ -43,7 +61,7 @@ def test_each_field_is_read_by_both_names(name: str) -> None:
         "memory_extraction_interval": 3,
         "memory_search_threshold": 0.4,
         "memory_context_prefix": "Known:",
-        "memory_context_suffix": "",
+        "memory_context_suffix": "That is all.",
         "memory_format": "{{summary}} ({{age}})",
         "max_delta_tokens": 100,
     }

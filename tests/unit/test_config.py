@@ -17,6 +17,7 @@ from memwarden.recall.rank import features, score
 def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memwarden.toml"
     file.write_text('embedder = "none"\nmax_text_bytes = 1000\nleave_out = ["on_date"]\n')
+    monkeypatch.delenv("MEMWARDEN_EMBEDDER")
     monkeypatch.setenv("MEMWARDEN_MAX_TEXT_BYTES", "2000")
     monkeypatch.setenv("MEMWARDEN_SESSION_GAP_HOURS", "1.5")
     settings = config.load(file, session_gap_hours=2, index_bytes=None)
@@ -26,6 +27,7 @@ def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatc
 
 
 def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMWARDEN_EMBEDDER")
     monkeypatch.chdir(tmp_path)
     assert config.load() == config.Settings()
     (tmp_path / "memwarden.toml").write_text('preset = "chat"\n')

@@ -27,7 +27,9 @@ from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
 
 NOW = START + timedelta(days=3)
-STABLE = ChatSettings(use_memory=True, memory_injection_mode="cache_stable")
+STABLE = ChatSettings(
+    use_memory=True, memory_injection_mode="cache_stable", memory_context_suffix="Use these memories."
+)
 Said = list[dict[str, Any]]
 
 
@@ -73,7 +75,7 @@ def second() -> PromptLayout:
 def test_a_conversation_begins_with_a_snapshot() -> None:
     stable = first()
     assert ids(stable) == (["a"], [])
-    assert stable.snapshot.text.startswith("<memories>\nYou have the following relevant memories")
+    assert stable.snapshot.text.startswith("<memories>\nKnown from earlier, newest first:\n")
     assert delta_places(stable, FIRST) == {}
 
 

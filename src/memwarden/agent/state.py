@@ -24,7 +24,7 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.frame import clean_value
+from memwarden.recall.answer.frame import clean_value, is_bare_data
 from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
@@ -375,7 +375,8 @@ def _value_to_show(memory: Memory, *, marked: bool) -> Any:
         return [show(item) for item in value] if isinstance(value, list) else value
 
     value = clean_value(show(_value(memory)))
-    return value if not marked or memory.trust != Trust.EXTERNAL else {FROM_OUTSIDE: value}
+    is_quoted = marked and memory.trust == Trust.EXTERNAL and not is_bare_data(value)
+    return {FROM_OUTSIDE: value} if is_quoted else value
 
 
 def _value(memory: Memory) -> Any:

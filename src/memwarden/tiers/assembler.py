@@ -11,7 +11,7 @@ from memwarden import arguments, clock, filters
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
-from memwarden.recall.answer.frame import frame_external
+from memwarden.recall.answer.frame import frame_external, is_bare_data
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_text
@@ -314,7 +314,7 @@ def _matters(memory: Memory, edge: bool, now: datetime) -> str:
 def _prompt_words(item: ContextItem) -> str:
     """Return an item's words for a prompt; external words without sentences that read like orders."""
     said = items.item_words(item)
-    if trust_of_item(item.kind, item.source) != Trust.EXTERNAL:
+    if trust_of_item(item.kind, item.source) != Trust.EXTERNAL or is_bare_data(item.payload):
         return said
     from memwarden.security.injection import (
         redact_for_prompt,  # its tables are for those alone who keep what came from outside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -37,6 +38,8 @@ _KINDS: Final = (
     ("import", re.compile(r"import[:/]", re.IGNORECASE)),
     ("document", re.compile(r"(?:document[:/]|file:|.*\.\w{2,4}$)", re.IGNORECASE)),
 )
+# Words that hang together by signs could still give an order: an identifier has at most three parts.
+_IDENTIFIER: Final = re.compile(r"(?=.{1,40}\Z)[A-Za-z0-9]+(?:[_.:/@+#-][A-Za-z0-9]+){0,2}", re.ASCII)
 _HOST: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,59}", re.IGNORECASE)
 _POSING: Final = re.compile(
     r"(?:system|developer|assistant|tool|function|admin(?:istrator)?|operator|root)(?:$|[\s_:-].*)", re.IGNORECASE
@@ -111,6 +114,15 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean_text(key) if isinstance(key, str) else key: clean_value(item) for key, item in value.items()}
     return [clean_value(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def is_bare_data(value: Any) -> bool:
+    """Return whether a JSON value holds numbers and short identifiers alone, which can order nothing."""
+    if isinstance(value, str):
+        return not value or bool(_IDENTIFIER.fullmatch(value))
+    if isinstance(value, Mapping):
+        return all(is_bare_data(part) for pair in value.items() for part in pair)
+    return all(map(is_bare_data, value)) if isinstance(value, list | tuple) else True
 
 
 def with_notice(text: str) -> str:
