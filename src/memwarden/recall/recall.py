@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from memwarden.recall.answer.items import Found
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.recall.answer.on_demand import is_unsure
 from memwarden.recall.answer.overview import open_values, write_overview
-from memwarden.recall.answer.select import Candidate, Gates, Selection, select_candidates
+from memwarden.recall.answer.select import Candidate, Gates, Selection, rests_on_ended, select_candidates
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import statement_reader
 from memwarden.recall.index.links import find_following
@@ -356,7 +356,8 @@ class Recall:
         of_model = index.mask((Condition("role", "$eq", "assistant"),))
         valid = index.valid(now)
         allowed = readable & ~of_model if valid is None else readable & ~of_model & valid
-        values = open_values(index, allowed, about, load_weights())
+        is_ended = cache(partial(rests_on_ended, index, valid, mask_without_cards(index, ())))
+        values = open_values(index, allowed, about, load_weights(), is_ended)
         ids = {value.row.place: index.columns.ids[value.row.place] for value in values}
         stored = {memory.id: memory for memory in await self._store.get(scope.namespace, list(ids.values()))}
         memories = {place: stored[memory_id] for place, memory_id in ids.items() if memory_id in stored}

@@ -38,7 +38,7 @@ from memwarden.records.batch import (
 )
 from memwarden.records.consent import Consent, ConsentState, PendingReview, UserContext
 from memwarden.records.index_rows import Edge, Fill, Head, IndexRow, Promises, Relation, Scan, ThreadMarks
-from memwarden.records.journal import Event, HistoryEntry, JournalEntry
+from memwarden.records.journal import UNDOES, Event, HistoryEntry, JournalEntry
 from memwarden.records.memory import (
     APART,
     CARD,
@@ -58,6 +58,7 @@ __all__ = [
     "APART",
     "CARD",
     "EXTRACTED_BY",
+    "UNDOES",
     "Audit",
     "AuditFinding",
     "Batch",

@@ -49,7 +49,8 @@ class IndexRow(NamedTuple):
 
     ``n`` numbers the rows of a namespace in the order in which they were first written, from 1, without meaning
     outside its store. Times are integer microseconds since 1970 UTC. ``tags``, ``characters`` and ``sources`` are
-    tuples of text. ``live`` is False for a tombstone, whose other fields may be stale.
+    tuples of text. ``live`` is False for a tombstone, whose other fields may be stale; ``forgotten`` says of a
+    tombstone that it was an active memory until it was forgotten or expired.
     """
 
     n: int
@@ -82,6 +83,7 @@ class IndexRow(NamedTuple):
     valid_from: int | None
     valid_to: int | None
     trust: str
+    forgotten: bool = False
 
 
 class Fill(NamedTuple):

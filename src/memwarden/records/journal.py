@@ -37,6 +37,10 @@ class Event(StrEnum):
     EVICT = "EVICT"
 
 
+UNDOES = "undoes"
+"""In the ``meta`` of an entry that takes a change back: the step that it takes back."""
+
+
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """One entry of a namespace's journal. It holds no content, only references.

@@ -13,6 +13,7 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
+    UNDOES,
     BatchChange,
     Event,
     JournalEntry,
@@ -35,7 +36,6 @@ from memwarden.stores.protocol import StoreReader
 SUPERSEDES = str(RelationType.SUPERSEDES)
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
-_UNDOES = "undoes"
 # Which version a RESTORE wrote again: content that came back counts as unchanged for a further undo.
 _CONTENT_OF = "content_of"
 # Marks a RESTORE that took a merge back, so that undoing it merges again.
@@ -117,7 +117,7 @@ def check_replaced(entries: Sequence[JournalEntry], later: Iterable[JournalEntry
     """Raise Conflict for the ADD of a value that took the place of another: nothing would be current after its undo."""
     added = {entry.memory_id for entry in entries if entry.event == Event.ADD}
     replacing = [entry for entry in later if entry.memory_id in added and (entry.meta or {}).get("type") == SUPERSEDES]
-    undone = {(entry.meta or {}).get(_UNDOES) for entry in later}
+    undone = {(entry.meta or {}).get(UNDOES) for entry in later}
     for entry in replacing:
         if entry.event == Event.LINK and entry.step not in undone:
             raise Conflict(
@@ -134,7 +134,7 @@ def _state(entry: JournalEntry) -> tuple[str, int | None]:
 
 
 def _why_not(step: int, last: JournalEntry) -> str:
-    if (last.meta or {}).get(_UNDOES) == step:
+    if (last.meta or {}).get(UNDOES) == step:
         return f"change {step} was undone already, by change {last.step}"
     return f"memory {last.memory_id!r} was changed since, by change {last.step} ({last.event}); undo that first"
 
@@ -162,7 +162,7 @@ def invert(
 
     Raises Conflict when an old content is no longer there, and for a memory that was never active.
     """
-    meta = {_UNDOES: entries[0].step}
+    meta = {UNDOES: entries[0].step}
     changes = (_invert_entry(entry, contents, signals, at, purge_at, meta) for entry in reversed(entries))
     return tuple(change for change in changes if change is not None)
 
@@ -203,7 +203,7 @@ def _invert_edge(entry: JournalEntry, noted: Mapping[str, Any], meta: Mapping[st
 def _invert_pending(
     entry: JournalEntry, noted: Mapping[str, Any], purge_at: datetime, meta: Mapping[str, int]
 ) -> Remove | Restore:
-    if _UNDOES in noted:
+    if UNDOES in noted:
         return _decide_again(entry, purge_at, meta)
     raise Conflict(f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it")
 

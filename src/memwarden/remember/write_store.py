@@ -16,6 +16,7 @@ from memwarden.filters import Where
 from memwarden.observability.instrument import EventDraft, Sink, current_operation
 from memwarden.observability.records import Op, Status
 from memwarden.records import (
+    UNDOES,
     Batch,
     BatchChange,
     ChangeResult,
@@ -41,7 +42,6 @@ from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
 from memwarden.stores.protocol import BatchStore, StoreReader
 
 # Stands in the meta of every change that an undo makes.
-_UNDOES = "undoes"
 _PUT_OPS = {Event.MERGE: Op.MERGE, Event.RESTORE: Op.RESTORE}
 _REMOVE_OPS = {Event.TTL: Op.TTL, Event.CONFIRM: Op.MERGE}
 
@@ -175,7 +175,7 @@ def check_batch(batch: Batch) -> None:
     for change in batch.changes:
         for memory_id in _changed_ids(change):
             # An undo was checked by rules.check_context_undo: it may take an approval back, and nothing else.
-            if is_reserved(memory_id) and _UNDOES not in (change.meta or {}):
+            if is_reserved(memory_id) and UNDOES not in (change.meta or {}):
                 raise Denied(
                     f"{memory_id!r} is the user context or a proposal for it: it changes by consent.propose and decide "
                     f"only, so that nothing of it changes without consent. No other memory has an id that begins with "
@@ -226,7 +226,7 @@ def events_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
 
 
 def _event_of_change(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
-    reason = "undo" if _UNDOES in (change.meta or {}) else ""
+    reason = "undo" if UNDOES in (change.meta or {}) else ""
     sim = (change.meta or {}).get("cosine")
     if isinstance(change, Put):
         category = change.memory.category

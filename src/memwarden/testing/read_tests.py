@@ -12,7 +12,20 @@ import pytest
 
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
-from memwarden.records import Event, Fill, Head, JournalEntry, Namespace, Put, Remove, Signals, WriteMode
+from memwarden.records import (
+    UNDOES,
+    Event,
+    Fill,
+    Head,
+    JournalEntry,
+    MemoryState,
+    Namespace,
+    Put,
+    Remove,
+    Restore,
+    Signals,
+    WriteMode,
+)
 from memwarden.stores.protocol import Store
 from memwarden.testing.examples import (
     FILTERS,
@@ -275,6 +288,23 @@ class FillTests:
         # Nobody is told of a change that is none.
         assert await store.head(NAMESPACE) == before
         assert len(await store.journal(NAMESPACE)) == before.rev
+
+    async def test_a_scan_tells_what_was_forgotten(self, store: Store) -> None:
+        """Forgotten is what was active: neither what is merged, nor what never was active, nor what an undo removed."""
+        waiting = replace(a_put("waiting"), state=MemoryState.CANDIDATE)
+        await store.apply(a_batch(a_put("a"), a_put("kept"), a_put("merged"), a_put("undone"), a_put("back"), waiting))
+        removals = [
+            Remove("a"),
+            Remove("merged", MemoryState.MERGED, Event.MERGE),
+            Remove("undone", meta={UNDOES: 4}),
+            Remove("back"),
+            Remove("waiting"),
+        ]
+        await store.apply(a_batch(*removals))
+        await store.apply(a_batch(Restore("back")))
+        rows = {row.id: row for row in (await store.scan(NAMESPACE)).rows}
+        assert {name for name, row in rows.items() if row.forgotten} == {"a"}
+        assert not rows["a"].live
 
     async def test_signals_of_another_version_are_passed_over(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))

@@ -44,16 +44,24 @@ class Value(NamedTuple):
     rank: float
 
 
-def open_values(index: NamespaceIndex, allowed: Mask, about: str | None, weights: StatementWeights) -> list[Value]:
+def open_values(
+    index: NamespaceIndex,
+    allowed: Mask,
+    about: str | None,
+    weights: StatementWeights,
+    is_ended: Callable[[int], bool] = lambda place: False,
+) -> list[Value]:
     """Return the open values of a person by the statements at allowed places, what matters most first.
 
-    about: a name or a relation ("sister"); None for those who speak.
+    about: a name or a relation ("sister"); None for those who speak. is_ended: whether a turn says what is over.
     """
     chains: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
     for row in index.statements.rows(allowed, MIN_CHANCE):
         owner = _owner(row.subjects, about)
         attribute = weights.name(row.code)
-        if owner is not None and attribute != NONE and row.end - row.start >= MIN_SIGNS // 2:
+        if owner is None or attribute == NONE or row.end - row.start < MIN_SIGNS // 2:
+            continue
+        if not is_ended(row.place):
             chains[owner, attribute].append(row)
     said = index.columns.number("created_at")
     many = {name for name, flag in zip(weights.attributes, weights.many, strict=True) if flag}

@@ -27,7 +27,7 @@ GATES: Mapping[str, str] = {
     "threshold": "its score is below the threshold",
     "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
     "covered": "a remembered fact that rests on this turn is in the answer",
-    "ended": "what was remembered of this turn is no longer true",
+    "ended": "what was remembered of this turn is forgotten or no longer true",
     "rag_length": "its category's rag_length is used up by better memories",
     "top_k": "enough better memories are in the answer",
     "budget": "it does not fit into what is left of the token budget",
@@ -146,7 +146,7 @@ def select_candidates(
     passing = gates.open & ~always
     most = index.size if everything else 2 * limit + MAX_NEARLY_IN
     ranked = _rank_places(index, scores, passing, most)
-    is_ended = partial(_rests_on_ended, index, gates)
+    is_ended = partial(rests_on_ended, index, gates.valid, gates.own)
     kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit, is_ended)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
@@ -197,16 +197,19 @@ def _walk(
     return kept, left_out
 
 
-def _rests_on_ended(index: NamespaceIndex, gates: Gates, place: int) -> bool:
-    """Whether a turn says only what is over: everything that was made of it has ended.
+def rests_on_ended(index: NamespaceIndex, valid: Mask | None, own: Mask | None, place: int) -> bool:
+    """Whether a turn says only what is over: everything that was made of it has ended or was forgotten.
 
-    So a fact that was superseded goes on covering the turns that it rests on: "I live in Berlin." must not lead an
-    answer again because the fact of it was closed. Index cards stand for turns and say nothing of their own.
+    So a fact that was superseded or forgotten goes on covering the turns that it rests on: "I live in Berlin." must not
+    lead an answer again because the fact of it was closed. Index cards stand for turns and say nothing of their own.
     """
-    if gates.valid is None or not index.has_facts or not index.view.turns[place]:
+    if not index.view.turns[place]:
         return False
-    facts = [fact for fact in index.facts_on(place) if gates.own is None or gates.own[fact]]
-    return bool(facts) and not any(gates.valid[fact] for fact in facts)
+    forgotten = index.rests_under_forgotten(place)
+    if not forgotten and (valid is None or not index.has_facts):
+        return False
+    facts = [fact for fact in index.facts_on(place) if own is None or own[fact]]
+    return (bool(facts) or forgotten) and not any(valid is None or valid[fact] for fact in facts)
 
 
 def _rank_places(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:

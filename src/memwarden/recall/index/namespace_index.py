@@ -100,6 +100,8 @@ class NamespaceIndex:
         self._view: NamespaceView | None = None
         self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
+        self._forgotten: dict[str, list[tuple[str | None, str]]] = {}
+        self._under_forgotten: set[tuple[str | None, str]] | None = None
         self.lacking: set[str] = set()
 
     def follow(self, scan: Scan) -> None:
@@ -108,6 +110,7 @@ class NamespaceIndex:
         for row in scan.rows:
             old = self._place_of.pop(row.id, None)
             self.lacking.discard(row.id)
+            self._follow_forgotten(row)
             if old is not None:
                 self._live.array[old] = False
                 replaced = True
@@ -123,6 +126,14 @@ class NamespaceIndex:
             self._view = None
         if stated or replaced:  # what is only said more changes nothing of what rests on what
             self._facts = None
+
+    def _follow_forgotten(self, row: IndexRow) -> None:
+        """Note the turns under a fact that was forgotten: they say it still."""
+        self._forgotten.pop(row.id, None)
+        if row.forgotten and row.channel != Channel.TURN and CARD not in row.tags:
+            thread = row.thread_id or DEFAULT_THREAD
+            self._forgotten[row.id] = [key for source in row.sources for key in ((thread, source), (None, source))]
+        self._under_forgotten = None
 
     def refill(self, rows: Sequence[IndexRow]) -> None:
         """Take in rows whose signals came after them; each gets a new place, so that answers see all of it or none."""
@@ -251,6 +262,17 @@ class NamespaceIndex:
         thread = int(self.columns.coded["thread_id"].codes[turn])
         keys = [(thread, source) for source in self._sources[turn]] + [(ANY_THREAD, self.columns.ids[turn])]
         return list(dict.fromkeys(fact for key in keys for fact in self._facts.get(key, ()) if fact != turn))
+
+    def rests_under_forgotten(self, turn: int) -> bool:
+        """Whether a fact that rests on a turn was forgotten."""
+        if not self._forgotten:
+            return False
+        if self._under_forgotten is None:
+            self._under_forgotten = {key for keys in self._forgotten.values() for key in keys}
+        thread = self.columns.coded["thread_id"]
+        named = thread.values[thread.codes[turn]]
+        keys = [*((named, source) for source in self._sources[turn]), (None, self.columns.ids[turn])]
+        return not self._under_forgotten.isdisjoint(keys)
 
     def _find_facts(self) -> dict[tuple[int, str], list[int]]:
         """The derived memories by each turn that they name, as a caller's id in their thread and as an id of ours."""

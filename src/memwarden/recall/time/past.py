@@ -171,7 +171,7 @@ class PastIndexes:
     async def _rows(
         self, namespace: Namespace, now: Sequence[IndexRow], changes: Sequence[JournalEntry]
     ) -> list[IndexRow]:
-        """The rows of what was active before the changes, in the order of first writing."""
+        """The rows of what was active before the changes or forgotten by then, in the order of first writing."""
         before = {change.memory_id: change.old_version for change in reversed(changes)}
         after = {change.memory_id: change.new_version for change in changes}
         as_now = {row.id: row for row in now if row.live and before.get(row.id) == after.get(row.id)}
@@ -186,7 +186,8 @@ class PastIndexes:
             [(content.text, content.created_at) for content in contents], self._embedder
         )
         made = [index_row(n[item.id], item, signal) for item, signal in zip(contents, signals, strict=True)]
-        return sorted([*as_now.values(), *made], key=lambda row: row.n)
+        forgotten = [row for row in now if row.forgotten and row.id not in before]
+        return sorted([*as_now.values(), *made, *forgotten], key=lambda row: row.n)
 
 
 def _versions_before(changes: Sequence[JournalEntry]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
-from memwarden.records import Channel, Head, JournalEntry, Memory, MemoryState, Namespace
+from memwarden.records import UNDOES, Channel, Head, JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.transfer.pages import (
     EarlierContent,
@@ -51,6 +51,13 @@ class NamespaceTables:
     @property
     def head(self) -> Head:
         return Head(self.rev, self.epoch)
+
+    def is_forgotten(self, row: MemoryRow) -> bool:
+        """Whether a row was an active memory until it was forgotten or expired; what an undo removed never was."""
+        if row.memory.state != MemoryState.SOFT_DELETED:
+            return False
+        last = self.journal[row.rev - 1]  # the entry of a revision stands at its place
+        return last.old_version is not None and UNDOES not in (last.meta or {})
 
     def keep(self, row: MemoryRow) -> None:
         """Insert or replace a row. New rows come in the order of their numbers."""

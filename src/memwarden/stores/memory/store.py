@@ -356,7 +356,9 @@ class MemoryStore:
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = await self._space(namespace)
         rows = [
-            index_row(row.n, row.memory, row.signals, live=row.live) for row in space.rows.values() if row.rev > since
+            index_row(row.n, row.memory, row.signals, live=row.live, forgotten=space.is_forgotten(row))
+            for row in space.rows.values()
+            if row.rev > since
         ]
         edges = [Edge(*key, item.relation.strength, item.live) for key, item in space.edges.items() if item.rev > since]
         return Scan(rows, space.head, edges)

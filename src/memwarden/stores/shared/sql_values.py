@@ -37,7 +37,7 @@ def signal_values(signals: Signals) -> tuple[Any, ...]:
     return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
-def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) -> IndexRow:
+def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True, forgotten: bool = False) -> IndexRow:
     """Return the row of a memory with its signals; ``n`` is its number in the order of first writing."""
     return IndexRow(
         n=n,
@@ -70,4 +70,5 @@ def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) ->
         valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
         valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
         trust=memory.trust,
+        forgotten=forgotten,
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.filters import ITEM_FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
-from memwarden.records import IndexRow, JournalEntry, Memory, Namespace, Put, Relation
+from memwarden.records import UNDOES, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
@@ -46,8 +46,13 @@ CONTENT = (
 )
 """The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
+# 1: active, -1: forgotten, else neither. The entry of a row's revision tells what removed it.
+_STATE_NOW = (
+    "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM journal j WHERE j.ns = m.ns "
+    f"AND j.seq = m.rev AND j.old_version IS NOT NULL AND instr(coalesce(j.meta, ''), '\"{UNDOES}\"') = 0) ELSE 0 END"
+)
 INDEX_COLUMNS = (
-    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
+    f"m.row & 4294967295, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
     "m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
@@ -145,9 +150,9 @@ def decode_any_state(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    live, pinned = row[2] == 1, row[15] == 1
+    live, pinned, forgotten = row[2] == 1, row[15] == 1, row[2] == -1
     lists = (_list(row[16]), _list(row[17]), row[18], _list(row[19]))
-    return IndexRow._make((*row[:2], live, *row[3:15], pinned, *lists, *row[20:]))
+    return IndexRow._make((*row[:2], live, *row[3:15], pinned, *lists, *row[20:], forgotten))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:

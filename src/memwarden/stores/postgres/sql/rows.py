@@ -32,7 +32,7 @@ from memwarden.filters import (
     Where,
     sort_field,
 )
-from memwarden.records import Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
+from memwarden.records import UNDOES, Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
@@ -86,8 +86,14 @@ def _list_column(name: str) -> str:
     return f"array_to_string(nullif(m.{name}, '{{}}'), '{_BETWEEN}')"
 
 
+# 1: active, -1: forgotten, else neither. The entry of a row's revision tells what removed it.
+_STATE_NOW = (
+    "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM memwarden.journal j "
+    "WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq = m.rev AND j.old_version IS NOT NULL "
+    f"AND position('\"{UNDOES}\"' IN coalesce(j.meta, '')) = 0) ELSE 0 END"
+)
 INDEX_COLUMNS = (
-    "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
+    f"m.n, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
     f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, "
     f"{_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
@@ -223,7 +229,8 @@ def decode_index_row(row: Values) -> IndexRow:
     if row[-1]:
         row = tuple(map(decode_text, row))
         tags, characters, sources = (tuple(map(decode_text, item)) for item in (tags, characters, sources))
-    return IndexRow._make((*row[:16], tags, characters, row[18], sources, *row[20:-1]))
+    live, forgotten = row[2] == 1, row[2] == -1
+    return IndexRow._make((*row[:2], live, *row[3:16], tags, characters, row[18], sources, *row[20:-1], forgotten))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:

@@ -1,0 +1,95 @@
+"""A forgotten fact goes on covering the turns that it rests on, until it is restored or its making is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import Warden
+
+SAID = "I live in Berlin, in a flat near the Spree."
+QUESTION = "Where do I live?"
+
+
+@pytest.fixture(params=["memory", "sqlite", "json"])
+def warden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Warden]:
+    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/m.db", "json": f"json:///{tmp_path}/m"}
+    with Warden.open(urls[request.param], {"embedder": "auto"}) as opened:
+        yield opened
+
+
+def tell(warden: Warden) -> tuple[Any, str, str]:
+    """A turn and the fact that was made of it: the scope, the turn's id, the fact's id."""
+    me: Any = warden.scope(user="mies", thread="t")
+    (turn,) = me.observe([{"role": "user", "content": SAID, "id": "m1"}]).results
+    me.observe([{"role": "user", "content": "My dentist is Dr Moser."}])
+    (fact,) = me.remember("The user lives in Berlin.", sources=["m1"]).results
+    return me, turn.id, fact.id
+
+
+def shown(me: Any) -> set[str]:
+    block = me.context([{"role": "user", "content": QUESTION}])
+    return {item.id for item in (*me.query(QUESTION, top_k=10).items, *block.items)}
+
+
+def test_forgetting_a_fact_does_not_uncover_its_turn(warden: Warden) -> None:
+    me, turn, fact = tell(warden)
+    assert fact in shown(me)
+    me.forget(fact)
+    assert not {turn, fact} & shown(me)
+    gates = {cut.id: cut.gate for cut in me.query(QUESTION, explain=True).cut}
+    assert gates[turn] == "ended"
+
+
+def test_restoring_the_fact_brings_it_back(warden: Warden) -> None:
+    me, turn, fact = tell(warden)
+    me.forget(fact)
+    me.restore(fact)
+    assert fact in shown(me)
+    assert turn not in shown(me)  # the fact covers it, as before
+
+
+def test_undoing_the_forgetting_brings_the_fact_back(warden: Warden) -> None:
+    me, _turn, fact = tell(warden)
+    me.journal.undo(me.forget(fact).rev)
+    assert fact in shown(me)
+
+
+def test_a_fact_that_was_undone_was_never_made(warden: Warden) -> None:
+    """Who takes the making of a fact back does not take back what the person said."""
+    me, turn, fact = tell(warden)
+    (made,) = (entry for entry in me.journal.history(fact) if entry.event == "ADD")
+    me.journal.undo(made.step)
+    assert turn in shown(me)
+
+
+def test_a_turn_with_another_fact_is_found_by_that(warden: Warden) -> None:
+    me, _turn, fact = tell(warden)
+    (other,) = me.remember("The user's flat in Berlin is near the Spree.", sources=["m1"]).results
+    me.forget(fact)
+    assert other.id in shown(me)
+
+
+def test_a_store_that_is_opened_again_answers_the_same(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    with Warden.open(url, {"embedder": "auto"}) as opened:
+        me, turn, fact = tell(opened)
+        me.forget(fact)
+        rev = me.query(QUESTION).rev
+    with Warden.open(url, {"embedder": "auto"}) as again:
+        me = again.scope(user="mies", thread="t")
+        assert not {turn, fact} & shown(me)
+        assert not {turn, fact} & {item.id for item in me.query(QUESTION, as_of=rev).items}
+        assert fact in {item.id for item in me.query(QUESTION, as_of=rev - 1).items}
+
+
+def test_the_overview_does_not_tell_what_was_forgotten(tmp_path: Path) -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as opened:
+        me, _turn, fact = tell(opened)
+        me.query(QUESTION)  # waits until what was said is read
+        assert "Berlin" in me.overview().text
+        me.forget(fact)
+        assert "Berlin" not in me.overview().text
