@@ -49,11 +49,11 @@ def test_a_task_keeps_reasoning_and_tool_outputs(warden: Warden) -> None:
     thought = task.add_reasoning("The test fails because the clock is local time.", "plan")
     ran = task.add_tool_output("pytest", {"failed": 2, "names": ["test_clock"]})
     assert thought.context_item_id.startswith("reasoning-plan-")
-    assert (thought.kind, thought.source, thought.tags) == ("reasoning", "task/k1/plan", ("task", "plan"))
+    assert (thought.kind, thought.source, thought.tags) == ("reasoning", "task/k1/plan", ["task", "plan"])
     assert (thought.importance, thought.payload) == (0.5, {"text": "The test fails because the clock is local time."})
     assert thought.token_cost == estimate("The test fails because the clock is local time.") != 9  # words
     assert ran.context_item_id.startswith("tool-pytest-")
-    assert (ran.kind, ran.source, ran.tags) == ("tool_output", "task/k1", ("task", "tool", "pytest"))
+    assert (ran.kind, ran.source, ran.tags) == ("tool_output", "task/k1", ["task", "tool", "pytest"])
     assert (ran.importance, ran.payload["tool_id"]) == (0.7, "pytest")
     assert ran.payload["output"] == {"failed": 2, "names": ["test_clock"]}
     assert task.list_all() == [thought, ran]
@@ -70,15 +70,15 @@ def test_a_project_keeps_what_is_known_of_it(warden: Warden) -> None:
     wanted = project.add_preference("Short answers.", "style")
     works = project.add_pattern("Write the test first.", "testing")
     for item, prefix, tags, importance, payload in [
-        (decided, "decision-", ("project", "decision", "db"), 0.9, {"decision": "We use SQLite."}),
-        (custom, "convention-", ("project", "convention", "python"), 0.8,
+        (decided, "decision-", ["project", "decision", "db"], 0.9, {"decision": "We use SQLite."}),
+        (custom, "convention-", ["project", "convention", "python"], 0.8,
          {"convention": "Tabs, not spaces.", "scope": "python"}),
-        (failed, "failure-", ("project", "failure", "timeout"), 0.85,
+        (failed, "failure-", ["project", "failure", "timeout"], 0.85,
          {"failure": {"code": "timeout", "message": "30 s", "details": {"host": "a"}},
           "lesson": "Ask twice before giving up."}),
-        (wanted, "pref-", ("project", "preference", "style"), 0.9,
+        (wanted, "pref-", ["project", "preference", "style"], 0.9,
          {"preference": "Short answers.", "category": "style"}),
-        (works, "pattern-", ("project", "pattern", "testing"), 0.7,
+        (works, "pattern-", ["project", "pattern", "testing"], 0.7,
          {"pattern": "Write the test first.", "domain": "testing"}),
     ]:  # fmt: skip
         assert item.context_item_id.startswith(prefix)
@@ -105,7 +105,7 @@ def test_failures_of_other_shapes_are_read(warden: Warden) -> None:
     project = warden.tiers.project()
     kept = project.add_failure(Theirs(), "Wait longer.")
     assert kept.payload == {"failure": {"code": "timeout", "stage": "build"}, "lesson": "Wait longer."}
-    assert kept.tags == ("project", "failure", "timeout")
+    assert kept.tags == ["project", "failure", "timeout"]
     for wrong in (None, "timeout", object(), FailureSignature(""), FailureSignature("x", details={"o": object()})):
         with pytest.raises(InvalidInput):
             project.add_failure(wrong, "x")
@@ -120,9 +120,9 @@ def test_global_memory_keeps_preferences_and_patterns(warden: Warden) -> None:
     assert wanted is not None
     assert asked == ["Add global preference: 'Explain launch files.' (category: ros)?"]
     assert wanted.context_item_id.startswith("pref-")
-    assert (wanted.source, wanted.tags, wanted.importance) == ("global", ("global", "preference", "ros"), 0.9)
+    assert (wanted.source, wanted.tags, wanted.importance) == ("global", ["global", "preference", "ros"], 0.9)
     assert works.context_item_id.startswith("pattern-")
-    assert (works.source, works.tags, works.importance) == ("global", ("global", "pattern", "speed"), 0.7)
+    assert (works.source, works.tags, works.importance) == ("global", ["global", "pattern", "speed"], 0.7)
     assert everywhere.query_preferences() == everywhere.query_preferences("ros") == [wanted]
     assert everywhere.query_preferences("style") == []
     assert everywhere.clear_all()

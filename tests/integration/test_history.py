@@ -177,3 +177,16 @@ async def test_what_there_is_not(me: AsyncScope) -> None:
     for wrong in ({"since": -1}, {"limit": 0}, {"limit": True}):
         with pytest.raises(InvalidInput):
             await me.journal.history(**wrong)
+
+
+async def test_an_undo_says_in_words_what_it_did(me: AsyncScope) -> None:
+    (added,) = (await me.remember("Ana keeps bees.")).results
+    changed = await me.update(str(added.id), text="Ana keeps two hives of bees.")
+    await me.forget(str(added.id))
+    last = (await me.journal.history(descending=True))[0].seq
+    told = [(await me.journal.undo(number)).results[0].reason for number in (last, changed.rev, 1)]
+    assert told == [
+        f"change {last} had taken it out of answers; it is back",
+        f"its content is as it was before change {changed.rev}",
+        "change 1 had added it; it is forgotten",
+    ]

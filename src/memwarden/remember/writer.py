@@ -476,7 +476,7 @@ class Writer:
         batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
         receipt = await self._store.apply(batch)
         results = {
-            applied.id: MessageResult(applied.id, _undo_outcome(change, applied))
+            applied.id: MessageResult(applied.id, _undo_outcome(change, applied), _undo_reason(change, entries[0].step))
             for change, applied in zip(changes, receipt.applied, strict=True)
             if not isinstance(change, Link | Unlink)
         }
@@ -530,6 +530,19 @@ def _undo_outcome(change: BatchChange, applied: ChangeResult) -> str:
     if isinstance(change, Remove) and change.state in APART:
         return _PENDING_AGAIN[change.state]
     return _OUTCOMES[applied.outcome]
+
+
+def _undo_reason(change: BatchChange, step: int) -> str:
+    """Return in words what an undo did with a memory."""
+    if isinstance(change, Put):
+        return f"its content is as it was before change {step}"
+    if isinstance(change, Restore):
+        return f"change {step} had taken it out of answers; it is back"
+    if change.state in APART:  # type: ignore[union-attr]  # links have no result
+        return f"change {step} had decided on it; it is pending again"
+    if change.state == MemoryState.MERGED:  # type: ignore[union-attr]
+        return f"change {step} had taken its merge back; it is merged again"
+    return f"change {step} had added it; it is forgotten"
 
 
 def _fingerprint(call: WriteCall, asked: Sequence[Any]) -> str | None:

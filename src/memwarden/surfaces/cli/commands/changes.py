@@ -121,7 +121,7 @@ async def undo(
     console = printer()
     console.print(f"Undone: change {number}.")
     for item in result.results:
-        console.print(Text(clean(f"  {item.outcome}: {item.id}"), style="dim"))
+        console.print(Text(clean(f"  {item.outcome}: {item.id} ({item.reason})"), style="dim"))
 
 
 @command
