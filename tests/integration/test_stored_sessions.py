@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from memwarden import AsyncWarden, Warden
+from memwarden import AsyncWarden, SessionMemory, Warden
 from memwarden.errors import Conflict, InvalidInput, UnknownAgent
 from memwarden.testing.scripted import ScriptedModel
 
@@ -46,6 +46,22 @@ def test_a_session_is_in_no_answer_and_in_nobody_elses_hands(warden: Warden) -> 
         assert other.sessions.lookup_tool_in_cache("A", "salary", {}) is None
         assert other.sessions.load("A")["conversation_memory"]["exchanges"] == []
     assert me.state.list_keys() == []
+
+
+def test_a_session_of_the_store_goes_on_as_a_plain_dict(warden: Warden) -> None:
+    sessions = warden.scope(user="ana").sessions
+    sessions.add_tool_to_cache("A", "salary", {}, "4,200", 5)
+    found = SessionMemory(user="ana").lookup_tool_in_cache(sessions.load("A"), "salary", {})
+    assert found is not None
+    assert found["result"] == "4,200"
+    assert SessionMemory(user="bo").lookup_tool_in_cache(sessions.load("A"), "salary", {}) is None
+
+
+def test_a_look_up_writes_nothing_unless_it_hits(warden: Warden) -> None:
+    sessions = warden.scope(user="ana").sessions
+    assert sessions.lookup_tool_in_cache("A", "salary", {}) is None
+    assert sessions.list_ids() == []
+    assert warden.scope(user="ana").journal.history() == []
 
 
 def test_a_session_that_is_cleared_begins_anew(warden: Warden) -> None:

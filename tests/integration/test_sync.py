@@ -187,3 +187,23 @@ def test_a_hung_reranker_holds_up_nothing(monkeypatch: pytest.MonkeyPatch, threa
         threads.submit(warden.close).result(5)
     finally:
         reranker.released.set()
+
+
+AT_EXIT = """
+import atexit, sys
+from memwarden import Warden
+
+warden = Warden.open(sys.argv[1], config={"embedder": "none"})
+atexit.register(warden.close)
+warden.scope(user="ana", thread="t1").observe([{"role": "user", "content": "The boat is red."}])
+"""
+
+
+def test_a_warden_can_be_closed_at_exit(url: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", AT_EXIT, url], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    if url != "memory://":
+        with Warden.open(url, config=WORDS) as warden:
+            assert len(warden.scope(user="ana", thread="t1").find({"channel": "turn"})) == 1
+            # What happened within the last second was written by the close.
+            assert warden.scope(user="ana").journal.events()

@@ -6,7 +6,8 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
@@ -16,11 +17,40 @@ CLOSE_SECONDS = 1.0
 """How long calls of other threads may take to end while a warden is closed; then they are cancelled."""
 
 
+class LastingThreadPool(concurrent.futures.ThreadPoolExecutor):
+    """A pool of threads that still works while Python ends, when others take nothing: then the caller does it.
+
+    So a warden can be closed by ``atexit``.
+    """
+
+    _closed = False
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See ``ThreadPoolExecutor.shutdown``."""
+        self._closed = True
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[R]:
+        """See ``ThreadPoolExecutor.submit``."""
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError:
+            if self._closed:  # by its owner, not by Python
+                raise
+        answer: concurrent.futures.Future[R] = concurrent.futures.Future()
+        try:
+            answer.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            answer.set_exception(error)
+        return answer
+
+
 class Loop:
     """An event loop in a daemon thread, owned by a warden and its process."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(LastingThreadPool(thread_name_prefix="memwarden"))
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._stopping = False
@@ -114,7 +144,8 @@ class Loop:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
         self._loop.run_until_complete(self._end())
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        with suppress(RuntimeError):  # a Python that ends starts no thread to wait for the others
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
     async def _end(self) -> None:

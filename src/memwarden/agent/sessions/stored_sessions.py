@@ -155,10 +155,13 @@ class AsyncSessions:
     async def lookup_tool_in_cache(
         self, session_id: str, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Return the cached entry of a call, or None. A hit renews its whole duration."""
-        return await self._change(
-            session_id, _as_async(lambda session: self._memory.lookup_tool_in_cache(session, tool_name, parameters))
-        )
+        """Return the cached entry of a call, or None. A hit renews its whole duration; nothing else is written."""
+
+        def look_up(session: Session) -> dict[str, Any] | None:
+            return self._memory.lookup_tool_in_cache(session, tool_name, parameters)
+
+        found = look_up(await self.load(session_id))
+        return None if found is None else await self._change(session_id, _as_async(look_up))
 
     async def inject_screen_context(
         self, session_id: str, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
@@ -171,7 +174,7 @@ class AsyncSessions:
         if (await self.load(session_id))[rules.MEMORY]["screen_injection_done"]:
             return []
         if self._proactive is None:
-            raise InvalidInput("there are no tools for screens; give configured() get_proactive_tool_messages")
+            raise InvalidInput("there are no tools for screens; give with_options get_proactive_tool_messages")
         ran = await asyncio.to_thread(self._proactive, json_data)
         memory = self._plain(lambda _: ran)
 
@@ -266,7 +269,7 @@ class AsyncSessions:
         )
 
     def _plain(self, tools: ProactiveTools | None) -> SessionMemory:
-        return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.namespace.path)
+        return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.user)
 
     def _check_allowed(self) -> None:
         check_allowed(self._parts, self.who)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from psycopg import Connection, Error, OperationalError
 
+from memwarden.concurrency.loop import LastingThreadPool
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
@@ -380,8 +381,8 @@ class _PostgresHandles:
         self.pid = os.getpid()
         self.connections = connections
         self.queues = WriteQueues(GroupWriter(connections, seconds).write, size // 2)
-        self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
-        self.checkpoints = ThreadPoolExecutor(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
+        self.threads = LastingThreadPool(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
+        self.checkpoints = LastingThreadPool(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
 
     def finish(self) -> None:
         self.checkpoints.shutdown()

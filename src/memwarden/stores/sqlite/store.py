@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from memwarden.clock import microseconds
+from memwarden.concurrency.loop import LastingThreadPool
 from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
 from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
@@ -378,7 +378,7 @@ class _SqliteHandles:
         self.pid = os.getpid()
         self.writer = writer
         self.events = events
-        self.threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="memwarden-reader")
+        self.threads = LastingThreadPool(max_workers=2, thread_name_prefix="memwarden-reader")
         self.reader = reader
         self._connect = connect
         self._idle: list[sqlite3.Connection] = []
