@@ -178,6 +178,23 @@ def test_a_task_that_is_over_leaves_nothing_behind(warden: Warden, state: str) -
     assert all(item.purge_at is not None and item.purge_at <= clock.now() for item in gone)  # the next purge takes them
 
 
+def test_the_contents_of_a_task_that_is_over_are_gone_from_its_history(warden: Warden) -> None:
+    task, backend = warden.tiers.task("k1"), warden.backend("task/k1")
+    said = task.add_reasoning("Bees live behind the barn.", "plan")
+    backend.add(replace(said, payload={"text": "Bees live beside the barn."}))
+    task.add_tool_output("web", ATTACK)
+    backend.delete(task.add_reasoning("Honey is sold in May.", "plan").context_item_id)
+    assert any(entry.new is not None for entry in task.history())
+    task.enter_state("completed")
+    known = [content for entry in task.history() for content in (entry.old, entry.new) if content is not None]
+    assert {(item.text, item.payload, item.tags, item.source) for item in known} == {("(cleared)", None, (), None)}
+    versions = [(said.context_item_id, number) for number in range(1, 6)]
+    kept = warden._loop.run(warden.store.versions(Namespace("default", "task/k1"), versions))
+    assert [item.text for item in kept] == ["(cleared)"]
+    gone = warden._loop.run(warden.store.find(Namespace("default", "task/k1"), state=MemoryState.SOFT_DELETED))
+    assert {item.text for item in gone} == {"(cleared)"}
+
+
 def test_what_was_deleted_or_forgotten_in_a_task_is_not_left_behind_either(warden: Warden) -> None:
     """Deleted items have no time to purge, forgotten ones a month: both can be restored until the task is over."""
     task, namespace = warden.tiers.task("k1"), Namespace("default", "task/k1")
@@ -515,7 +532,7 @@ def test_nothing_is_promoted_by_itself_and_promotion_keeps_where_it_is_from(ward
     assert copied == replace(thought, context_item_id=copy_id)
     (added,) = journal(warden, "project/web")
     assert added.meta == {"from": "task/k1", "id": thought.context_item_id, "version": 1}
-    assert [item.event for item in journal(warden, "task/k1")] == ["ADD", "PROMOTE", "DELETE"]
+    assert [item.event for item in journal(warden, "task/k1")] == ["ADD", "PROMOTE", "UPDATE", "DELETE"]
     wider = project.promote(copy_id) or ""
     assert everywhere.list_all() == [replace(thought, context_item_id=wider)]
     with pytest.raises(NotFound):

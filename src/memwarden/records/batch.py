@@ -39,9 +39,9 @@ class Put:
         state: for a memory that is created: where its life begins. What is not ``active`` is entered in the journal as
             PROPOSE (``candidate``, ``proposed``) or QUARANTINE, without a new version.
         purge_at: for a memory whose life begins in another state: when it may be removed for good.
-        keep_versions: for what is written again and again (state by key): of the contents that it had in the channel
-            ``state`` keep so many of the last and remove the older ones with this write. The journal says so: the entry
-            has the number as ``kept_versions`` in its meta. None keeps all.
+        keep_versions: for what is written again and again (state by key), or ends (tasks): of the contents that it had
+            in the channel ``state`` or in a task keep so many of the last and remove the older ones with this write.
+            The journal says so: the entry has the number as ``kept_versions`` in its meta. None keeps all.
         step, meta: see :class:`Batch`.
     """
 

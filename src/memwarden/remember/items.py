@@ -118,11 +118,17 @@ class ItemWriter:
         return sum(1 for applied in receipt.applied if applied.outcome == "deleted")
 
     async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
-        """Remove memories of any state for good, in a single batch: the next purge may delete them."""
+        """Remove a task's memories of any state for good, in a single batch.
+
+        Their contents leave with it, earlier ones too; the next purge may delete what is left.
+        """
         at = self._now()
-        changes = tuple(change for memory in found for change in purge_changes(memory, at))
-        if changes:
-            await self._store.apply(Batch(namespace, changes, at))
+        emptied = [memory for memory in found if memory.purge_at is None or memory.purge_at > at]
+        if not emptied:
+            return
+        (signals,) = await make_signals_in_thread([(CLEARED, at)], None)
+        changes = tuple(change for memory in emptied for change in clear_changes(memory, signals, at))
+        await self._store.apply(Batch(namespace, changes, at))
 
     async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
         """Remove what matters least from a full namespace, as a decision that can be undone while it is kept.
@@ -203,17 +209,26 @@ class ItemWriter:
         return signals
 
 
-def purge_changes(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
-    """The changes after which a memory may be purged; none when it may be by now.
+CLEARED = "(cleared)"
 
-    A soft-deleted memory is restored and removed again: a removal sets when to purge, and only an active memory can be
-    removed.
+
+def clear_changes(memory: Memory, signals: Signals, at: datetime) -> tuple[BatchChange, ...]:
+    """The changes that take a memory's contents away for good and let it be purged.
+
+    What is not active is restored first, as nothing else can be written again or removed.
     """
-    if memory.state != MemoryState.SOFT_DELETED:
-        return (Remove(memory.id, purge_at=at),)
-    if memory.purge_at is not None and memory.purge_at <= at:
-        return ()
-    return Restore(memory.id), Remove(memory.id, purge_at=at)
+    empty = Memory(
+        id=memory.id,
+        namespace=memory.namespace,
+        text=CLEARED,
+        created_at=memory.created_at,
+        updated_at=at,
+        channel=memory.channel,
+        category=memory.category,
+        trust=memory.trust,
+    )
+    back = () if memory.state == MemoryState.ACTIVE else (Restore(memory.id),)
+    return *back, Put(empty, signals, WriteMode.UPDATE, keep_versions=0), Remove(memory.id, purge_at=at)
 
 
 def hash_arguments(arguments: Sequence[Any]) -> str:

@@ -85,9 +85,9 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         return True
 
     async def clear(self) -> None:
-        """Remove everything; none of it is found again, and the next purge may delete it.
+        """Remove everything; its contents leave the store with this call, and no history shows them.
 
-        Quarantined and restorable items go too. Promote items worth keeping before.
+        Quarantined and restorable items go too, and it cannot be undone. Promote items worth keeping before.
         """
         store = self._parts.store
         found = [item for state in (MemoryState.ACTIVE, MemoryState.QUARANTINED, MemoryState.SOFT_DELETED)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
-from memwarden.records import UNDOES, Channel, Head, JournalEntry, Memory, MemoryState, Namespace
-from memwarden.stores.shared.decide import find_dropped
+from memwarden.records import UNDOES, Head, JournalEntry, Memory, MemoryState, Namespace
+from memwarden.stores.shared.decide import find_dropped, may_leave
 from memwarden.stores.transfer.pages import (
     EarlierContent,
     IdempotentAnswer,
@@ -150,7 +150,7 @@ class NamespaceTables:
         for memory_id, version in find_dropped(changes).items():
             key = memory_id, version - 1
             while key in self.versions:  # versions are removed from below, so under a gap there are none
-                if self.versions[key].channel == Channel.STATE:
+                if may_leave(self.versions[key]):
                     del self.versions[key]
                 key = memory_id, key[1] - 1
 

@@ -17,10 +17,12 @@ from memwarden.records import (
     Batch,
     BatchChange,
     ChangeResult,
+    Channel,
     Event,
     ExtractionMark,
     JournalEntry,
     Link,
+    Memory,
     MemoryState,
     Put,
     Remove,
@@ -32,6 +34,9 @@ from memwarden.stores.transfer.pages import KEPT_VERSIONS
 
 MAX_CHUNK_CHANGES = 500
 """Maximum changes of a chunk."""
+
+TASKS = "task/"
+"""How the paths of the namespaces of tasks begin."""
 
 
 class EdgeKey(NamedTuple):
@@ -395,6 +400,11 @@ def check_text(*values: object) -> None:
                 value.encode()
             except UnicodeEncodeError as error:
                 raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
+
+
+def may_leave(memory: Memory) -> bool:
+    """Tell whether an earlier content may be removed: of state, and of tasks, which end."""
+    return memory.channel == Channel.STATE or memory.namespace.path.startswith(TASKS)
 
 
 def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from memwarden.clock import microseconds, moment
-from memwarden.records import ChangeResult, Channel, Memory, Namespace, Put, Receipt, Signals
+from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.sqlite.rows import (
     CONTENT,
     JOURNAL_COLUMNS,
+    MAY_LEAVE,
     Values,
     decode_any_state,
     decode_change,
@@ -81,7 +82,7 @@ _TAKE_EARLIER = (
 )
 _DROP_EARLIER = (
     "DELETE FROM versions WHERE row = (SELECT row FROM memories WHERE ns = ? AND id = ?) AND version < ? "
-    f"AND channel = '{Channel.STATE}'"
+    f"AND {MAY_LEAVE}"
 )
 _TAKE_CHANGE = (
     f"INSERT INTO journal (ns, {JOURNAL_COLUMNS}) VALUES (?, {', '.join('?' * len(JOURNAL_COLUMNS.split(',')))})"

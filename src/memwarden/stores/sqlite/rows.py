@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.filters import ITEM_FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
-from memwarden.records import UNDOES, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
-from memwarden.stores.shared.decide import join_source_key
+from memwarden.records import UNDOES, Channel, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
+from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
 CONTENT = (
@@ -61,6 +61,11 @@ INDEX_COLUMNS = (
 """The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
 
 JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
+
+MAY_LEAVE = (
+    f"(channel = '{Channel.STATE}' OR (SELECT path FROM namespaces WHERE no = versions.row >> 32) LIKE '{TASKS}%')"
+)
+"""Which rows of ``versions`` may be removed: :func:`memwarden.stores.shared.decide.may_leave`."""
 
 Values = tuple[Any, ...]
 

@@ -19,7 +19,6 @@ from memwarden.records import (
     Batch,
     BatchChange,
     ChangeResult,
-    Channel,
     Fill,
     Link,
     MemoryState,
@@ -44,7 +43,7 @@ from memwarden.stores.shared.decide import (
     join_source_key,
 )
 from memwarden.stores.shared.sql_values import meta_text, signal_values
-from memwarden.stores.sqlite.rows import CONTENT, SqliteRow, encode_put
+from memwarden.stores.sqlite.rows import CONTENT, MAY_LEAVE, SqliteRow, encode_put
 
 _MAX_IDS = 500
 
@@ -61,7 +60,7 @@ _ARCHIVE = (
     f"INSERT INTO versions (row, version, {_CONTENT_NAMES}) SELECT row, version, {_CONTENT_NAMES} FROM memories "
     "WHERE row = ?"
 )
-_DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND channel = '{Channel.STATE}'"
+_DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND {MAY_LEAVE}"
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = (
     "INSERT INTO signals (flags, terms, vector, days, pieces, statements, row) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -25,7 +25,7 @@ from memwarden.stores.postgres.sql.rows import (
 )
 from memwarden.stores.postgres.sql.transaction import begin, scope_values
 from memwarden.stores.postgres.writing.decide import BatchContext, EarlierAnswer, PendingWrites, PreparedBatch
-from memwarden.stores.shared.decide import EdgeKey, StoredEdge, StoredMemory, edge_key, ids_of
+from memwarden.stores.shared.decide import TASKS, EdgeKey, StoredEdge, StoredMemory, edge_key, ids_of
 from memwarden.stores.shared.sql_values import signal_values
 
 _HERE = "tenant = %s AND namespace = %s"
@@ -60,7 +60,7 @@ DROP = {"id": "text", "version": "int8"}
 DROP_VERSIONS = (
     f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
     f"USING h, {unnest(DROP)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
-    f"AND t.version < u.version AND t.channel = '{Channel.STATE}'"
+    f"AND t.version < u.version AND (t.channel = '{Channel.STATE}' OR t.namespace LIKE '{TASKS}%%')"
 ).encode()
 
 _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
