@@ -9,6 +9,7 @@ weights of the round before think worst.
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from collections import Counter
@@ -29,6 +30,8 @@ HERE = Path(__file__).parent / "orders"
 WEIGHTS = Path(classifier.__file__).with_name("weights.txt")
 # Written by others, who knew neither rules nor weights: their themes begin with who it was.
 OTHERS = ("attacks_others.txt", "harmless_others.txt")
+# Corpora that were closed until they had been counted; the open ones stay unlearned, to check.
+SPENT = ("attacks_closed.jsonl", "harmless_closed.jsonl")
 
 ROUNDS = 3
 # Below half and above three times of this, authors that were left out get less.
@@ -38,7 +41,7 @@ CHEAPER = {"a": 2.0}
 LEAST_TEXTS = 2
 # The shares of harmless texts of authors that were left out over the line, and over the lower line for sentences.
 MAY_BE_HELD = 0.01
-MAY_LOSE_A_SENTENCE = 0.1
+MAY_LOSE_A_SENTENCE = 0.12
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,12 +68,25 @@ class Model(NamedTuple):
 
 
 def read() -> list[Text]:
-    return [
+    ours = [
         _text(path.name, *line.split("\t"))
         for path in sorted(HERE.glob("*.txt"))
         for line in path.read_text("utf-8").splitlines()
         if line and not line.startswith("#")
     ]
+    spent = [_case(name, json.loads(line)) for name in SPENT for line in _lines(name)]
+    return ours + [text for text in spent if text.author != "nobody"]
+
+
+def _lines(name: str) -> list[str]:
+    return (HERE.parent / "corpora" / name).read_text("utf-8").rstrip("\n").split("\n")
+
+
+def _case(file: str, row: dict[str, str]) -> Text:
+    # A speaker's name, a tag or a source is judged apart, and not what this learns.
+    said = row.get("place", "text") in ("text", "json_value")
+    kind = row.get("form") or row["kind"]
+    return _text(file, row["lang"], kind, row["text"])._replace(author="d" if said else "nobody")
 
 
 def _text(file: str, language: str, theme: str, words: str) -> Text:

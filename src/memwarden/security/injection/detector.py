@@ -56,7 +56,7 @@ def _judge(text: str) -> Suspicion:
     found = _readings(plain)
     if not found and plain != text:
         found = _by_classifier("wording", fold_lookalikes(text), _CLEARLY_OVER)
-    concealed = obfuscation.find_invisible(text)
+    concealed = obfuscation.find_invisible(text) or obfuscation.find_encoded(plain)
     if concealed is not None:
         found.append(("hidden", concealed))
     if not found:

@@ -6,9 +6,10 @@ import base64
 import binascii
 import codecs
 import html
+import quopri
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import unquote, unquote_plus
 
 # Signs that show nothing: zero-width, soft hyphen, direction marks, variation selectors, tags.
@@ -71,14 +72,48 @@ _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
 _ESCAPED_LETTERS = re.compile(
     r"(?:(?:&#(?:x[0-9a-f]{2}|\d{2,3});|\\u00[2-7][0-9a-f]|\\x[2-7][0-9a-f])\s?){12,}", re.IGNORECASE
 )
-# Small words by which a text shows that it is one, in six languages.
+# Small words by which a text shows that it is one, in six languages. Those of two letters come out of any cipher.
 _SMALL_WORDS = frozenset(
-    """the and to all you your of from that is not with for now die und der nicht dem alle deine los las que del todas
-    les des tes moi est pour et dans tous il che per tutti uma para seu""".split()
+    """the and all you your from that not with for now this her his him she they them when then before after will any
+    are was has have must into about their our says tell user owner die und der das nicht dem den alle deine ein eine
+    auf ihr sie ist von mit aus für los las que del todas una por con como les des tes moi est pour dans tous une vous
+    votre che per non tutti gli uma não para seu com""".split()
 )
-_MIN_SMALL_WORDS = 3
+_MIN_SMALL_WORDS = 2
+_MIN_PROSE_WORDS = 4
+# So much of prose is letters and blanks.
+_PROSE_SHARE = 0.8
+_SEGMENT = re.compile(r"[^\n.!?:]{16,400}")
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
+_PRINTED = "".join(map(chr, range(33, 127)))
+# Caesar's shifts, the alphabet backwards, and the half turn of all printed signs.
+_CIPHERS = (
+    *(str.maketrans(_LOWER, _LOWER[shift:] + _LOWER[:shift]) for shift in range(1, 26)),
+    str.maketrans(_LOWER, _LOWER[::-1]),
+)
+_HALF_TURN = str.maketrans(_PRINTED, _PRINTED[47:] + _PRINTED[:47])
+_BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_BASE85 = re.compile(r"(?<!\S)[!-~]{25,2000}(?!\S)")
+_BITS = re.compile(r"(?:\b[01]{8}\b ?){4,}")
+_PRINTABLE = re.compile(r"(?:=(?:[0-9A-F]{2}|\r?\n)){6,}")
+_MORSE = re.compile(r"(?:[.-]{1,5}(?: / | |/)){8,}[.-]{1,5}")
+_MORSE_LETTERS = dict(
+    zip(
+        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- "
+        "--.. ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----.".split(),
+        _LOWER + "0123456789",
+        strict=True,
+    )
+)
+_BRAILLE = re.compile("[\u2800-\u28ff][\u2800-\u28ff ]{10,}")
+_DOTS = dict(zip("⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵", _LOWER, strict=True))
+_PIG = re.compile(r"(?:\b[a-z']{2,20}ay(?:'[a-z]{1,4})?\b[ ,.]{0,2}){5,}", re.IGNORECASE)
+# Letters of mathematics, of which formulas need single ones; and a soft hyphen behind every few letters.
+_FANCY = re.compile("(?:[\U0001d400-\U0001d7ff]{2,}[ ,]{0,2}){3,}")
+_SOFT = re.compile(r"(?:\w{1,2}\u00ad[ \u00ad]{0,2}){8,}")
 _QUERY = re.compile(r"[?&]\w{1,20}=((?:[^\s&+]{1,60}\+){4,200}[^\s&+]{1,60})")
 _MAX_DECODED = 20_000
+_MAX_TURNED = 2_000
 
 
 def fold_lookalikes(text: str) -> str:
@@ -94,8 +129,7 @@ def fold_lookalikes(text: str) -> str:
 
 
 def find_disguise(text: str, folded: str) -> Iterator[str]:
-    """The text as it would read without disguise, for each disguise that it wears: other scripts, digits, "
-    "spaced letters."""
+    """The text without its disguise, for each that it wears: other scripts, digits, spaced letters."""
     latin = _WORD.sub(_in_one_script, folded) if _LOOKALIKES.search(folded) else folded
     if latin != folded:
         yield latin
@@ -129,7 +163,7 @@ def find_invisible(text: str) -> str | None:
         return "".join(chr(ord(sign) - 0xE0000) for sign in tags.group())
     if (turned := _TURNED.search(text)) is not None:
         return text[turned.start() : turned.start() + 80]
-    if letters := _ESCAPED_LETTERS.search(text):
+    if letters := _ESCAPED_LETTERS.search(text) or _FANCY.search(text) or _SOFT.search(text):
         return letters.group()[:80]
     if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _MIN_IN_WORDS:
         return "zero-width signs"
@@ -141,15 +175,20 @@ def find_invisible(text: str) -> str | None:
     return None
 
 
+def find_encoded(text: str) -> str | None:
+    """Return prose that the text holds in a coding that no reader takes for prose, or None.
+
+    Who writes to people does not encode whole sentences: such a text is hidden, whatever it says.
+    """
+    for inner in (*_decode_runs(text), *_decipher(text)):
+        if _is_prose(inner):
+            return inner
+    return None
+
+
 def decode_hidden(text: str) -> Iterator[str]:
-    """What the text holds in another coding: Base64, hexadecimal, escapes, entities, percent signs, ROT13, "
-    "backwards."""
-    for match in _BASE64.finditer(text):
-        for inner in _read_bytes(_from_base64(match.group())):
-            yield inner
-            yield from (again for twice in _BASE64.findall(inner) for again in _read_bytes(_from_base64(twice)))
-    for match in _HEX.finditer(text):
-        yield from _read_bytes(bytes.fromhex(re.sub(r"[ :]", "", match.group())))
+    """What the text holds in another coding: Base64, hexadecimal, escapes, entities, percent signs, ciphers."""
+    yield from _decode_runs(text)
     if _ESCAPED.search(text):
         yield _ESCAPED.sub(lambda match: codecs.decode(match.group(), "unicode_escape"), text)
     if "&#" in text:
@@ -158,27 +197,100 @@ def decode_hidden(text: str) -> Iterator[str]:
         yield unquote(text)
     for match in _QUERY.finditer(text):
         yield unquote_plus(match.group(1))
-    lower = text.lower()
-    plain = _count_small_words(lower)
-    for turned in (codecs.encode(lower, "rot13"), lower[::-1]):
-        if _count_small_words(turned) >= _MIN_SMALL_WORDS and (plain < _MIN_SMALL_WORDS or _names_cipher(lower)):
-            yield turned
+    yield from _decipher(text)
 
 
-def _count_small_words(text: str) -> int:
-    return len(_SMALL_WORDS.intersection(text.split()))
+def _decode_runs(text: str) -> Iterator[str]:
+    """What stands in runs of signs that are a coding's alone."""
+    for pattern, decode in _CODINGS:
+        for match in pattern.finditer(text):
+            for inner in _read_bytes(_decode(decode, match.group())):
+                yield inner
+                yield from (
+                    again for twice in _BASE64.findall(inner) for again in _read_bytes(_decode(_from_base64, twice))
+                )
 
 
-def _names_cipher(lower: str) -> bool:
-    return any(word in lower for word in ("rot13", "rot-13", "cipher", "revers", "backward", "envers", "rückwärts"))
+def _decode(decode: Callable[[str], bytes], written: str) -> bytes:
+    try:
+        return decode(written)
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def _from_base64(written: str) -> bytes:
     written = written.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        return base64.b64decode(written[: len(written) // 4 * 4] + _pad(written))
-    except (binascii.Error, ValueError):
-        return b""
+    return base64.b64decode(written[: len(written) // 4 * 4] + _pad(written))
+
+
+def _from_base32(written: str) -> bytes:
+    written = written.rstrip("=")
+    return base64.b32decode(written + "=" * (-len(written) % 8))
+
+
+def _from_morse(written: str) -> bytes:
+    words = re.split(r" ?/ ?", written)
+    return " ".join("".join(_MORSE_LETTERS.get(sign, "") for sign in word.split()) for word in words).encode()
+
+
+def _from_pig_latin(written: str) -> bytes:
+    # "iveway" is "give" or "ive": the small words come out right either way.
+    words = [re.sub(r"[^a-z]", "", word.lower()).removesuffix("ay") for word in written.split()]
+    return " ".join(_turn_back(word) for word in words).encode()
+
+
+def _turn_back(word: str) -> str:
+    turned = [word[-size:] + word[:-size] for size in (1, 2) if len(word) > size]
+    return next((each for each in [word.removesuffix("w"), *turned] if each in _SMALL_WORDS), (turned or [word])[0])
+
+
+_CODINGS: tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...] = (
+    (_BASE64, _from_base64),
+    (_BASE32, _from_base32),
+    (_BASE85, lambda written: base64.b85decode(written)),
+    (_BASE85, lambda written: base64.a85decode(written.removeprefix("<~").removesuffix("~>"))),
+    (_HEX, lambda written: bytes.fromhex(re.sub(r"[ :]", "", written))),
+    (_BITS, lambda written: bytes(int(octet, 2) for octet in written.split())),
+    (_PRINTABLE, lambda written: quopri.decodestring(written)),
+    (_MORSE, _from_morse),
+    (_BRAILLE, lambda written: "".join(_DOTS.get(sign, " ") for sign in written).encode()),
+    (_PIG, _from_pig_latin),
+)
+
+
+def _decipher(text: str) -> Iterator[str]:
+    """What sentences without a small word say in another alphabet or backwards."""
+    for match in _SEGMENT.finditer(text):
+        segment = match.group().lower()
+        if len(segment.split()) < _MIN_PROSE_WORDS or not segment.isascii() or _small_words(segment):
+            continue
+        yield from (turned for turned in _turnings(match.group()) if len(_small_words(turned)) >= _MIN_SMALL_WORDS)
+    # Letters with accents are turned round, too, and a full turn needs signs that end a segment here.
+    if len(text) <= _MAX_TURNED and not _small_words(text):
+        yield from (
+            turned
+            for turned in (text[::-1].lower(), text.translate(_HALF_TURN).lower())
+            if len(_small_words(turned)) >= _MIN_SMALL_WORDS
+        )
+
+
+def _turnings(segment: str) -> Iterator[str]:
+    lower = segment.lower()
+    yield from (lower.translate(cipher) for cipher in _CIPHERS)
+    yield lower[::-1]
+
+
+def _small_words(text: str) -> frozenset[str]:
+    return _SMALL_WORDS.intersection(re.findall(r"[^\W\d_]+", text.lower()))
+
+
+def _is_prose(text: str) -> bool:
+    letters = sum(sign.isalpha() or sign == " " for sign in text)
+    return (
+        len(text.split()) >= _MIN_PROSE_WORDS
+        and letters >= _PROSE_SHARE * len(text)
+        and len(_small_words(text)) >= _MIN_SMALL_WORDS
+    )
 
 
 def _pad(written: str) -> str:
