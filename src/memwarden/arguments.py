@@ -13,7 +13,7 @@ from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.settings import Settings
 
-CLEARABLE_FIELDS: Final = ("valid_from", "valid_to", "summary", "context")
+CLEARABLE_FIELDS: Final = ("valid_from", "valid_to", "summary", "context", "metadata")
 """Fields that a memory need not have, so that ``update`` can clear them."""
 KIND: Final = word(Kind)
 
@@ -53,6 +53,17 @@ def check_order(memory: Memory) -> None:
         raise InvalidInput(
             f"it would end ({memory.valid_to.isoformat()}) before it begins ({memory.since.isoformat()}, {beginning})"
         )
+
+
+def check_expiry(value: Any, begin: datetime | None) -> datetime | None:
+    """Return the moment of an expiry, which is after the beginning."""
+    if value is None:
+        return None
+    moment = clock.parse(value, "expires_at")
+    since = begin or clock.now()
+    if moment <= since:
+        raise InvalidInput(f"expires_at ({moment.isoformat()}) is not after its beginning ({since.isoformat()})")
+    return moment
 
 
 def check_memory_id(value: Any) -> str:

@@ -9,18 +9,23 @@
 * ``importance_min``, ``importance_max`` (levels 1..5), ``updated_after``, ``updated_before``:
   both ends are included for importance; ``after`` and ``before`` exclude the instant itself. A date without a time
   means its first instant, UTC.
+* ``{"metadata": {"project": "x", "year": {"$gte": 2024}}}``, or ``{"metadata.project": "x"}``: a value of the caller's
+  metadata; ``metadata.a.b`` leads into an object. Of a list any element counts. A value that is no text, number or
+  boolean is as if unset. Numbers compare with numbers, texts with texts by code point.
 * A bare ``None`` is no condition (clients send unused keys as null); ``{"$eq": None}`` asks for an unset field.
 * An order comparison never matches an unset field; ``$ne`` does.
 """
 
 from __future__ import annotations
 
+import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from memwarden.checks import quote
+from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidFilter
 from memwarden.importance import from_level
 
@@ -29,6 +34,7 @@ NUMBER = "number"
 BOOLEAN = "boolean"
 TIME = "time"
 MANY = "list of text"
+OBJECT = "object"
 
 FIELDS: Mapping[str, str] = {
     "id": TEXT,
@@ -52,6 +58,7 @@ FIELDS: Mapping[str, str] = {
     "updated_at": TIME,
     "valid_from": TIME,
     "valid_to": TIME,
+    "metadata": OBJECT,
 }
 """Every field that can be filtered by, and the type of its values."""
 
@@ -64,12 +71,17 @@ ALIASES: Mapping[str, str] = {"timestamp": "created_at", "context_item_id": "id"
 WRITTEN = "written"
 """Names the order of writing, to order by it; it is not a field to filter by."""
 
-SORTABLE = frozenset(name for name, sort in ITEM_FIELDS.items() if sort != MANY) | {WRITTEN}
+SORTABLE = frozenset(name for name, sort in ITEM_FIELDS.items() if sort not in (MANY, OBJECT)) | {WRITTEN}
 
 UNSET_OR_AFTER = "$unset_or_after"
 """An operator of ours that no caller can write: the field is not set, or later than the value."""
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+
+MAX_DEPTH = 8
+"""Maximum names in a path into the metadata."""
+# Quotes and backslashes end a name in the paths of SQLite.
+_NAMES = re.compile(r'[^"\\\x00-\x1f]{1,256}').fullmatch
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
@@ -87,11 +99,15 @@ _SHORTHANDS: Mapping[str, tuple[str, str]] = {
 
 
 class Condition(NamedTuple):
-    """A test of a field. op: ``$in`` (value: tuple, any of) or a word of :data:`OPERATORS`. Times are datetimes."""
+    """A test of a field. op: ``$in`` (value: any of these) or a word of :data:`OPERATORS`. Times are datetimes.
+
+    path: of the field ``metadata``, the names that lead to the value.
+    """
 
     field: str
     op: str
     value: Any
+    path: tuple[str, ...] = ()
 
 
 Where = tuple[Condition, ...]
@@ -128,7 +144,9 @@ def matches(where: Where, record: Any) -> bool:
 
 def holds(condition: Condition, actual: Any) -> bool:
     """Tell whether a field's value fulfils a condition on it."""
-    field, op, wanted = condition
+    field, op, wanted, path = condition
+    if ITEM_FIELDS[field] == OBJECT:
+        return _holds_inside(op, wanted, _values_at(actual, path))
     if op == "$in":
         return any(item in actual for item in wanted) if ITEM_FIELDS[field] == MANY else actual in wanted
     if op == "$eq":
@@ -140,7 +158,46 @@ def holds(condition: Condition, actual: Any) -> bool:
     return actual is not None and _COMPARE[op](actual, wanted)
 
 
+def is_inside(condition: Condition) -> bool:
+    """Whether a condition is on a value inside the metadata."""
+    return ITEM_FIELDS.get(condition.field) == OBJECT
+
+
+def sort_of(value: Any) -> str:
+    """Return the type of a value inside the metadata: boolean, number or text; empty for others."""
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int | float):
+        return NUMBER
+    return TEXT if isinstance(value, str) else ""
+
+
+def _values_at(metadata: Any, path: tuple[str, ...]) -> list[Any]:
+    """The values of booleans, numbers and texts where a path leads; of a list its elements."""
+    for name in path:
+        if not isinstance(metadata, Mapping):
+            return []
+        metadata = metadata.get(name)
+    values = metadata if isinstance(metadata, list | tuple) else [metadata]
+    return [value for value in values if sort_of(value)]
+
+
+def _holds_inside(op: str, wanted: Any, values: list[Any]) -> bool:
+    if op == "$ne":
+        return not _holds_inside("$eq", wanted, values)
+    if op == "$eq" and wanted is None:
+        return not values
+    if op in _COMPARE:
+        return any(sort_of(value) == sort_of(wanted) and _COMPARE[op](value, wanted) for value in values)
+    anything = {(sort_of(item), item) for item in (wanted if op == "$in" else (wanted,))}
+    return any((sort_of(value), value) in anything for value in values)
+
+
 def _conditions(name: Any, value: Any, fields: Mapping[str, str]) -> list[Condition]:
+    if isinstance(name, str) and name.startswith("metadata."):
+        return _conditions_inside(tuple(name.split(".")[1:]), value)
+    if name == "metadata" and isinstance(value, Mapping):
+        return [condition for key, item in value.items() for condition in _conditions_inside((key,), item)]
     if value is None and (name in _SHORTHANDS or ALIASES.get(name, name) in fields):
         return []
     if name in _SHORTHANDS:
@@ -150,7 +207,9 @@ def _conditions(name: Any, value: Any, fields: Mapping[str, str]) -> list[Condit
     field = ALIASES.get(name, name)
     if field not in fields:
         known = ", ".join(sorted([*fields, *_SHORTHANDS]))
-        raise InvalidFilter(f"unknown filter field {name!r}; known fields: {known}")
+        raise InvalidFilter(f"unknown filter field {name!r}; known fields: {known}; metadata.<name> for your own")
+    if fields[field] == OBJECT:
+        raise InvalidFilter(f'{name!r} takes an object such as {{"metadata": {{"project": "x"}}}}, not {quote(value)}')
     if isinstance(value, Mapping):
         return [_operator_condition(name, field, op, operand) for op, operand in value.items()]
     if isinstance(value, list | tuple | set | frozenset):
@@ -158,6 +217,45 @@ def _conditions(name: Any, value: Any, fields: Mapping[str, str]) -> list[Condit
     if ITEM_FIELDS[field] == MANY:
         return [Condition(field, "$in", (_value(name, field, value),))]
     return [Condition(field, "$eq", _value(name, field, value))]
+
+
+def _conditions_inside(path: tuple[Any, ...], value: Any) -> list[Condition]:
+    """Conditions on a value inside the metadata; an object without operators leads further in."""
+    if value is None:
+        return []
+    name = ".".join(map(str, ("metadata", *path)))
+    if len(path) > MAX_DEPTH or not all(isinstance(item, str) and item and _NAMES(item) for item in path):
+        raise InvalidFilter(f"{quote(name)} is no path of names, at most {MAX_DEPTH} deep, without quotes and controls")
+    if isinstance(value, Mapping) and not any(str(op).startswith("$") for op in value):
+        return [each for key, item in value.items() for each in _conditions_inside((*path, key), item)]
+    if isinstance(value, Mapping):
+        return [_operator_inside(name, path, op, operand) for op, operand in value.items()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [Condition("metadata", "$in", tuple(_value_inside(name, item) for item in value), path)]
+    return [Condition("metadata", "$eq", _value_inside(name, value), path)]
+
+
+def _operator_inside(name: str, path: tuple[str, ...], op: str, operand: Any) -> Condition:
+    if op not in OPERATORS:
+        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join(OPERATORS)}")
+    if operand is None and op in ("$eq", "$ne"):
+        return Condition("metadata", op, None, path)
+    value = _value_inside(name, operand)
+    if sort_of(value) == BOOLEAN and op not in ("$eq", "$ne"):
+        raise InvalidFilter(f"operator {op} does not apply to {quote(value)}")
+    return Condition("metadata", op, value, path)
+
+
+def _value_inside(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) <= MAX_WHOLE:  # not as a float: long ids are whole numbers
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, str) and "\0" not in value:
+        return str(value)
+    raise InvalidFilter(f"{name!r} takes a text, a number, true or false, not {quote(value)}")
 
 
 def _operator_condition(name: str, field: str, op: str, operand: Any) -> Condition:

@@ -123,6 +123,17 @@ async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
         assert warden._parts.working.indexes.held(HERE) is None
 
 
+async def test_metadata_is_filtered_by_the_database(large: str) -> None:
+    async with opened(large) as warden:
+        ana = warden.scope(user="ana")
+        written = await ana.remember("The canoe of Tomas leaks since May.", metadata={"project": "boats", "year": 2024})
+        found = await ana.query("Whose canoe leaks?", filters={"metadata.project": "boats"}, threshold=0)
+        assert [item.id for item in found.items] == [written.results[0].id]
+        none = {"metadata": {"project": "boats", "year": {"$gt": 2024}}}
+        assert not (await ana.query("Whose canoe leaks?", filters=none, threshold=0)).items
+        assert warden._parts.working.indexes.held(HERE) is None
+
+
 async def test_the_second_process_searches_too(large: str) -> None:
     """Without making anything, and without reading the namespace into memory."""
     async with opened(large, above=10**6) as warden:

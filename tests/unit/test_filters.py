@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.filters import ALIASES, FIELDS, MANY, OPERATORS, SORTABLE, Condition, matches, parse, sort_field
+from memwarden.filters import ALIASES, FIELDS, MANY, OBJECT, OPERATORS, SORTABLE, Condition, matches, parse, sort_field
 from memwarden.records import Memory
 from memwarden.testing.examples import FILTERS, VARIED, a_memory
 
@@ -114,7 +114,7 @@ def test_every_level_is_its_own_fifth() -> None:
 
 
 def test_every_field_is_a_field_of_a_memory() -> None:
-    names = set(Memory.__dataclass_fields__)
+    names = {*Memory.__dataclass_fields__, "metadata"}
     assert set(FIELDS) <= names
     assert set(ALIASES.values()) <= names
     assert set(ALIASES).isdisjoint(names)
@@ -129,6 +129,6 @@ def test_sort_field() -> None:
     assert sort_field("timestamp") == "created_at"
     for name in SORTABLE:
         assert sort_field(name) == name
-    for name in ("text", "", *(field for field, sort in FIELDS.items() if sort == MANY)):
+    for name in ("text", "", *(field for field, sort in FIELDS.items() if sort in (MANY, OBJECT))):
         with pytest.raises(InvalidFilter, match="cannot order by"):
             sort_field(name)

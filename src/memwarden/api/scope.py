@@ -44,6 +44,7 @@ from memwarden.remember.extract.response import read_response
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
     Draft,
+    checked_metadata,
     checked_name,
     checked_names,
     checked_text,
@@ -86,9 +87,9 @@ class AsyncScope(ScopeReads):
         """Store what was said, word for word, durably and once, before anything clever happens to it.
 
         Args:
-            messages: ``{role, content, name=, id=, created_at=}`` each, oldest first. ``id`` comes back as the turn's
-                source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO text or
-                seconds; default now) is when it was said.
+            messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first. ``id`` comes back as
+                the turn's source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO
+                text or seconds; else ``timestamp``, ``date`` and ``time``; default now) is when it was said.
             key: idempotency key of the whole call. The same key with the same messages answers as the first time;
                 with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
                 are known to be the conversation handed over again.
@@ -148,6 +149,8 @@ class AsyncScope(ScopeReads):
         characters: Sequence[str] = (),
         created_at: datetime | str | float | None = None,
         valid_from: datetime | str | float | None = None,
+        expires_at: datetime | str | float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         trust: str | None = None,
         key: str | None = None,
     ) -> WriteResult:
@@ -173,6 +176,10 @@ class AsyncScope(ScopeReads):
                 shown beside it.
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
+            expires_at: until when it is true (``valid_to``): from then on it is in no answer about the present. It is
+                compared with nothing, and stands beside what holds for good.
+            metadata: a JSON object of yours, 64 KB at most. It is in no prompt; filters ask for it by
+                ``metadata.<name>``. Paraphrases whose metadata disagree are not merged.
             trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
                 import). None: a person's words have no source or a thread (``thread/t1``); every other source is
                 external. What is external, or stated by an agent, and looks like orders for an assistant is
@@ -210,8 +217,11 @@ class AsyncScope(ScopeReads):
             characters=checked_names(characters, "characters"),
             created_at=None if created_at is None else clock.parse(created_at, "created_at"),
             valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            metadata=checked_metadata(metadata, "metadata"),
             trust=trust,
         )
+        since = draft.valid_from or draft.created_at
+        draft = replace(draft, expires_at=arguments.check_expiry(expires_at, since))
         if channel == Channel.PROCEDURAL:
             arguments.check_category(settings, procedures.CATEGORY)
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
@@ -292,6 +302,7 @@ class AsyncScope(ScopeReads):
         context: str | None = None,
         valid_from: datetime | str | float | None = None,
         valid_to: datetime | str | float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         clear: Sequence[str] = (),
         expected_version: int | None = None,
     ) -> WriteResult:
@@ -302,7 +313,8 @@ class AsyncScope(ScopeReads):
         Args:
             valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
                 beginning, which is ``created_at`` where ``valid_from`` is not known.
-            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary`` and ``context``.
+            metadata: takes the place of all that it had.
+            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
             expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
 
         Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
@@ -323,9 +335,12 @@ class AsyncScope(ScopeReads):
             "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
             "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
             "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
+            "metadata": checked_metadata(metadata, "metadata"),
         }
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= dict.fromkeys(arguments.check_cleared(clear, changes))
+        if "metadata" in changes:
+            changes["payload"] = changes.pop("metadata")
         if old.channel == Channel.PROCEDURAL:
             changes = procedures.check_corrected_procedure(changes)
         if not changes:

@@ -15,7 +15,7 @@ from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import ModelUnavailable
-from memwarden.filters import Condition, Where
+from memwarden.filters import Condition, Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import items
@@ -77,6 +77,7 @@ from memwarden.recall.request import (
     mask_without_state,
     mask_without_steps,
     normalize_text,
+    resolve_metadata,
 )
 from memwarden.recall.thresholds import MIN_ITEM_SCORE
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment
@@ -368,6 +369,7 @@ class Recall:
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
         past = await self._pasts.at(scope.namespace, as_of)
+        where = await resolve_metadata(past.index, where, None, partial(past.read, self._store))
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
         return await past.read(self._store, ids)
@@ -382,6 +384,8 @@ class Recall:
             if all(found):
                 return [item for item in found if item]
         ctx = await self._open_context(scope, request.as_of)
+        ids = partial(self._store.find_ids, scope.namespace) if ctx.follows else None
+        request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
         encoded = [await self._encode_question(dense_text(text, view)) for text in texts]
         echoes = await self._echoes(ctx, said, scope.thread)
@@ -421,7 +425,9 @@ class Recall:
         echoing = await find_echoes(read, part, said, words)
         allowed = part.rows.open.copy()
         allowed[echoing] = False
-        among = round(large.share(open_) * large.whole.alive)
+        # The rows that stand for the namespace do not know their metadata.
+        exact = await self._store.count(namespace, open_.where) if any(map(is_inside, open_.where)) else None
+        among = round(large.share(open_) * large.whole.alive) if exact is None else exact
         first = replace(question, pieces=None, memo={})
         ranking = self._rank(first, part.view, allowed, among)
         chosen = part.finalists(ranking.scores, allowed, self._larges.reach.finalists, request.explain)
@@ -433,9 +439,9 @@ class Recall:
         ctx = QueryContext(index, now, read, (), follows=False)
         numbers = {int(part.rows.n[place]) for place in echoing}
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
-        return RankedQuery(
-            ctx, question, rank_on_index(index, part, ranking), self._gates(scope, ctx, request, echoes), echoes
-        )
+        request = replace(request, where=await resolve_metadata(index, request.where, None, read))
+        gates = self._gates(scope, ctx, request, echoes)
+        return RankedQuery(ctx, question, rank_on_index(index, part, ranking), gates, echoes)
 
     async def _open_context(self, scope: Scope, as_of: AsOf | None) -> QueryContext:
         if as_of is None:

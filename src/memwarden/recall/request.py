@@ -1,13 +1,15 @@
-"""A request to recall, and what it alone decides: bar, budget, masks and default conditions. No I/O."""
+"""A request to recall, and what it alone decides: bar, budget, masks and conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memwarden.filters import UNSET_OR_AFTER, Condition, Where
+import numpy as np
+
+from memwarden.filters import UNSET_OR_AFTER, Condition, Where, is_inside, matches
 from memwarden.recall.answer import render as block
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -15,6 +17,7 @@ from memwarden.recall.thresholds import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
 from memwarden.recall.time.past import AsOf
 from memwarden.records import (
     Channel,
+    Memory,
     Namespace,
     RecallItem,
 )
@@ -151,3 +154,25 @@ class PendingSignals(Protocol):
 
     async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
         """Wait until none does, for so long at most."""
+
+
+async def resolve_metadata(
+    index: NamespaceIndex,
+    where: Where,
+    find_ids: Callable[[Where], Awaitable[list[str]]] | None,
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]],
+) -> Where:
+    """Return the conditions with ids in place of those on metadata, which no index holds.
+
+    find_ids: asks the store, where the index follows it; None reads the memories themselves.
+    """
+    inside = tuple(condition for condition in where if is_inside(condition))
+    if not inside:
+        return where
+    others = tuple(condition for condition in where if not is_inside(condition))
+    if find_ids is not None:
+        ids = await find_ids(inside)
+    else:
+        there = await read([index.columns.ids[place] for place in np.flatnonzero(index.mask(others))])
+        ids = [memory.id for memory in there if matches(inside, memory)]
+    return (*others, Condition("id", "$in", frozenset(ids)))

@@ -242,7 +242,9 @@ class WriteResult:
     Attributes:
         rev: the namespace's revision; a query that answers with this revision or a later has seen the write.
         results: a result for each message or text, in their order.
+        undated: how many of the messages that were stored have no time of their own, and count as said now.
     """
 
     rev: int
     results: tuple[MessageResult, ...] = field(default=())
+    undated: int = 0

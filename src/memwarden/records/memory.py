@@ -115,7 +115,7 @@ class Memory:
         name: who said it, if it was somebody with a name. ``role`` is the chat role.
         characters: who takes part in it; a search can be limited to them.
         context: words about the occasion ("During the move, with Tomas").
-        payload: a JSON object of the caller's.
+        payload: a JSON object of the caller's; :attr:`metadata` reads it.
         token_cost: the size in tokens that the caller gave, or None.
         version: 1 for a new memory, then 1 more for each change.
         created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
@@ -157,6 +157,11 @@ class Memory:
     version: int = 1
     purge_at: datetime | None = None
     trust: str = Trust.PERSON
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The caller's own values; empty without any."""
+        return self.payload or {}
 
     @property
     def since(self) -> datetime:

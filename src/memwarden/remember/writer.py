@@ -255,6 +255,7 @@ def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Mess
         run_id=call.scope.run,
         actor_id=call.scope.actor,
         thread_id=call.thread,
+        payload=message.metadata,
         trust=trust_of(message.role),
     )
     return replace(text, memory=memory)
@@ -288,6 +289,8 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
         actor_id=scope.actor,
         thread_id=scope.thread,
         valid_from=draft.valid_from,
+        valid_to=draft.expires_at,
+        payload=draft.metadata,
         trust=draft.trust or trust_of(draft.role, draft.kind, draft.source),
     )
     return replace(text, memory=memory)
@@ -370,7 +373,11 @@ class Writer:
         others = await self._texts_of(scope, [item.id for item in applied if item.outcome == "duplicate"])
         changes = iter(applied)
         results = [text.result or _observe_result(text, next(changes), others) for text in texts]
-        return _write_result(rev, texts, results)
+        undated = sum(
+            text.result is None and text.source.created_at is None and result.reason != ALREADY
+            for text, result in zip(texts, results, strict=True)
+        )
+        return replace(_write_result(rev, texts, results), undated=undated)
 
     async def _apply_turns(
         self, call: WriteCall, texts: Sequence[IncomingText[Message]], seen: tuple[SeenMark, ...]

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from memwarden import clock
 from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.messages import read_time
 from memwarden.text.lexicon import load_months
 
 MAX_BYTES = 268_435_456
@@ -264,7 +265,10 @@ def _message(row: Any, where: str, dropped: Counter[str]) -> Mapping[str, Any] |
         return None
     identity = row.get("id")
     message = {"role": role, "content": text} | ({} if identity is None else {"id": str(identity)})
-    return message | {key: row[key] for key in ("name", "created_at") if row.get(key) is not None}
+    own = {key: row[key] for key in ("name", "created_at", "metadata") if row.get(key) is not None}
+    if "created_at" not in own and (at := read_time(row)) is not None:
+        own["created_at"] = at.isoformat()
+    return message | own
 
 
 def _content(content: Any, where: str, dropped: Counter[str]) -> str:

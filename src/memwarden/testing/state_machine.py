@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from memwarden.errors import MemwardenError
-from memwarden.filters import FIELDS, MANY, SORTABLE, Condition
+from memwarden.filters import FIELDS, MANY, OBJECT, SORTABLE, Condition
 from memwarden.records import (
     Batch,
     BatchChange,
@@ -54,6 +54,15 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_FREE_TEXT, inner, max_size=2),
     max_leaves=4,
 )
+_NAMES_INSIDE = st.sampled_from(["a", "b", "é"])
+_VALUES_INSIDE = (
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "é", "10"])
+)
+_METADATA = st.dictionaries(
+    _NAMES_INSIDE,
+    _VALUES_INSIDE | st.lists(_VALUES_INSIDE, max_size=2) | st.dictionaries(_NAMES_INSIDE, _VALUES_INSIDE, max_size=2),
+    max_size=2,
+)
 
 
 @st.composite
@@ -80,7 +89,7 @@ def memories(draw: st.DrawFn, namespace: Namespace) -> Memory:
         summary=optional(_FREE_TEXT),
         context=optional(_FREE_TEXT),
         characters=draw(_LISTS),
-        payload=optional(st.dictionaries(_FREE_TEXT, _JSON, max_size=2)),
+        payload=optional(st.dictionaries(_FREE_TEXT, _JSON, max_size=2) | _METADATA),
         token_cost=optional(st.integers(0, 2**40)),
         role=optional(_TEXTS),
         name=optional(_TEXTS),
@@ -148,11 +157,32 @@ def others() -> st.SearchStrategy[BatchChange]:
     return removes | restores | links | st.builds(Unlink, _IDS, _IDS, types, step, meta)
 
 
+_INSIDE = st.one_of(
+    st.builds(
+        Condition, st.just("metadata"), st.sampled_from(["$gt", "$gte", "$lt", "$lte"]),
+        st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "é"]),
+        st.lists(_NAMES_INSIDE, min_size=1, max_size=2).map(tuple),
+    ),
+    st.builds(
+        Condition, st.just("metadata"), st.sampled_from(["$eq", "$ne"]), _VALUES_INSIDE,
+        st.lists(_NAMES_INSIDE, min_size=1, max_size=2).map(tuple),
+    ),
+    st.builds(
+        Condition, st.just("metadata"), st.just("$in"),
+        st.lists(_VALUES_INSIDE.filter(lambda value: value is not None), max_size=3).map(tuple),
+        st.lists(_NAMES_INSIDE, min_size=1, max_size=2).map(tuple),
+    ),
+)  # fmt: skip
+
+
 @st.composite
 def conditions(draw: st.DrawFn) -> Condition:
     """A condition as :func:`memwarden.filters.parse` makes them, on any field."""
     field = draw(st.sampled_from(sorted(FIELDS)))
     sort = FIELDS[field]
+    if sort == OBJECT:
+        inside: Condition = draw(_INSIDE)
+        return inside
     by_sort: dict[str, st.SearchStrategy[Any]] = {"number": _NUMBERS, "boolean": st.booleans(), "time": _TIMES}
     values = _IDS if field == "id" else by_sort.get(sort, _TEXTS)
     op = draw(st.sampled_from(_operators(sort)))

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from memwarden.clock import moment
-from memwarden.filters import Where
+from memwarden.filters import Where, is_inside
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import Links, LinkVectors, derive_links
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
@@ -88,7 +88,7 @@ class LargeNamespace:
 
     def share(self, open_: OpenRows) -> float:
         """Return about which part of the namespace is open, 0..1."""
-        mask = self.index.mask(open_.where)
+        mask = self.index.mask(tuple(condition for condition in open_.where if not is_inside(condition)))
         mask &= (self.index.flags & open_.without) == 0
         if not open_.cards and self.index.cards is not None:
             mask &= ~self.index.cards

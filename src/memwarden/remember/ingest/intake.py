@@ -53,7 +53,7 @@ NOT_SUSPICIOUS = Screening()
 def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:
     """Return the text or record with a mark for every secret, and the kinds of the secrets."""
     fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
-    fields += ["payload"] if isinstance(what, Memory) else []
+    fields.append("payload" if isinstance(what, Memory) else "metadata")
     changed, kinds = redact_value({name: getattr(what, name) for name in fields}, named=False)
     return (replace(what, **changed) if kinds else what), kinds
 

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from memwarden import clock
-from memwarden.checks import quote
+from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
-MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
 OWN_FIELDS = ("name", "id", "created_at")
 """The optional fields of a message beside its role and content."""
 # Names and ids are keys of indexes; a longer value is a text in the wrong place.
 MAX_NAME = 256
+MAX_METADATA_BYTES = 65_536
+MAX_METADATA_DEPTH = 16
+MIN_SECONDS = 100_000_000
+"""A smaller number (before March 1973) is a duration or a count, and no time."""
+MIN_MILLISECONDS = 100_000_000_000
+"""A number of so many seconds would be in the year 5138: it counts milliseconds."""
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
 # C0 but for white space, and DEL and C1.
 _NEVER_IN_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
@@ -42,12 +49,14 @@ class Message:
     name: str | None = None
     id: str | None = None
     created_at: datetime | None = None
+    metadata: Mapping[str, Any] | None = None
     misfit: str = ""
 
 
 def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
-    """Check a caller's messages: a mapping ``{role, content, name=, id=, created_at=}`` or a sequence of them.
+    """Check a caller's messages: a mapping ``{role, content, name=, id=, created_at=, metadata=}`` or a sequence.
 
+    Without ``created_at`` its time is read from ``timestamp``, ``date`` or ``time`` (:func:`read_time`).
     Other keys (``tool_calls``, ``refusal``, ...) are allowed and ignored. ``content`` may be text, None or a list of
     content parts, of which the text parts count. What a message says may be nothing, too long, binary or broken: that
     is no error of the caller's, and the others shall not be lost for its sake (:class:`Message`).
@@ -147,6 +156,75 @@ def checked_field(name: str, value: Any, what: str) -> Any:
     return checked_name(str(value) if name == "id" and isinstance(value, int) else value, what)
 
 
+def read_time(message: Mapping[str, Any], what: str = "created_at") -> datetime | None:
+    """Return when a message was said: ``created_at``, else ``timestamp``, ``date`` with ``time``, or either alone.
+
+    Numbers are seconds or milliseconds. What is no time ("Monday") counts as no time, but for ``created_at``, which is
+    the name of memwarden's own field: raises InvalidInput.
+    """
+    if message.get("created_at") is not None:
+        return clock.parse(message["created_at"], what)
+    date, time = message.get("date"), message.get("time")
+    both = f"{date}T{time}" if isinstance(date, str) and isinstance(time, str) else None
+    for value in (message.get("timestamp"), both, date, time):
+        if (moment := _try_time(value)) is not None:
+            return moment
+    return None
+
+
+def _try_time(value: Any) -> datetime | None:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = value.isoformat()
+    if isinstance(value, int | float):
+        value = value / 1000 if value >= MIN_MILLISECONDS else value
+        # A small number is how long something took, or a count.
+        value = value if value >= MIN_SECONDS else None
+    try:
+        return None if value is None else clock.parse(value, "a time")
+    except InvalidInput:
+        return None
+
+
+def checked_metadata(value: Any, what: str) -> dict[str, Any] | None:
+    """Return a caller's metadata, a JSON object, None for None and for an empty object.
+
+    Raises InvalidInput for what is no JSON, too large, or too deep.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{what} is a mapping of names to values, not {quote(value)}")
+    _check_json(value, what, MAX_METADATA_DEPTH)
+    size = len(json.dumps(value, ensure_ascii=False).encode())
+    if size > MAX_METADATA_BYTES:
+        raise InvalidInput(f"{what} has {size:,} bytes as JSON, the limit is {MAX_METADATA_BYTES:,}")
+    return json.loads(json.dumps(value)) or None
+
+
+def _check_json(value: Any, what: str, depth: int) -> None:
+    if depth < 0:
+        raise InvalidInput(f"{what} is nested more than {MAX_METADATA_DEPTH} deep")
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise InvalidInput(f"{what} has the name {quote(name)}; names are texts")
+            _check_json(name, what, depth)
+            _check_json(item, f"{what}.{name:.40}", depth - 1)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            _check_json(item, f"{what}[{number}]", depth - 1)
+    elif not _is_json_value(value):
+        raise InvalidInput(f"{what} is text, a number, true, false, null, a list or an object, not {quote(value)}")
+
+
+def _is_json_value(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" not in value and _SURROGATES.search(value) is None
+    if isinstance(value, int):
+        return abs(value) <= MAX_WHOLE
+    return value is None or (isinstance(value, float) and math.isfinite(value))
+
+
 def checked_names(value: Any, what: str) -> tuple[str, ...]:
     """Return a sequence of short texts as a tuple without repetitions, in the given order."""
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
@@ -184,7 +262,9 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
         role=role,
         text="" if misfit else text,
         misfit=misfit,
-        **{name: checked_field(name, message.get(name), f"{where}.{name}") for name in OWN_FIELDS},
+        created_at=read_time(message, f"{where}.created_at"),
+        metadata=checked_metadata(message.get("metadata"), f"{where}.metadata"),
+        **{name: checked_field(name, message.get(name), f"{where}.{name}") for name in ("name", "id")},
     )
 
 
@@ -241,6 +321,8 @@ class Draft:
     trust: str | None = None
     role: str | None = None
     name: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    expires_at: datetime | None = None
 
     def of(self, message: Message) -> Draft:
         """Return the draft for the words of a message, which keep their role, name, id and time."""
@@ -251,6 +333,7 @@ class Draft:
             name=message.name,
             sources=self.sources or ((message.id,) if message.id else ()),
             created_at=self.created_at or message.created_at,
+            metadata={**(self.metadata or {}), **(message.metadata or {})} or None,
         )
 
 

@@ -137,8 +137,10 @@ def resolve(
 
 
 def may_merge(new: Memory, old: Memory) -> bool:
-    """Whether a merge keeps words away from other readers: same category, channel and trust."""
-    return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
+    """Whether a merge loses nothing: same category, channel and trust, and metadata that do not disagree."""
+    if (new.category, new.channel, new.trust) != (old.category, old.channel, old.trust):
+        return False
+    return all(old.metadata.get(name, value) == value for name, value in new.metadata.items())
 
 
 def _merge(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, step: int) -> Resolution:
@@ -168,6 +170,7 @@ def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
         sources=sources if len(sources) <= MAX_SOURCES else (sources[0], *sources[1 - MAX_SOURCES :]),
         summary=old.summary or new.summary,
         context=old.context or new.context,
+        payload={**old.metadata, **new.metadata} or None,
     )
 
 

@@ -185,7 +185,8 @@ class Resolver:
                 settled.append(_store_uncompared(statement, 2 * number))
                 continue
             pairs = []
-            if self._merging and memory.channel in DERIVED_CHANNELS:
+            # What holds for a time stands beside what holds for good, and neither ends nor takes up the other.
+            if self._merging and memory.channel in DERIVED_CHANNELS and memory.valid_to is None:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
             item = resolve(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
             item = _add_meta(

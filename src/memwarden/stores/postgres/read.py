@@ -104,6 +104,11 @@ class Reader:
         sql = f"SELECT count(*) {_MEMORIES}{_in_state(state)}{conditions}"
         return int(self._ask(namespace, sql, *values)[0][0])
 
+    def find_ids(self, namespace: Namespace, where: Where) -> list[str]:
+        conditions, values = condition_sql(where)
+        sql = f"SELECT id {_MEMORIES}{_in_state(MemoryState.ACTIVE)}{conditions} ORDER BY n"
+        return [decode_text(row[0]) for row in self._ask(namespace, sql, *values)]
+
     def scan(self, namespace: Namespace, since: int) -> Scan:
         changed, values = (" AND {}rev > %s::int8", [since]) if since > 0 else ("", [])
         bound = [*scope_values(namespace), *values]

@@ -135,6 +135,9 @@ class PostgresStore:
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return await self._read(lambda reader: reader.count(namespace, where, state))
 
+    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
+        return await self._read(lambda reader: reader.find_ids(namespace, where))
+
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         return await self._read(lambda reader: reader.scan(namespace, since))
 

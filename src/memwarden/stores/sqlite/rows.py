@@ -11,7 +11,20 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.filters import ITEM_FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
+from memwarden.filters import (
+    BOOLEAN,
+    ITEM_FIELDS,
+    MANY,
+    NUMBER,
+    TEXT,
+    UNSET_OR_AFTER,
+    WRITTEN,
+    Condition,
+    Where,
+    is_inside,
+    sort_field,
+    sort_of,
+)
 from memwarden.records import UNDOES, Channel, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
 from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
@@ -237,9 +250,11 @@ def order_sql(order_by: str, descending: bool) -> str:
 
 
 def _translate(condition: Condition) -> tuple[str, list[Any]]:
-    field, op, wanted = condition
+    field, op, wanted, _ = condition
     if field not in ITEM_FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
+    if is_inside(condition):
+        return _translate_inside(condition)
     if op == UNSET_OR_AFTER:
         return f"({field} IS NULL OR {field} > ?)", [_bind(wanted)]
     if op == "$in":
@@ -251,6 +266,31 @@ def _translate(condition: Condition) -> tuple[str, list[Any]]:
     if op in COMPARE and ITEM_FIELDS[field] != MANY:
         return f"{field} {COMPARE[op]} ?", [_bind(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+_TYPES_INSIDE = {BOOLEAN: "('true', 'false')", NUMBER: "('integer', 'real')", TEXT: "('text')"}
+
+
+def _translate_inside(condition: Condition) -> tuple[str, list[Any]]:
+    _, op, wanted, path = condition
+    place = "$" + "".join(f'."{name}"' for name in path)
+    # json_each lists the members of an object too, which are no values of its place.
+    values = (
+        "EXISTS (SELECT 1 FROM json_each(payload, ?) AS v WHERE v.type IN ('true', 'false', 'integer', 'real', 'text') "
+        "AND json_type(payload, ?) <> 'object'"
+    )
+    if wanted is None:
+        return f"{'NOT ' if op == '$eq' else ''}{values})", [place, place]
+    if op in COMPARE:
+        test = f"v.type IN {_TYPES_INSIDE[sort_of(wanted)]} AND v.atom {COMPARE[op]} ?"
+        return f"{values} AND {test})", [place, place, wanted]
+    anything = list(wanted) if op == "$in" else [wanted]
+    tests, bound = [], []
+    for sort, types in _TYPES_INSIDE.items():
+        if some := [item for item in anything if sort_of(item) == sort]:
+            tests.append(f"(v.type IN {types} AND v.atom IN ({', '.join('?' * len(some))}))")
+            bound += some
+    return f"{'NOT ' if op == '$ne' else ''}{values} AND ({' OR '.join(tests) or '0'}))", [place, place, *bound]
 
 
 def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:

@@ -178,6 +178,12 @@ class SqliteStore:
         bound = (namespace.tenant, namespace.path, *values)
         return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
 
+    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
+        conditions, values = condition_sql(where)
+        sql = f"SELECT id FROM memories WHERE ns = {_NS} AND state = 'active'{conditions} ORDER BY row"
+        bound = (namespace.tenant, namespace.path, *values)
+        return await self._read(lambda db: [row[0] for row in db.execute(sql, bound)], rows=_INLINE_ROWS + 1)
+
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         # From the start it is the whole namespace, which is seldom small: straight to a thread.
         rows = _INLINE_ROWS + 1 if since == 0 else 0

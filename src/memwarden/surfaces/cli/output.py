@@ -65,7 +65,11 @@ def to_json_value(value: Any) -> Any:
         memory = value.memory
         names = [field.name for field in fields(value) if field.name not in ("memory", "explain")]
         shown = {name: to_json_value(getattr(value, name)) for name in (*names, "why")}
-        return shown | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
+        said = {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
+        return shown | said | {"metadata": to_json_value(memory.metadata)}
+    if isinstance(value, Memory):
+        held = {field.name: to_json_value(getattr(value, field.name)) for field in fields(value)}
+        return held | {"metadata": to_json_value(value.metadata)}
     if isinstance(value, Namespace):
         return {"tenant": value.tenant, "path": value.path}
     if is_dataclass(value) and not isinstance(value, type):

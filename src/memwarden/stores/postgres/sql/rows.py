@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from psycopg import Connection, DataError
@@ -30,7 +31,9 @@ from memwarden.filters import (
     WRITTEN,
     Condition,
     Where,
+    is_inside,
     sort_field,
+    sort_of,
 )
 from memwarden.records import UNDOES, Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
 from memwarden.stores.shared.decide import join_source_key
@@ -347,9 +350,11 @@ def order_sql(order_by: str, descending: bool) -> str:
 
 
 def _translate(condition: Condition) -> tuple[str, list[Any]]:
-    field, op, wanted = condition
+    field, op, wanted, _ = condition
     if field not in ITEM_FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
+    if is_inside(condition):
+        return _translate_inside(condition)
     kind, many = _TYPES[ITEM_FIELDS[field]], ITEM_FIELDS[field] == MANY
     if op == "$in":
         any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
@@ -365,6 +370,42 @@ def _translate(condition: Condition) -> tuple[str, list[Any]]:
     if op in COMPARE:
         return f"{field} {COMPARE[op]} %s::{kind}", [_bind(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+# jsonb refuses a NUL, which no caller's metadata holds but an item of a task may.
+_METADATA = "CASE WHEN payload IS NOT NULL THEN replace(payload, E'\\\\u0000', E'\\\\ufffd')::jsonb END"
+_TESTS_INSIDE = {
+    BOOLEAN: ("CASE WHEN jsonb_typeof(e) = 'boolean' THEN e::bool {} END", "bool"),
+    NUMBER: ("CASE WHEN jsonb_typeof(e) = 'number' THEN e::numeric {} END", "numeric"),
+    TEXT: ("CASE WHEN jsonb_typeof(e) = 'string' THEN (e #>> '{{}}') COLLATE \"C\" {} END", "text"),
+}
+
+
+def _translate_inside(condition: Condition) -> tuple[str, list[Any]]:
+    _, op, wanted, path = condition
+    # Not #>, which would count into a list.
+    place = f"({_METADATA}{' -> %s::text' * len(path)})"
+    values = (
+        f"EXISTS (SELECT 1 FROM (SELECT {place} AS at) AS p, jsonb_array_elements(CASE jsonb_typeof(at) "
+        "WHEN 'array' THEN at ELSE jsonb_build_array(at) END) AS v(e) "
+        "WHERE jsonb_typeof(e) IN ('boolean', 'number', 'string')"
+    )
+    if wanted is None:
+        return f"{'NOT ' if op == '$eq' else ''}{values})", [*path]
+    if op in COMPARE:
+        test, kind = _TESTS_INSIDE[sort_of(wanted)]
+        return f"{values} AND {test.format(f'{COMPARE[op]} %s::{kind}')})", [*path, _bind_inside(wanted)]
+    anything = list(wanted) if op == "$in" else [wanted]
+    tests, bound = [], []
+    for sort, (test, kind) in _TESTS_INSIDE.items():
+        if some := [_bind_inside(item) for item in anything if sort_of(item) == sort]:
+            tests.append(test.format(f"= ANY(%s::{kind}[])"))
+            bound.append(some)
+    return f"{'NOT ' if op == '$ne' else ''}{values} AND ({' OR '.join(tests) or 'false'}))", [*path, *bound]
+
+
+def _bind_inside(value: Any) -> Any:
+    return Decimal(repr(value)) if sort_of(value) == NUMBER else value
 
 
 def _bind(value: Any) -> Any:

@@ -43,6 +43,7 @@ class Summary:
         chatter: of the new ones, greetings and thanks alone, which are kept but never recalled.
         left_out: what the file holds that is no turn of a person or an assistant, and how often.
         refused: messages that the store would not take, by reason.
+        undated: of the new ones, those without a time of their own, which count as said now.
         users: whose memory they went to.
     """
 
@@ -53,6 +54,7 @@ class Summary:
     chatter: int
     left_out: dict[str, int]
     refused: dict[str, int]
+    undated: int
     users: tuple[str, ...]
     seconds: float
     turns_per_second: float
@@ -151,6 +153,7 @@ async def store_sessions(
         chatter=counts["chatter"],
         left_out=dict(left_out),
         refused=dict(refused),
+        undated=counts["undated"],
         users=tuple(dict.fromkeys(plan.user for plan in plans)),
         seconds=round(seconds, 3),
         turns_per_second=round((counts["stored"] + counts["known"]) / max(seconds, 1e-6), 1),
@@ -160,6 +163,7 @@ async def store_sessions(
 def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
     from memwarden.remember.writer import SMALL_TALK_STORED
 
+    counts["undated"] += result.undated
     for item in result.results:
         if item.outcome == Outcome.REJECTED:
             refused[item.reason] += 1
@@ -185,6 +189,9 @@ def lines(summary: Summary) -> Iterator[str]:
     )
     if summary.chatter:
         yield f"  {summary.chatter:,} of them are greetings or thanks alone: kept, never recalled."
+    if summary.undated:
+        said = "has no time of its own and counts" if summary.undated == 1 else "have no times of their own and count"
+        yield f"  {summary.undated:,} {said} as said now."
     for what, times in {**summary.left_out, **summary.refused}.items():
         yield f"  left out: {what} ({times:,})"
     users = summary.users
