@@ -425,9 +425,8 @@ class Recall:
         echoing = await find_echoes(read, part, said, words)
         allowed = part.rows.open.copy()
         allowed[echoing] = False
-        # The rows that stand for the namespace do not know their metadata.
-        exact = await self._store.count(namespace, open_.where) if any(map(is_inside, open_.where)) else None
-        among = round(large.share(open_) * large.whole.alive) if exact is None else exact
+        inside = any(map(is_inside, open_.where))  # the rows that stand for the namespace do not know their metadata
+        among = await self._store.count(namespace, open_.where) if inside else large.count(open_)
         first = replace(question, pieces=None, memo={})
         ranking = self._rank(first, part.view, allowed, among)
         chosen = part.finalists(ranking.scores, allowed, self._larges.reach.finalists, request.explain)

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from memwarden.clock import moment
-from memwarden.filters import Where, is_inside
+from memwarden.filters import Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import Links, LinkVectors, derive_links
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
@@ -86,13 +86,14 @@ class LargeNamespace:
         """About how much memory it takes."""
         return self.whole.nbytes + self.index.nbytes
 
-    def share(self, open_: OpenRows) -> float:
-        """Return about which part of the namespace is open, 0..1."""
-        mask = self.index.mask(tuple(condition for condition in open_.where if not is_inside(condition)))
+    def count(self, open_: OpenRows) -> int:
+        """Return about how many rows of the namespace are open."""
+        mask = self.index.mask(open_.where)
         mask &= (self.index.flags & open_.without) == 0
         if not open_.cards and self.index.cards is not None:
             mask &= ~self.index.cards
-        return float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
+        share = float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
+        return round(share * self.whole.alive)
 
 
 class PartialView:
