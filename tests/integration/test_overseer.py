@@ -76,7 +76,13 @@ async def test_it_may_look_at_goals_with_certain_words_only(without: AsyncScope)
     overseer = without.overseer(OverseerSettings(check="words"))
     assert await overseer.relevant(GOAL)  # "list"
     assert not await overseer.relevant("Were the kudos givers active?")
-    assert not await overseer.relevant("Were the kudos givers listed as active?")
+    for goal in (
+        "Who is in my lists of kudos givers?",
+        "Show the kudos givers I saved.",
+        "You remembered kudos givers?",
+    ):
+        assert await overseer.relevant(goal), goal
+    assert not await overseer.relevant("Were the kudos givers enlisted?")
     mine = OverseerSettings(check="words", words=("givers",))
     assert await without.overseer(mine).relevant("Were the kudos givers active?")
 
@@ -108,7 +114,7 @@ async def test_the_model_chooses_and_only_that_is_loaded() -> None:
     assert system == SYSTEM
     assert 'Goal: "Who from my kudos list was active recently?"' in prompt
     assert all(key in prompt for key in SAVED)
-    assert "athlete" not in prompt  # no value is shown to it
+    assert "favorite_routes (river loop)" in prompt  # a key without a description is described by its value
 
 
 @pytest.mark.parametrize(
@@ -302,6 +308,52 @@ async def test_secrets_in_a_result_are_not_saved(empty: AsyncScope) -> None:
     async for me in saved(ScriptedModel(json.dumps({"save": True, "key": "profile", "reason": "who she is"}))):
         assert (await me.overseer(AUTO).after("getUserProfile", result, "Remember my profile")).save
         assert await me.state.load("profile") == {"user": "ana", "password": "[redacted:password]"}
+
+
+async def test_no_is_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    model = ScriptedModel('{"save": false}')
+    async for me in saved(model):
+        told = await me.overseer(AUTO).after("getFriends", ["Ben"], "Who are my friends?")
+        assert (told.save, told.reason) == (False, "the model would not save it")
+    assert len(model.asked) == 1
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "result"),
+    [
+        ("getWifiPassword", "hunter2-Xy9"),
+        ("readNote", "my password is hunter2-Xy9!"),
+        ("readNote", {"password": "hunter2-Xy9!", "found": True}),
+        ("readNote", [{"value": "AKIAIOSFODNN7EXAMPLE"}]),
+    ],
+)
+async def test_a_result_that_is_only_a_password_is_not_saved(tool: str, result: Any) -> None:
+    async for me in saved(ScriptedModel(json.dumps({"save": True, "key": "k", "reason": "useful"}))):
+        told = await me.overseer(AUTO).after(tool, result, "Open the door")
+        assert (told.save, told.reason) == (False, "it is nothing but a secret")
+        assert await me.state.list_keys() == []
+
+
+async def test_a_tool_never_takes_the_place_of_what_a_person_saved() -> None:
+    yes = json.dumps({"save": True, "key": "friends", "reason": "people"})
+    async for me in saved(ScriptedModel(yes, yes, yes), friends=["Ana"]):
+        told = await me.overseer(AUTO).after("getFriends", ["Ben"], "Who are my friends?")
+        assert not told.save
+        assert "a person saved a value under 'friends'" in told.reason
+        assert await me.state.load("friends") == ["Ana"]
+        await me.state.clear("friends")
+        for result in (["Ben"], ["Cem"]):  # a tool's own value is a tool's to replace
+            assert (await me.overseer(AUTO).after("getFriends", result, "Who are my friends?")).save
+            assert await me.state.load("friends") == result
+
+
+async def test_the_model_is_told_of_a_value_what_a_key_does_not_say() -> None:
+    model = ScriptedModel('{"relevant_keys": ["blob_777"]}')
+    async for me in saved(model, blob_777=["Ana Souza", "Ben Okri"]):
+        assert await me.overseer().relevant("Which people gave me kudos?") == {"blob_777": ["Ana Souza", "Ben Okri"]}
+    ((_, prompt, *_),) = model.asked
+    assert "blob_777 (Ana Souza; Ben Okri)" in prompt
 
 
 @pytest.mark.parametrize(

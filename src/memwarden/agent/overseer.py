@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from memwarden.agent.save_rules import SaveDecision, decide_saving
+from memwarden.agent.save_rules import SaveDecision, decide_saving, is_only_secret
 from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey
 from memwarden.checks import TEXTS, TRUTH, word
 from memwarden.errors import InvalidInput, MemwardenError
@@ -45,7 +45,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 SAVE_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {"save": {"type": "boolean"}, "key": {"type": "string"}, "reason": {"type": "string"}},
-    "required": ["save", "key", "reason"],
+    "required": ["save"],
     "additionalProperties": False,
 }
 
@@ -57,7 +57,7 @@ class OverseerSettings:
     """The settings of an overseer.
 
     Attributes:
-        check: ``every_goal``, or ``words`` for goals that hold any of ``words``.
+        check: ``every_goal``, or ``words`` for goals that hold any of ``words``, in any form ("lists", "saving").
         inject: relevant state is put after the goal (``context``) or into the system prompt (``system``).
         auto_save: whether results of tools may be saved; off by default.
         skip_tools: tools whose results are never saved. only_tools: if not empty, only their results are saved.
@@ -133,7 +133,7 @@ class AsyncOverseer:
         if self._chat is None:
             found = await self._state.find_for_goal(goal, most=MAX_LOADED)
             return await self._state.load_for_model([item.key for item in found], marked=True)
-        offered = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0)
+        offered = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0, described=True)
         if not offered:
             return {}
         prompt, shown = relevance_prompt(goal, offered, self._count)
@@ -155,7 +155,8 @@ class AsyncOverseer:
         """Decide whether a tool's result is saved, and save it. Returns the decision with its reason.
 
         The whole result is the saved value. Nothing is saved while ``auto_save`` is off, for tools that are skipped,
-        for what looks like orders to an assistant, and when a model fails.
+        for what looks like orders to an assistant, for a result that is nothing but a secret, under a key of a value
+        that a person saved, and when a model fails.
         """
         refusal = self._refusal(tool)
         if refusal:
@@ -163,6 +164,8 @@ class AsyncOverseer:
         verdict = decide_saving(tool, result, goal) if self._chat is None else await self._ask_model(tool, result, goal)
         if not verdict.save:
             return verdict
+        if is_only_secret(tool, result):
+            return SaveDecision(False, verdict.key, "it is nothing but a secret")
         try:
             await self._state.save_from_tool(tool, verdict.key, result, description=verdict.reason)
         except MemwardenError as error:
@@ -174,8 +177,13 @@ class AsyncOverseer:
     def _is_due(self, goal: str) -> bool:
         if self.settings.check == "every_goal":
             return True
+        from memwarden.text.tokenizer import terms, words_and_forms  # a program that asks at every goal does without
+
         words = "|".join(map(re.escape, self.settings.words))
-        return bool(words) and re.search(rf"\b(?:{words})\b", goal, re.IGNORECASE) is not None
+        if words and re.search(rf"\b(?:{words})\b", goal, re.IGNORECASE):
+            return True
+        said = words_and_forms(goal)
+        return any(said.issuperset(stems) for word in self.settings.words if (stems := terms(word)))
 
     def _refusal(self, tool: str) -> str:
         if not self.settings.auto_save:
@@ -193,7 +201,7 @@ class AsyncOverseer:
             preview = clean_line(redact(preview).text)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
-        instrumented = await ask_json(
+        verdict = await ask_json(
             self._chat,
             SAVE_SYSTEM,
             save_prompt(tool, preview, goal),
@@ -202,7 +210,7 @@ class AsyncOverseer:
             max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self._seconds,
         )
-        return instrumented or SaveDecision(False, "", "the model had no usable answer")
+        return verdict or SaveDecision(False, "", "the model had no usable answer")
 
 
 def relevant_block(state: Mapping[str, Any]) -> str:
@@ -216,23 +224,24 @@ def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter
     Keys keep the order in which they were offered. What does not fit is left out, descriptions before keys.
     """
     room = MAX_PROMPT_TOKENS - count(SYSTEM)
-    said = _shorten(goal, MAX_GOAL_TOKENS, count)
+    asked = _shorten(goal, MAX_GOAL_TOKENS, count)
     shown: list[str] = []
     for item in offered:
-        if count(_relevance_question(said, [*shown, item.key])) <= room:
+        if count(_relevance_question(asked, [*shown, _quote_key(item.key)])) <= room:
             shown.append(item.key)
-    lines = {key: key for key in shown}
+    lines = {key: _quote_key(key) for key in shown}
     for entry in offered:
         if entry.key in lines and entry.description:
-            longer = {**lines, entry.key: f"{entry.key} ({_shorten(entry.description, 12, count)})"}
-            if count(_relevance_question(said, list(longer.values()))) <= room:
+            said = _shorten(entry.description, 12, count).replace(",", ";")  # a comma parts the keys
+            longer = {**lines, entry.key: f"{lines[entry.key]} ({said})"}
+            if count(_relevance_question(asked, list(longer.values()))) <= room:
                 lines = longer
-    return _relevance_question(said, list(lines.values())), shown
+    return _relevance_question(asked, list(lines.values())), shown
 
 
 def _relevance_question(goal: str, keys: Sequence[str]) -> str:
     return (
-        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(map(_quote_key, keys))}\n\n"
+        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(keys)}\n\n"
         'Which memories are relevant? Output JSON only:\n{"relevant_keys": ["key1", "key2"]}\n\n'
         'If none relevant, output: {"relevant_keys": []}'
     )
@@ -275,9 +284,10 @@ def save_prompt(tool: str, preview: str, goal: str) -> str:
 
 def read_verdict(answer: Any) -> SaveDecision:
     """Return a model's decision. Raises TypeError, KeyError, ValueError."""
-    save, key, reason = answer["save"], answer["key"], answer["reason"]
+    save, key, reason = answer["save"], answer.get("key") or "", answer.get("reason") or ""
     if not isinstance(save, bool) or not isinstance(key, str) or not isinstance(reason, str):
         raise TypeError("save is true or false, key and reason are texts")
     if save and not key.strip():
         raise ValueError("no key")
-    return SaveDecision(save, key.strip(), " ".join(reason.split()))
+    said = " ".join(reason.split())
+    return SaveDecision(save, key.strip(), said if save or said else "the model would not save it")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from memwarden.agent.relevance import compile_pattern, concepts_of, plain_words
 from memwarden.agent.state import words_of
+from memwarden.remember.ingest.intake import redact_value
 
 
 class SaveDecision(NamedTuple):
@@ -45,6 +46,9 @@ _LASTING = frozenset(
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 _FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
 _MIN_KEY, _MAX_KEY = 3, 60
+_MARK = re.compile(r"\[redacted:[a-z0-9-]+\]")
+# "The password of the wifi is" says nothing without the password.
+_MAX_LABEL_WORDS = 6
 # Depth to which a result's keys are read; deeper keys are details.
 _MAX_DEPTH = 3
 
@@ -71,6 +75,27 @@ def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
             True, _join_key(_without_verbs(named.lower().split())), f"{ground} are of use in other sessions"
         )
     return SaveDecision(False, "", "it serves this goal only")
+
+
+def is_only_secret(tool: str, result: Any) -> bool:
+    """Tell whether a result is nothing but a secret, by what is left without it or by the tool's name."""
+    if isinstance(result, str | int) and _has("secret", plain_words(words_of(tool))):
+        return True
+    texts = list(_leaves(redact_value(result)[0], _MAX_DEPTH))
+    left = [_MARK.sub(" ", text).split() for text in texts]
+    return any(map(_MARK.search, texts)) and all(
+        not words or (_MARK.search(text) and len(words) <= _MAX_LABEL_WORDS)
+        for text, words in zip(texts, left, strict=True)
+    )
+
+
+def _leaves(value: Any, depth: int) -> Iterator[str]:
+    """Yield the values in a result as texts."""
+    if isinstance(value, Mapping | list | tuple) and depth:
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(item, depth - 1)
+    elif value not in (None, "", True, False):
+        yield str(value)
 
 
 def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:

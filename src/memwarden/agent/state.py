@@ -24,9 +24,9 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.frame import clean_value, is_bare_data
+from memwarden.recall.answer.frame import clean_line, clean_value, is_bare_data
 from memwarden.recall.answer.render import fit_to_show
-from memwarden.records import Channel, Memory, Scope, Trust
+from memwarden.records import Channel, Memory, MemoryState, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
@@ -134,7 +134,7 @@ class AsyncState:
         look = await read_long(len(written), partial(screen, trust, *texts))
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
-        await self._refuse_others(memory.id)
+        await self._refuse_others(memory.id, of_tool=meta is not None)
         actor = self.who.actor or self.who.agent
         stored, _ = await self._parts.working.items.upsert(
             memory, actor=actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES
@@ -189,7 +189,9 @@ class AsyncState:
             if _is_saved(item) and _is_there(item, now)
         }
 
-    async def find_for_goal(self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE) -> list[StateKey]:
+    async def find_for_goal(
+        self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE, described: bool = False
+    ) -> list[StateKey]:
         """Return at most ``most`` keys whose names, descriptions and values are relevant to a goal, best first.
 
         A single search in the index chooses 40 keys for scoring (:mod:`memwarden.agent.relevance`); no other value is
@@ -197,12 +199,19 @@ class AsyncState:
 
         Args:
             bar: 0..1, the minimum relevance; with 0, irrelevant keys follow.
+            described: give a key without a description the beginning of its value as its description.
         """
         from memwarden.agent.relevance import best  # stems its lists of words
 
         offered = await self._find_candidates(goal)
         scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
-        return [_describe(offered[place]) for place in best(scores, bar, most)]
+        chosen = [offered[place] for place in best(scores, bar, most)]
+        found = [_describe(item) for item in chosen]
+        if not described:
+            return found
+        return [
+            replace(key, description=key.description or _begin(item)) for key, item in zip(found, chosen, strict=True)
+        ]
 
     async def _find_candidates(self, goal: str) -> list[Memory]:
         """Return the saved values that a search finds for a goal; when it finds few, also the newest."""
@@ -243,7 +252,11 @@ class AsyncState:
         return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
-        """Save a tool's result. Raises Denied for text that looks like orders to an assistant."""
+        """Save a tool's result.
+
+        Raises Denied for text that looks like orders to an assistant, Conflict for a key under which a person saved a
+        value of their own: a tool never takes its place.
+        """
         return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
 
     async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
@@ -255,10 +268,15 @@ class AsyncState:
         kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
         return sorted((item for item in kept if fnmatchcase(_name(item), pattern)), key=_name)
 
-    async def _refuse_others(self, memory_id: str) -> None:
+    async def _refuse_others(self, memory_id: str, *, of_tool: bool) -> None:
         found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
         if found and not _is_saved(found[0]):
             raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
+        owned = found and found[0].state == MemoryState.ACTIVE and _is_there(found[0], clock.now())
+        if of_tool and owned and found[0].trust == Trust.PERSON:
+            raise Conflict(
+                f"a person saved a value under {_name(found[0])!r}; save the tool's result under another key"
+            )
 
     def _check_allowed(self) -> None:
         self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
@@ -377,6 +395,12 @@ def _value_to_show(memory: Memory, *, marked: bool) -> Any:
     value = clean_value(show(_value(memory)))
     is_quoted = marked and memory.trust == Trust.EXTERNAL and not is_bare_data(value)
     return {FROM_OUTSIDE: value} if is_quoted else value
+
+
+def _begin(memory: Memory) -> str:
+    """Return the beginning of a value as a line, as far as it is fit for a model."""
+    said = "; ".join(_texts(_value(memory), MAX_DEPTH))[:MAX_PREVIEW]
+    return clean_line(fit_to_show(memory, said))
 
 
 def _value(memory: Memory) -> Any:
