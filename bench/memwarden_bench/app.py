@@ -14,11 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden_bench import beside, budgets, machine, measure, report, same_fact, speed, writes
+from memwarden_bench import beside, budgets, everyday, machine, measure, report, same_fact, speed, writes
 from memwarden_bench import profiles as truths
 from memwarden_bench import tiers as three_tiers
 from memwarden_bench.beside_report import beside_plot
 from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
+from memwarden_bench.everyday import DEFAULT_BUDGET
+from memwarden_bench.everyday_report import EverydayReport, everyday_markdown, everyday_plot, list_shown
+from memwarden_bench.first_hour import count_questions, measure_first_hour
 from memwarden_bench.fresh import install as install_fresh
 from memwarden_bench.peers import PEERS
 from memwarden_bench.quality import ADVERSARIAL
@@ -102,6 +105,38 @@ def budgets_command(
     _deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
     if plot is not None:
         budgets_plot(result, plot)
+
+
+@app.command("everyday")
+def everyday_command(
+    files: Annotated[list[Path], typer.Argument(help="Labelled histories, or small stores with plain questions.")],
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of a block, and of what peers show.")] = DEFAULT_BUDGET,
+    peers: Annotated[bool, typer.Option(help="Measure the installed peers on the same questions too.")] = True,
+    show: Annotated[
+        str | None, typer.Option(help="Also print the questions of this type (or all) and what they got.")
+    ] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Count right answers, outdated and needless ones in what a person gets back."""
+    histories, small = everyday.read_files(files)
+    asked = sum(len(history.questions) for history in histories) + count_questions(small)
+    with progress(asked) as tick:
+        results = everyday.measure(histories, budget, peers=peers, tick=tick)
+        first_hour = measure_first_hour(small, tick)
+    result = EverydayReport(
+        machine.circumstances(files),
+        budget,
+        everyday.sum_up(results.texts),
+        results.reliability,
+        first_hour,
+        results.excluded,
+        list_shown(results.texts, show),
+    )
+    _deliver(report.to_json(result), everyday_markdown(result), as_json, markdown)
+    if plot is not None:
+        everyday_plot(result, plot)
 
 
 @app.command("speed")

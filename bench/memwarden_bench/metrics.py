@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -29,6 +30,56 @@ class Estimate(NamedTuple):
 def distinct(ids: Iterable[Id]) -> list[Id]:
     """Return the ids in order, without repetitions."""
     return list(dict.fromkeys(ids))
+
+
+class ReliabilityBin(NamedTuple):
+    """Cases with a figure from ``low`` to below ``high``: its mean, and the share that came true."""
+
+    low: float
+    high: float
+    cases: int
+    said: float
+    true: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How far a figure that claims to be a chance can be relied on.
+
+    Attributes:
+        mean_gap: mean distance of figure and share over the bins, by their cases.
+        largest_gap: the largest such distance of a bin with :data:`MIN_BIN_CASES` cases; NaN without such a bin.
+    """
+
+    bins: Sequence[ReliabilityBin]
+    cases: int
+    mean_gap: float
+    largest_gap: float
+
+
+BINS = 10
+MIN_BIN_CASES = 100
+
+
+def reliability(cases: Sequence[tuple[float, bool]]) -> Reliability:
+    """Compare a figure with what came true, in ten bins of equal width."""
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
+    for said, true in cases:
+        bins[min(int(said * BINS), BINS - 1)].append((said, true))
+    rows = [
+        ReliabilityBin(
+            place / BINS,
+            (place + 1) / BINS,
+            len(found),
+            mean([said for said, _ in found]),
+            mean([float(true) for _, true in found]),
+        )
+        for place, found in enumerate(bins)
+    ]
+    gaps = [(abs(row.said - row.true), row.cases) for row in rows if row.cases]
+    large = [gap for gap, count in gaps if count >= MIN_BIN_CASES]
+    mean_gap = math.fsum(gap * count for gap, count in gaps) / len(cases) if cases else math.nan
+    return Reliability(rows, len(cases), mean_gap, max(large, default=math.nan))
 
 
 def recall_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:

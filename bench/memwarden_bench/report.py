@@ -11,7 +11,7 @@ from typing import Any
 
 from memwarden_bench.beside_report import beside_markdown
 from memwarden_bench.marks import grid, number, pyplot
-from memwarden_bench.metrics import Estimate
+from memwarden_bench.metrics import Estimate, ReliabilityBin
 from memwarden_bench.quality import Abstention, Figures, Table
 from memwarden_bench.rounds import Spread
 from memwarden_bench.speed import SizeFigures, SpeedReport
@@ -49,7 +49,7 @@ def to_json(report: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Estimate | Spread):
+    if isinstance(value, Estimate | Spread | ReliabilityBin):
         return _plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))

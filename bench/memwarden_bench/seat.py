@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memwarden_bench.machine import memory_now, memory_peak
-from memwarden_bench.systems import SYSTEMS, Kind, System, model
+from memwarden_bench.systems import ITEMS, SYSTEMS, Kind, System, model
 
 MIN_QUESTIONS = 3
 """So many questions are asked, however long they take."""
@@ -40,7 +40,7 @@ def ask(system: System, order: Order) -> Order:
     found: list[list[str]] = []
     end = time.perf_counter() + order["seconds"]
     for question in order["questions"]:
-        times.append(_time_call(partial(_answer, found, system, order["user"], question)))
+        times.append(_time_call(partial(_answer, found, system, order["user"], question, order.get("most", ITEMS))))
         if len(times) >= MIN_QUESTIONS and time.perf_counter() > end:
             break
     return {"times": times, "found": found}
@@ -102,8 +102,8 @@ def refuse_connections(event: str, details: tuple[Any, ...]) -> None:
         raise ConnectionRefusedError("a benchmark of local stores tried to connect to another machine")
 
 
-def _answer(found: list[list[str]], system: System, user: str, question: str) -> None:
-    found.append(system.ask(user, question))
+def _answer(found: list[list[str]], system: System, user: str, question: str, most: int) -> None:
+    found.append(system.ask(user, question, most))
 
 
 def _time_call(call: Callable[[], Any]) -> float:

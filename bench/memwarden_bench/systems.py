@@ -36,8 +36,8 @@ class System(Protocol):
     def add(self, user: str, texts: Sequence[str]) -> None:
         """Add texts in a single call, as durably as the system does by default."""
 
-    def ask(self, user: str, question: str) -> list[str]:
-        """Return the user's best :data:`ITEMS` texts."""
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
+        """Return the user's best texts."""
 
     def close(self) -> None:
         """Let go of the store."""
@@ -62,10 +62,10 @@ class MemwardenSystem:
         thread = "now" if len(turns) == 1 else turns[0]["id"]
         self._warden.scope(user=user, thread=thread).observe(turns)
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See :class:`System`."""
         scope = self._warden.scope(user=user)
-        found = scope.query(question, top_k=ITEMS, threshold=0.0, budget_tokens=None)
+        found = scope.query(question, top_k=most, threshold=0.0, budget_tokens=None)
         return [item.memory.text for item in found.items]
 
     def close(self) -> None:
@@ -107,12 +107,12 @@ class Floor:
             self._held[user][0].extend(ids)
             self._held[user][1].append(vectors)
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See :class:`System`."""
         ids, blocks = self._vectors(user)
         asked = self._model.embed([question])[0]
         scores = self._numpy.concatenate([block @ asked for block in blocks])
-        best = self._numpy.argsort(-scores)[:ITEMS]
+        best = self._numpy.argsort(-scores)[:most]
         wanted = [ids[place] for place in best]
         marks = ", ".join("?" * len(wanted))
         found = dict(self._database.execute(f"SELECT id, text FROM memory WHERE id IN ({marks})", wanted))
@@ -161,9 +161,9 @@ class Mem0:
         messages = [{"role": "user", "content": text} for text in texts]
         self._memory.add(messages, user_id=user, infer=False)
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See :class:`System`."""
-        found = self._memory.search(question, filters={"user_id": user}, top_k=ITEMS, threshold=0.0)
+        found = self._memory.search(question, filters={"user_id": user}, top_k=most, threshold=0.0)
         return [item["memory"] for item in found["results"]]
 
     def close(self) -> None:
@@ -207,9 +207,9 @@ class LangGraph:
         place = ("memories", user)
         self._store.batch([self._put(place, str(next(self._numbers)), {"text": text}) for text in texts])
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See :class:`System`."""
-        return [item.value["text"] for item in self._store.search(("memories", user), query=question, limit=ITEMS)]
+        return [item.value["text"] for item in self._store.search(("memories", user), query=question, limit=most)]
 
     def close(self) -> None:
         """See :class:`System`."""
@@ -242,11 +242,11 @@ class Chroma:
             metadatas=[{"user": user}] * len(texts),
         )
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See :class:`System`."""
         found = self._collection(user).query(
             query_embeddings=self._model.embed([question]),
-            n_results=ITEMS,
+            n_results=most,
             where=self._where(user),
             include=["documents", "distances"],
         )
@@ -377,6 +377,13 @@ SYSTEMS: Mapping[str, Kind] = {
 
 def model(embedder: str) -> Embedder:
     """Return the shared model. Raises InvalidConfig for a model whose vectors peers cannot use."""
+    if embedder == "auto":
+        from memwarden.models.side_by_side import make_embedder
+        from memwarden.settings import Settings
+
+        made = make_embedder(Settings(), None)
+        assert made is not None
+        return made
     if embedder != "wordllama":
         raise InvalidConfig(f"peers can be given the vectors of wordllama, not of {embedder!r}; add --no-peers")
     from memwarden.models.wordllama import shared_embedder

@@ -62,7 +62,7 @@ class Tiers:
             return await self._project._inner.add_decision(text, ["bench"])
         return await self._global._inner.add_pattern(text, "bench")
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See the module."""
         if user == "context":
             request = ContextRequest(BUDGET, query=question or None, threshold=0.0)
@@ -71,7 +71,7 @@ class Tiers:
             return [decision.payload["decision"] for decision in self._project.query_decisions()]
         backend = self._warden.backend("project/p")
         vector = _vector(question)
-        return [item.payload["decision"] for item in backend.query_semantic(vector, ITEMS)]
+        return [item.payload["decision"] for item in backend.query_semantic(vector, most)]
 
     def close(self) -> None:
         """See :class:`memwarden_bench.systems.System`."""
@@ -100,13 +100,13 @@ class LangGraphTiers(LangGraph):
             ]
         )
 
-    def ask(self, user: str, question: str) -> list[str]:
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
         """See the module."""
         if user == "decisions":
             found = self._store.search(("tier", "project"), filter={"kind": "decision"}, limit=100)
             return [item.value["text"] for item in found]
         if user == "project":
-            return [item.value["text"] for item in self._store.search(("tier", user), query=question, limit=ITEMS)]
+            return [item.value["text"] for item in self._store.search(("tier", user), query=question, limit=most)]
         lines: list[str] = []
         for tier, share in DEFAULT_SHARES.items():
             asked = question if tier != "task" else ""

@@ -53,7 +53,7 @@ def test_the_package_of_the_benchmark_names_what_it_imports() -> None:
     """A package that is used and not declared breaks on somebody else's machine only."""
     project = tomllib.loads((ROOT / "bench/pyproject.toml").read_text("utf-8"))["project"]
     declared = {name.partition(">")[0] for name in project["dependencies"]}
-    assert {"memwarden", "numpy", "rich", "typer"} == declared
+    assert {"memwarden", "msgspec", "numpy", "rich", "typer"} == declared
     imported = {
         name.partition(".")[0]
         for path in (ROOT / "bench/memwarden_bench").glob("*.py")

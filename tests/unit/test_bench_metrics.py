@@ -77,3 +77,15 @@ def test_area_under_curve() -> None:
     assert metrics.area_under_curve([1, 3], [2]) == 0.5
     assert metrics.area_under_curve([1], [1]) == 0.5
     assert math.isnan(metrics.area_under_curve([], [1]))
+
+
+def test_reliability_by_hand() -> None:
+    """Ninety-nine cases at .05 of which none, a hundred at .5 of which seventy, and a case at 1.0 that came true."""
+    cases = [(0.05, False)] * 99 + [(0.5, True)] * 70 + [(0.5, False)] * 30 + [(1.0, True)]
+    found = metrics.reliability(cases)
+    assert [row.cases for row in found.bins] == [99, 0, 0, 0, 0, 100, 0, 0, 0, 1]
+    assert (found.bins[5].said, found.bins[5].true) == (0.5, 0.7)
+    assert found.mean_gap == pytest.approx((99 * 0.05 + 100 * 0.2) / 200)
+    assert found.largest_gap == pytest.approx(0.2)
+    assert math.isnan(metrics.reliability([]).mean_gap)
+    assert math.isnan(metrics.reliability(cases[:5]).largest_gap)
