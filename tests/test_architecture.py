@@ -21,8 +21,8 @@ import pytest
 from packaging.markers import Marker
 
 import memwarden
-from memwarden import old_paths
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden import deprecation
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.blocking import (
     Backend,
     BoundScope,
@@ -41,20 +41,14 @@ from memwarden.api.blocking import (
     Usage,
     Warden,
 )
-from memwarden.api.consent import AsyncConsent
-from memwarden.api.journal import AsyncJournal
-from memwarden.api.review import AsyncReview
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
-from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import AsyncWarden
 from memwarden.conversation.chat import AsyncChat
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.backend import AsyncBackend
-from memwarden.tiers.global_store import AsyncGlobalMemoryStore
-from memwarden.tiers.project_store import AsyncProjectMemoryStore
-from memwarden.tiers.store import AsyncTierStore
-from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemoryStore, AsyncTaskMemoryStore, AsyncTierStore
 from memwarden.tiers.tiers import AsyncTiers
 
 ROOT = Path(__file__).parents[1]
@@ -138,16 +132,16 @@ def test_type_checkers_see_the_public_names_where_they_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in old_paths.NEW_NAMES.items() for name in names]
+    ("module", "name"), [(module, name) for module, names in deprecation.NEW_NAMES.items() for name in names]
 )
 def test_old_import_paths_work_for_a_release(module: str, name: str) -> None:
-    new = old_paths.NEW_NAMES[module][name].removeprefix("memwarden.")
+    new = deprecation.NEW_NAMES[module][name].removeprefix("memwarden.")
     with pytest.warns(DeprecationWarning, match=f"{module}.{name} goes with the next release; use memwarden.{new}"):
         assert getattr(import_module(module), name) is getattr(memwarden, new)
 
 
 def test_no_old_import_path_hides_a_module() -> None:
-    for module in old_paths.NEW_NAMES:
+    for module in deprecation.NEW_NAMES:
         place = Path(memwarden.__file__).parent.joinpath(*module.split(".")[1:])
         assert not place.exists()
         assert not place.with_suffix(".py").exists()

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from memwarden import clock
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
-from memwarden.ids import new_id
+from memwarden.clock import new_id
 from memwarden.recall.index.encode import make_signals
 from memwarden.records import Batch, BatchChange, Channel, Link, Memory, Put
 from memwarden.remember.resolve.resolution import MAX_LINKS

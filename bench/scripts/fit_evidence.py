@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from memwarden.models.protocols import Embedder, EncodedQuestion
 from memwarden.models.side_by_side import make_embedder
-from memwarden.recall.index import adapter
+from memwarden.recall.index import statement_table
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import dense_text, prepare_question
-from memwarden.recall.rank import evidence
+from memwarden.recall.rank import score
 from memwarden.records import Head, IndexRow, Scan
 from memwarden.settings import Settings
 
@@ -124,7 +124,7 @@ def measured(case: Case, embedder: Embedder | None, indexes: dict[tuple[str, ...
     view = index.view
     encoded = EncodedQuestion(embedder.embed([dense_text(case.question, view)])[0]) if embedder else None
     question = prepare_question(case.question, view, encoded, START + timedelta(days=60))
-    return {"question": question, "view": view, "signals": evidence.item_signals(question, view), "case": case}
+    return {"question": question, "view": view, "signals": score.item_signals(question, view), "case": case}
 
 
 def logistic(
@@ -153,9 +153,9 @@ def fitted(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     rows = []
     for one in found:
         size = len(one["case"].lines)
-        logits = evidence.item_logits(item, one["signals"], size, size)
+        logits = score.item_logits(item, one["signals"], size, size)
         allowed = np.ones(size, np.bool_)
-        rows.append(evidence.shown_signals(one["question"], one["view"], one["signals"], logits, allowed, size))
+        rows.append(score.shown_signals(one["question"], one["view"], one["signals"], logits, allowed, size))
     kept = [number for number, one in enumerate(found) if one["case"].kind != "absent"]
     names = [name for name in SHOWN if any(row[name] for row in rows)]
     x = np.array([[*(rows[number][name] for name in names), 1.0] for number in kept])
@@ -217,13 +217,13 @@ def fit_personal(rows: fit_statements.Rows, world: Mapping[str, Sequence[str]], 
 
 
 def fit_kind(
-    kind: str, rows: Sequence[Mapping[str, Any]], folds: Sequence[adapter.QuestionMaps], stores: int
+    kind: str, rows: Sequence[Mapping[str, Any]], folds: Sequence[statement_table.QuestionMaps], stores: int
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return the weights of a kind of embedder, by language where it has two sides."""
     embedder = make_embedder(Settings(embedder=kind), None)
     world, found = read_world(WORLD), []
     for number, maps in enumerate(folds):
-        adapter.maps = lambda maps=maps: maps
+        statement_table.maps = lambda maps=maps: maps
         indexes: dict[tuple[str, ...], NamespaceIndex] = {}
         held = [row for row in rows if row["fold"] == number]
         found += [measured(case, embedder, indexes) for case in cases(held, world, stores)]
@@ -248,16 +248,16 @@ def main() -> None:
     assert multilingual is not None
     personal = fit_personal(columns, read_world(WORLD), multilingual).astype(np.float32)
 
-    def maps_of(use: npt.NDArray[np.bool_]) -> adapter.QuestionMaps:
+    def maps_of(use: npt.NDArray[np.bool_]) -> statement_table.QuestionMaps:
         said, asked = fit_statements.fit_maps(columns, use)
-        return adapter.QuestionMaps(np.float32(asked), np.float32(said), personal)
+        return statement_table.QuestionMaps(np.float32(asked), np.float32(said), personal)
 
     folds = [maps_of(fold != number) for number in range(FOLDS)]
     same = json.loads((fit_statements.DATA / "attributes.json").read_text())["same"]
     rows = [row | {"fold": fold_of[same.get(row["attribute"], row["attribute"])]} for row in read_corpus()]
     weights = {name: found for kind in KINDS for name, found in fit_kind(kind, rows, folds, asked_for.stores).items()}
     whole = maps_of(np.ones(len(columns.text), np.bool_))
-    maps_file = (asked_for.out or Path(adapter.__file__).parent) / "question_maps.npz"
+    maps_file = (asked_for.out or Path(statement_table.__file__).parent) / "question_maps.npz"
     np.savez_compressed(
         maps_file, asked=whole.asked.astype(np.float16), said=whole.said.astype(np.float16), personal=personal
     )

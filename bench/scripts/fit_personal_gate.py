@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.remember.extract.rules.relevance_features import (
+from memwarden.remember.extract.rules.gate import (
     FEATURES,
     NOTE_FEATURES,
     find_features,

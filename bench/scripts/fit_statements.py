@@ -20,10 +20,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from memwarden.models.multilingual import MultilingualEmbedder
-from memwarden.statements.features import BUCKETS, buckets_of
+from memwarden.models.side_by_side import MultilingualEmbedder
+from memwarden.statements.reader import BUCKETS, NONE, buckets_of
 from memwarden.statements.statement import WIDTH
-from memwarden.statements.weights import NONE
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "bench" / "data" / "asked"

@@ -14,18 +14,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from memwarden import old_paths
+from memwarden import deprecation
 
 if TYPE_CHECKING:
     from memwarden.agent.overseer import OverseerSettings
-    from memwarden.agent.sessions.plain_sessions import SessionMemory
+    from memwarden.agent.plain_sessions import SessionMemory
     from memwarden.agent.tools import AsyncTools
     from memwarden.api.blocking import BoundScope, Warden
     from memwarden.api.context_store import ContextStore
     from memwarden.api.scope import AsyncScope
     from memwarden.api.warden import AsyncWarden
     from memwarden.conversation.chat import Action
-    from memwarden.conversation.prefix_meter import PrefixMeter
+    from memwarden.conversation.prompt_cache import PrefixMeter
     from memwarden.conversation.settings import ChatSettings
     from memwarden.conversation.upstreams import anthropic, openai_chat, openai_responses
     from memwarden.errors import (
@@ -97,14 +97,14 @@ __all__ = [
 
 _MODULES: Final = {
     "agent.overseer": ("OverseerSettings",),
-    "agent.sessions.plain_sessions": ("SessionMemory",),
+    "agent.plain_sessions": ("SessionMemory",),
     "agent.tools": ("AsyncTools",),
     "api.blocking": ("BoundScope", "Warden"),
     "api.context_store": ("ContextStore",),
     "api.scope": ("AsyncScope",),
     "api.warden": ("AsyncWarden",),
     "conversation.chat": ("Action",),
-    "conversation.prefix_meter": ("PrefixMeter",),
+    "conversation.prompt_cache": ("PrefixMeter",),
     "conversation.settings": ("ChatSettings",),
     "conversation.upstreams": ("anthropic", "openai_chat", "openai_responses"),
     "errors": (
@@ -127,7 +127,7 @@ _MODULES: Final = {
 }  # fmt: skip
 LAZY_NAMES: Final = {name: module for module, names in _MODULES.items() for name in names}
 
-old_paths.install()
+deprecation.install()
 
 
 def __getattr__(name: str) -> Any:

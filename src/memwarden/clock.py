@@ -1,9 +1,11 @@
-"""Times: aware UTC datetimes in records, integer microseconds since 1970 in stores and indexes."""
+"""Times and ids: aware UTC datetimes in records, integer microseconds since 1970 in stores and indexes."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import uuid_utils
 
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
@@ -47,3 +49,11 @@ def parse(value: Any, what: str) -> datetime:
     raise InvalidInput(
         f"{what} is a datetime, ISO 8601 text such as 2026-05-08T13:56:00Z or seconds since 1970, not {quote(value)}"
     )
+
+
+DEFAULT_THREAD = "default"
+
+
+def new_id() -> str:
+    """A UUIDv7: sorted by time, made without asking the store."""
+    return str(uuid_utils.uuid7())

@@ -1,11 +1,15 @@
-"""Keeps old names working for a release, with a warning that says the new name."""
+"""Keeps old names and import paths working for a release, with a warning that says the new name."""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from operator import attrgetter
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, Final, TypeVar
 
 C = TypeVar("C", bound=type)
 
@@ -43,3 +47,80 @@ def _alias(old: str, new: str, find_method: Callable[[Any], Callable[..., Any]])
     alias.__doc__ = f"Deprecated: use ``{new}``."
     alias.__deprecated__ = f"use {new}"
     return call
+
+
+NEW_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    "memwarden.chat": {},
+    "memwarden.chat.overseer": {"OverseerSettings": "memwarden.OverseerSettings"},
+    "memwarden.chat.sessions": {"SessionMemory": "memwarden.SessionMemory"},
+    "memwarden.chat.tools": {"AsyncTools": "memwarden.AsyncTools"},
+    "memwarden.config": {"Settings": "memwarden.Settings"},
+    "memwarden.context_store": {"ContextStore": "memwarden.ContextStore"},
+    "memwarden.poison": {"suspicion": "memwarden.find_suspicion"},
+    "memwarden.poison.shown": {"without_orders": "memwarden.redact_orders"},
+    "memwarden.recall.block": {"Template": "memwarden.Template", "format_context": "memwarden.format_context"},
+    "memwarden.recall.dates": {"asked_spans": "memwarden.asked_spans", "spans_in": "memwarden.spans_in"},
+    "memwarden.remember.secrets": {"redact": "memwarden.redact"},
+    "memwarden.scope": {"AsyncScope": "memwarden.AsyncScope"},
+    "memwarden.surfaces.adapters": {},
+    "memwarden.surfaces.adapters.langchain": {
+        "MemwardenByteStore": "memwarden.MemwardenByteStore",
+        "MemwardenRetriever": "memwarden.MemwardenRetriever",
+    },
+    "memwarden.surfaces.adapters.langgraph": {
+        "MemwardenSaver": "memwarden.MemwardenSaver",
+        "MemwardenStore": "memwarden.MemwardenStore",
+        "acopy_from_memory": "memwarden.acopy_from_memory",
+        "copy_from_memory": "memwarden.copy_from_memory",
+    },
+    "memwarden.sync": {"BoundScope": "memwarden.BoundScope", "Warden": "memwarden.Warden"},
+    "memwarden.turn": {},
+    "memwarden.turn.chat": {"Action": "memwarden.Action"},
+    "memwarden.turn.prefix": {"PrefixMeter": "memwarden.PrefixMeter"},
+    "memwarden.turn.settings": {"ChatSettings": "memwarden.ChatSettings"},
+    "memwarden.turn.upstreams": {
+        "anthropic": "memwarden.anthropic",
+        "openai_chat": "memwarden.openai_chat",
+        "openai_responses": "memwarden.openai_responses",
+    },
+    "memwarden.warden": {"AsyncWarden": "memwarden.AsyncWarden"},
+}
+
+
+class OldPathFinder:
+    """Finds the modules of the last release that are gone, and makes them out of :data:`NEW_NAMES`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return a spec for an old path, and None for any other."""
+        if name not in NEW_NAMES:
+            return None
+        loader: Any = OldPathFinder
+        return ModuleSpec(name, loader, is_package=any(other.startswith(f"{name}.") for other in NEW_NAMES))
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType | None:
+        """Return None, so that Python makes an ordinary module."""
+        return None
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Let the module's names be looked up where they are now."""
+        names = NEW_NAMES[module.__name__]
+
+        def find_new(name: str) -> Any:
+            if name not in names:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            new = names[name]
+            message = f"{module.__name__}.{name} goes with the next release; use {new}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            place, _, last = new.rpartition(".")
+            return getattr(import_module(place), last)
+
+        module.__dict__["__getattr__"] = find_new
+
+
+def install() -> None:
+    """Make the old paths importable. They come last, so that they never hide a module that exists."""
+    if OldPathFinder not in sys.meta_path:
+        sys.meta_path.append(OldPathFinder)

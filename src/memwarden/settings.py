@@ -210,3 +210,11 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 def _from_environment() -> dict[str, Any]:
     names = [field.name for field in fields(Settings)]
     return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}
+
+
+DEFAULT_THRESHOLD: Final = 0.44
+"""An answer is given when the chance that it holds what was asked for reaches this."""
+HALF_BUDGET_THRESHOLD: Final = 0.55
+"""A block put in unasked takes half of its budget while the chance is below this."""
+MIN_ITEM_SCORE: Final = 0.01
+"""Items are shown down to this chance of bearing on the question."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from memwarden.security.injection import classifier, known_attacks, obfuscation
+from memwarden.security.injection import classifier, detector, obfuscation
 from memwarden.security.injection.detector import drop_fences, drop_quotations
 from memwarden.security.injection.obfuscation import fold_lookalikes
 
@@ -93,8 +93,8 @@ def _text(file: str, language: str, theme: str, words: str) -> Text:
     words = words.replace("\\n", "\n")
     plain = drop_quotations(words)
     known = (
-        any(known_attacks.find_known_attacks(fold_lookalikes(plain)))
-        or any(known_attacks.find_markup(drop_fences(plain)))
+        any(detector.find_known_attacks(fold_lookalikes(plain)))
+        or any(detector.find_markup(drop_fences(plain)))
         or obfuscation.find_invisible(words)
     )
     stretches = tuple(

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
-from memwarden.agent.memory_tools import SEARCH_TOOL
+from memwarden.agent.tools import SEARCH_TOOL
 from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, read_conversations

@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memwarden import AsyncWarden, filters
-from memwarden.conversation.prefix_meter import PrefixMeter, PrefixShare
-from memwarden.conversation.prompt_cache import layout_from_json
-from memwarden.conversation.prompt_cache_store import SOURCE
+from memwarden.conversation.prompt_cache import SOURCE, PrefixMeter, PrefixShare, layout_from_json
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Memory
 from memwarden.surfaces.conversation_files import Conversation, Session, TurnIdentity, read_conversations

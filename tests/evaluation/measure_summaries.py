@@ -21,14 +21,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memwarden.agent.sessions.rules import (
+from memwarden.agent.session_rules import (
     MAX_ANSWER_BYTES,
     MAX_SUMMARY_BYTES,
     SHORT_ANSWER_BYTES,
     SHORT_SUMMARY_BYTES,
     in_words,
 )
-from memwarden.agent.sessions.shorten import shorten_text, size
+from memwarden.agent.shorten import shorten_text, size
 from memwarden.surfaces.conversation_files import read_conversations
 from memwarden.text.dates.recognizer import spans_in
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
-from memwarden.conversation.memory_use import judge_uses
+from memwarden.conversation.turn import judge_uses
 from memwarden.records import RecallItem
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
 from memwarden_bench.metrics import mean

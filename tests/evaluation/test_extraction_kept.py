@@ -20,7 +20,7 @@ from extraction_data import Talk, raw_sessions, read_talks
 from locomo_when import labels
 from measure_extraction import cited, gold_of, personal_auc
 
-from memwarden.remember.extract.checks import find_faults
+from memwarden.remember.extract.model import find_faults
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.surfaces.conversation_files import read_conversations
 from memwarden.text.tokenizer import terms

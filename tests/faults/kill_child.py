@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from memwarden.records import Batch, Memory, Namespace, Put, Remove, Signals, WriteMode
 from memwarden.stores.sqlite import SqliteStore
-from memwarden.stores.sqlite.writer import Write, WriteJob, WriterThread
+from memwarden.stores.sqlite.write import Write, WriteJob, WriterThread
 
 NAMESPACE = Namespace("test", "user/ann")
 WRITERS = 4

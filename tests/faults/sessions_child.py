@@ -19,7 +19,7 @@ from kill_child import STATEMENTS, STORES, Death, Mortal
 from replay_child import serve
 
 from memwarden import AsyncWarden, settings
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.protocol import Store

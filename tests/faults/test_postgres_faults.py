@@ -28,9 +28,8 @@ from memwarden.errors import (
     StoreUnavailable,
 )
 from memwarden.records import Batch, Head, Receipt, Remove
-from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.postgres import PostgresStore, write, write_queue
 from memwarden.stores.postgres.schema import migrations
-from memwarden.stores.postgres.writing import write, write_queue
 from memwarden.testing.examples import NAMESPACE, OTHER_USER, a_batch, a_put
 
 if TYPE_CHECKING:

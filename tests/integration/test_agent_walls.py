@@ -10,14 +10,11 @@ import pytest
 
 from memwarden import Warden
 from memwarden.agent.overseer import AsyncOverseer
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.blocking import BoundScope
-from memwarden.api.consent import AsyncConsent
-from memwarden.api.journal import AsyncJournal
-from memwarden.api.review import AsyncReview
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import OLD_NAMES, AsyncScope
-from memwarden.api.usage import AsyncUsage
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
 from memwarden.records import ConsentState, Memory, MemoryState

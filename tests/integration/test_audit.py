@@ -16,7 +16,7 @@ from memwarden.errors import InvalidInput
 from memwarden.models import wordllama
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.records import CARD, EXTRACTED_BY, Audit, AuditFinding, Batch, Memory, MemoryState, Put
-from memwarden.remember.resolve.audit import auditor
+from memwarden.remember.resolve import audit
 from memwarden.testing.examples import a_memory
 from whose import warden_of
 
@@ -295,7 +295,7 @@ async def _mess(me: AsyncScope) -> None:
 
 
 async def test_it_looks_at_the_newest_only(me: AsyncScope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditor, "PAGE", 2)
+    monkeypatch.setattr(audit, "PAGE", 2)
     for number in range(5):
         await put(me, f"key {number}", f"The key of door {number} is {KEY}.")
     seen: list[tuple[int, int]] = []
@@ -312,7 +312,7 @@ async def test_it_looks_at_the_newest_only(me: AsyncScope, monkeypatch: pytest.M
 async def test_pairs_are_found_across_pages_and_not_beyond_what_is_looked_at(
     me: AsyncScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditor, "PAGE", 1)
+    monkeypatch.setattr(audit, "PAGE", 1)
     old = await said(me, "Ana lives in Berlin.", 1)
     await said(me, "Tom's bike is red.", 2)
     new = await said(me, "Ana resides in Berlin.", 3)

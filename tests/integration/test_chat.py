@@ -23,7 +23,8 @@ from memwarden import AsyncWarden, Warden
 from memwarden.agent.tools import AsyncTools, Parameter, Tool
 from memwarden.api.blocking import BoundScope
 from memwarden.api.scope import AsyncScope
-from memwarden.conversation import exchange, turn, upstreams
+from memwarden.conversation import chat as exchange
+from memwarden.conversation import turn, upstreams
 from memwarden.conversation.chat import Action
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, ModelUnavailable, NotKept, StoreUnavailable
@@ -88,7 +89,7 @@ def test_the_pipeline_goes_in_design_cs_order(me: BoundScope, monkeypatch: pytes
     def check(message: str) -> None:
         steps.append("action")
 
-    from memwarden.agent.sessions.stored_sessions import AsyncSessions
+    from memwarden.agent.stored_sessions import AsyncSessions
     from memwarden.remember.extract.extractor import Extractor
     from memwarden.remember.writer import Writer
 
@@ -264,7 +265,7 @@ def test_a_session_that_hangs_is_given_up(me: BoundScope, monkeypatch: pytest.Mo
         await asyncio.sleep(60)
 
     monkeypatch.setattr(exchange, "MAX_TAKE_IN_SECONDS", 0.05)
-    monkeypatch.setattr("memwarden.agent.sessions.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
+    monkeypatch.setattr("memwarden.agent.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
     with pytest.raises(NotKept, match="session") as told:
         me.chat(Model("Rice cakes.")).continue_chat(ASKED)
     assert told.value.answer == "Rice cakes."
@@ -275,7 +276,7 @@ def test_a_look_that_hangs_is_put_off(me: BoundScope, monkeypatch: pytest.Monkey
         await asyncio.sleep(60)
 
     monkeypatch.setattr(turn, "MAX_SECONDS_AFTER", 0.3)
-    monkeypatch.setattr("memwarden.conversation.turn_log.TurnLog.look", hang)
+    monkeypatch.setattr("memwarden.conversation.recording.TurnLog.look", hang)
     reply = me.chat(Model("Rice cakes."), EVERY).continue_chat(ASKED)
     assert [type(failure) for failure in reply.failures] == [TimeoutError]
     assert turns(me) == [("user", ASKED), ("assistant", "Rice cakes.")]
@@ -559,7 +560,7 @@ def test_a_session_that_cannot_be_saved_is_told_with_the_answer(
     async def refuse(*args: Any, **named: Any) -> Any:
         raise StoreUnavailable("the database cannot be reached")
 
-    from memwarden.agent.sessions.stored_sessions import AsyncSessions
+    from memwarden.agent.stored_sessions import AsyncSessions
 
     monkeypatch.setattr(AsyncSessions, "finalize_current_cycle", refuse)
     with pytest.raises(NotKept, match="session") as told:

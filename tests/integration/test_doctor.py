@@ -20,11 +20,8 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden import settings as config
-from memwarden.api.consent import AsyncConsent
-from memwarden.api.journal import AsyncJournal
-from memwarden.api.review import AsyncReview
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
-from memwarden.api.usage import AsyncUsage
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
@@ -33,7 +30,7 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
-from memwarden.surfaces.doctor.leaks import LeakReport, look_for_leaks
+from memwarden.surfaces.doctor import LeakReport, look_for_leaks
 
 MEMWARDEN = Path(sys.executable).with_name("memwarden")
 SETTINGS = config.settings_from({})
@@ -74,7 +71,7 @@ async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
 
 async def test_tiers_that_open_onto_another_project_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every path of theirs goes by one place, which is made to lead elsewhere."""
-    from memwarden.tiers import store
+    from memwarden.tiers import stores as store
 
     def next_door(path: str, tenant: str) -> Namespace:
         return Namespace(tenant, path.replace("project/two", "project/one"))
@@ -89,10 +86,10 @@ async def test_every_verb_is_tried() -> None:
     """A verb that is new has to be aimed at what is another's too."""
     import inspect
 
-    from memwarden.surfaces.doctor import leaks
+    from memwarden.surfaces import doctor
     from memwarden.tiers.backend import AsyncBackend
 
-    text = inspect.getsource(leaks)
+    text = inspect.getsource(doctor)
     owners: dict[str, type[Any]] = {
         "me": AsyncScope, "me.review": AsyncReview, "me.journal": AsyncJournal, "me.consent": AsyncConsent,
         "me.usage": AsyncUsage, "mine": AsyncBackend,

@@ -18,11 +18,8 @@ import pytest
 
 import memwarden
 from memwarden import AsyncWarden
-from memwarden.api.consent import AsyncConsent
-from memwarden.api.journal import AsyncJournal
-from memwarden.api.review import AsyncReview
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
-from memwarden.api.usage import AsyncUsage
 from memwarden.records import EXTRACTED_BY, JournalEntry
 from memwarden.stores.protocol import Store
 from memwarden.tiers.backend import AsyncBackend, ContextItem
@@ -237,10 +234,10 @@ def test_only_the_write_path_applies_batches() -> None:
     assert above == {"remember", "remember/extract", "remember/resolve", "remember/resolve/consent"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
     of_a_store = callers_of("discard") - {Path("surfaces/cli/commands/review.py")}  # that is the verb of a scope
-    assert {str(item) for item in of_a_store if item.parts[0] == "surfaces"} == {"surfaces/doctor/canaries.py"}
+    assert {str(item) for item in of_a_store if item.parts[0] == "surfaces"} == {"surfaces/doctor.py"}
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
         above = {str(item) for item in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
-        assert {item for item in above if not item.startswith("stores")} == {"observability/queue.py"}
+        assert {item for item in above if not item.startswith("stores")} == {"observability/instrument.py"}
     # Vectors and signals of what stands, which change no memory.
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
     assert above == {"remember/filler.py"}

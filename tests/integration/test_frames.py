@@ -9,7 +9,7 @@ import pytest
 
 from memwarden import Warden, format_context
 from memwarden.api.blocking import BoundScope
-from memwarden.recall.answer.frame import (
+from memwarden.recall.answer.render import (
     NOTICE,
     QUOTED,
     clean_line,

@@ -113,7 +113,7 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
 
 @pytest.mark.parametrize("agent", [None, "planner"])
 async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch, agent: str | None) -> None:
-    monkeypatch.setattr("memwarden.recall.time.history.HISTORY_PAGE", 2)
+    monkeypatch.setattr("memwarden.recall.time.past.HISTORY_PAGE", 2)
     for number in range(9):
         await stated(me, f"Goal {'abcdefghi'[number] * 5}.", category="profile" if number % 3 else "goals")
     item = await stated(me, "Ship v1 by August.", category="goals")

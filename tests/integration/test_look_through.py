@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, runtime
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
 from memwarden.models import json_answers
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Batch, Memory, MemoryState, Receipt
-from memwarden.remember import extraction_tasks
 from memwarden.remember.extract import extractor as extract
 from memwarden.remember.extract.model import SYSTEM, is_foreign
 from memwarden.testing.scripted import ScriptedModel
@@ -454,7 +453,7 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
 async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(extraction_tasks, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(runtime, "CLOSE_SECONDS", 0.05)
     url, settings, model = f"sqlite:///{tmp_path / 'm.db'}", {"extraction": "every_turn"}, Slow()
     async with AsyncWarden.open(url, settings, chat_model=model) as warden:
         await warden.scope(user="ana", thread="t1").observe(talk(MIA))

@@ -13,7 +13,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.api.blocking import BoundScope
-from memwarden.conversation import memory_use as rules
+from memwarden.conversation import turn as rules
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, UseVerdict, summarize_uses

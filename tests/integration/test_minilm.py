@@ -11,7 +11,7 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
 from memwarden.models.minilm import MAX_END_CHARACTERS, MAX_KEPT_PIECES, QUESTION_END_PIECES, MiniLMEmbedder
-from memwarden.recall.rank import maxsim
+from memwarden.recall.rank import features
 
 TEXTS = [
     "She adopted a puppy from the shelter last spring.",
@@ -57,7 +57,7 @@ def test_the_closest_pieces_are_found_as_by_a_loop(model: MiniLMEmbedder) -> Non
     places, previous = np.arange(6), np.array([-1, 0, 1, 2, 3, 4])
     assert question.pieces is not None
     weights = np.linspace(0.5, 2, len(question.pieces)).astype(np.float32)
-    found = maxsim.match_closeness(question.pieces, weights, flat, starts, places, previous)
+    found = features.match_closeness(question.pieces, weights, flat, starts, places, previous)
     for place, before in zip(places.tolist(), previous.tolist(), strict=True):
         rows = [pieces[item].astype(np.float32) / 127 for item in (place, before) if item >= 0 and len(pieces[item])]
         best = [max([0.0, *(float((row @ piece).max()) for row in rows)]) for piece in question.pieces]

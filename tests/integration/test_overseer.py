@@ -17,9 +17,9 @@ from memwarden.agent.overseer import (
     SAVE_SYSTEM,
     SYSTEM,
     OverseerSettings,
+    decide_saving,
     relevance_prompt,
 )
-from memwarden.agent.save_rules import decide_saving
 from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable

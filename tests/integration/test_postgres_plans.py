@@ -13,7 +13,7 @@ from memwarden.filters import parse
 from memwarden.records import Link, MemoryState, Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.sql.rows import register_dumpers
+from memwarden.stores.postgres.rows import register_dumpers
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 
 NAMESPACES = [Namespace("test", f"user/{number}") for number in range(20)]

@@ -19,7 +19,7 @@ from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.search.vector_indexes import index_names
+from memwarden.stores.postgres.search import index_names
 from memwarden.stores.shared.search import SearchableStore
 from memwarden_bench import sentences
 

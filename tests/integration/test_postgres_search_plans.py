@@ -14,9 +14,8 @@ from test_postgres_plans import Noting
 
 from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.search.searcher import Searcher
-from memwarden.stores.postgres.search.vector_indexes import index_names
-from memwarden.stores.postgres.sql.rows import register_dumpers
+from memwarden.stores.postgres.rows import register_dumpers
+from memwarden.stores.postgres.search import Searcher, index_names
 from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
 from memwarden.testing.examples import a_batch, a_memory
 

@@ -215,7 +215,7 @@ def test_what_is_refused() -> None:
 
 
 def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memwarden.agent.sessions import stored_sessions
+    from memwarden.agent import stored_sessions
     from memwarden.errors import Stale
     from memwarden.remember.items import ItemWriter
 

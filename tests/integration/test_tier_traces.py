@@ -15,9 +15,7 @@ from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
 from memwarden.tiers import ContextRequest, FailureSignature, Task
 from memwarden.tiers.assembler import AsyncContextAssembler
-from memwarden.tiers.global_store import AsyncGlobalMemoryStore
-from memwarden.tiers.project_store import AsyncProjectMemoryStore
-from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemoryStore, AsyncTaskMemoryStore
 from memwarden.tiers.tiers import AsyncTiers
 
 PATHS = ("task/k", "project/p", "project/default", "global")

@@ -17,7 +17,7 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.api.blocking import BoundScope
-from memwarden.conversation.prefix_meter import PrefixMeter
+from memwarden.conversation.prompt_cache import PrefixMeter
 from memwarden.conversation.settings import ChatSettings, read_chat_settings
 from sdks import (
     APIS,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.conversation.prefix_meter import PrefixMeter
+from memwarden.conversation.prompt_cache import PrefixMeter
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import NotFound
 

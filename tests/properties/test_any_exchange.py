@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.remember.extract.checks import find_faults
+from memwarden.remember.extract.model import find_faults
 from memwarden.remember.extract.records import MAX_ITEMS_PER_TURN, MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.exchange import extract_exchange
 

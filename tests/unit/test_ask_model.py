@@ -13,8 +13,8 @@ import pytest
 from memwarden.errors import ModelUnavailable
 from memwarden.models import json_answers
 from memwarden.recall.nearby import NearbyMemory
-from memwarden.remember.resolve.model_judge import MAX_PAIRS, SCHEMA, judge_by_model
 from memwarden.remember.resolve.resolution import NeighbourPair
+from memwarden.remember.resolve.resolver import MAX_PAIRS, SCHEMA, judge_by_model
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import a_memory
 from memwarden.testing.scripted import ScriptedModel

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memwarden.records import AuditFinding, Fix
-from memwarden.remember.resolve.audit.findings import (
+from memwarden.remember.resolve.audit import (
     FactPair,
     OrderedMemory,
     check_memory,

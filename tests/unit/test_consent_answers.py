@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.remember.resolve.consent.answers import read_answer
-from memwarden.remember.resolve.consent.user_context import ContextEdit
+from memwarden.remember.resolve.user_context import ContextEdit, read_answer
 
 CITY = ContextEdit("city", "Berlin")
 PLAIN = [

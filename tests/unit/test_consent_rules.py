@@ -6,8 +6,8 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.records import UserContext
-from memwarden.remember.resolve.consent.rules import ConsentStep, ConsentVerdict, PendingProposal, judge_edit
-from memwarden.remember.resolve.consent.user_context import (
+from memwarden.remember.resolve.proposals import ConsentStep, ConsentVerdict, PendingProposal, judge_edit
+from memwarden.remember.resolve.user_context import (
     CONSENT_FIELDS,
     EDITABLE,
     MAX_GOALS,

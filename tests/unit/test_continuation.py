@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.deduplicate import ALREADY_BEHIND, find_new_turns
+from memwarden.remember.ingest.intake import ALREADY_BEHIND, find_new_turns
 from memwarden.remember.ingest.messages import Message
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
-from memwarden.recall.rank.date_match import date_closeness, find_overlaps, unpack_spans
+from memwarden.recall.index.columns import date_closeness, find_overlaps, unpack_spans
 from memwarden.text.dates.calendar import DaySpan, decode, easter, encode, holiday
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
 

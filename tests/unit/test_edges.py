@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.recall.index.edges import Edges
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.view import Edges
 from memwarden.recall.question import Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.score import rank

@@ -9,18 +9,22 @@ from datetime import UTC, date, datetime
 import pytest
 
 from memwarden.records import Channel, Kind
-from memwarden.remember.extract.checks import find_faults, shorten_statement, tidy_sentence
+from memwarden.remember.extract.model import find_faults, shorten_statement, tidy_sentence
 from memwarden.remember.extract.records import ExchangeExtract
-from memwarden.remember.extract.rules.clauses import split_clauses, split_lead, write_out_contractions
+from memwarden.remember.extract.rules.clauses import (
+    drop_openers,
+    is_somebodys_words,
+    split_clauses,
+    split_lead,
+    split_turn,
+    write_out_contractions,
+)
 from memwarden.remember.extract.rules.dating import resolve_dates
 from memwarden.remember.extract.rules.exchange import extract_exchange
 from memwarden.remember.extract.rules.gate import judge_worth
-from memwarden.remember.extract.rules.patterns import match_frame
-from memwarden.remember.extract.rules.presuppositions import find_presuppositions
-from memwarden.remember.extract.rules.pronouns import drop_pointers
+from memwarden.remember.extract.rules.patterns import find_presuppositions, match_frame
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
-from memwarden.remember.extract.rules.sentences import drop_openers, is_somebodys_words, split_turn
-from memwarden.remember.extract.rules.third_person import ThirdPersonText, to_third_person
+from memwarden.remember.extract.rules.third_person import ThirdPersonText, drop_pointers, to_third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday
 

@@ -9,32 +9,19 @@ from typing import Any
 
 import pytest
 
-from memwarden.agent import relevance, save_rules
-from memwarden.recall import query_analysis
-from memwarden.recall.answer import excerpt, frame
-from memwarden.remember.extract.rules import (
-    clauses,
-    confidence,
-    dating,
-    gate,
-    patterns,
-    presuppositions,
-    pronouns,
-    rejections,
-    relevance_features,
-    sentences,
-    specificity,
-    third_person,
-)
+from memwarden.agent import overseer, relevance
+from memwarden.recall import question
+from memwarden.recall.answer import render
+from memwarden.remember.extract.rules import clauses, confidence, dating, gate, patterns, rejections, third_person
 from memwarden.remember.ingest import intake
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
-from memwarden.statements import clauses as statement_clauses
-from memwarden.statements import features as statement_features
-from memwarden.statements import subjects
+from memwarden.statements import reader
+from memwarden.statements import reader as statement_features
+from memwarden.statements import statement as statement_clauses
 from memwarden.text import flags, language, tokenizer
 from memwarden.text.dates import recognizer
-from memwarden.text.signals import make_text_signals
+from memwarden.text.flags import make_text_signals
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 PARTNERS = ["Ana", "Ben May"]
@@ -46,13 +33,13 @@ RULES: dict[str, Callable[[str], Any]] = {
     "Spanish dates": lambda text: recognizer.spans_in(text, NOW, "es"),
     "asked dates": lambda text: recognizer.asked_spans(text, NOW),
     "asked dates of years": lambda text: recognizer.asked_spans(text, NOW, since=NOW.replace(year=2021).date()),
-    "calendar dates": query_analysis.find_dates,
-    "months": query_analysis.names_month,
-    "when": query_analysis.is_when_question,
-    "partners": lambda text: query_analysis.partner_names(text, PARTNERS),
-    "pronouns of partners": lambda text: query_analysis.to_pronouns(text, PARTNERS),
-    "question terms": lambda text: query_analysis.question_terms(text, PARTNERS),
-    "small talk": lambda text: query_analysis.is_small_talk(text, PARTNERS),
+    "calendar dates": question.find_dates,
+    "months": question.names_month,
+    "when": question.is_when_question,
+    "partners": lambda text: question.partner_names(text, PARTNERS),
+    "pronouns of partners": lambda text: question.to_pronouns(text, PARTNERS),
+    "question terms": lambda text: question.question_terms(text, PARTNERS),
+    "small talk": lambda text: question.is_small_talk(text, PARTNERS),
     "language": language.language_of,
     "evidence of language": language.read_evidence,
     "Latin script": language.is_latin,
@@ -66,44 +53,44 @@ RULES: dict[str, Callable[[str], Any]] = {
     "secrets": secrets.redact,
     "own context": intake.strip_context,
     "signs of own context": intake.holds_context,
-    "sentences of an answer": lambda text: excerpt.split_with_terms(text, tokenizer.terms),
-    "a line": excerpt.one_line,
-    "escaping": frame.clean_text,
-    "quotations": lambda text: frame.frame_external(text, text),
-    "shown names": frame.shown_name,
-    "sentences of facts": sentences.split_turn,
-    "plain text": sentences.plain_text,
-    "somebody's words": sentences.is_somebodys_words,
+    "sentences of an answer": lambda text: render.split_with_terms(text, tokenizer.terms),
+    "a line": render.one_line,
+    "escaping": render.clean_text,
+    "quotations": lambda text: render.frame_external(text, text),
+    "shown names": render.shown_name,
+    "sentences of facts": clauses.split_turn,
+    "plain text": clauses.plain_text,
+    "somebody's words": clauses.is_somebodys_words,
     "clauses of statements": statement_clauses.clauses_of,
     "words of statements": statement_features.words_of,
-    "subjects": lambda text: subjects.names_in(text),
+    "subjects": lambda text: reader.names_in(text),
     "goals": relevance.read_goal,
     "general goals": relevance.asks_generally,
     "plain words": relevance.plain_words,
-    "saved results": lambda text: save_rules.decide_saving("search", {"text": text}, "find it"),
+    "saved results": lambda text: overseer.decide_saving("search", {"text": text}, "find it"),
 }
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
-    "openers": sentences.drop_openers,
-    "clauses": lambda text: [clauses.split_clauses(each.text) for each in sentences.split_turn(text)],
+    "openers": clauses.drop_openers,
+    "clauses": lambda text: [clauses.split_clauses(each.text) for each in clauses.split_turn(text)],
     "contractions": clauses.write_out_contractions,
     "leads": clauses.split_lead,
     "talk about talk": confidence.is_about_the_talk,
     "dates of facts": lambda text: dating.resolve_dates(text, NOW),
     "worth": gate.judge_worth,
     "frames": patterns.match_frame,
-    "presuppositions": lambda text: presuppositions.find_presuppositions(text, "Ana"),
-    "undertakings": presuppositions.find_undertaking,
-    "pointers": pronouns.has_outside_pointer,
-    "dropped pointers": pronouns.drop_pointers,
-    "loose ends": pronouns.drop_loose_end,
+    "presuppositions": lambda text: patterns.find_presuppositions(text, "Ana"),
+    "undertakings": patterns.find_undertaking,
+    "pointers": third_person.has_outside_pointer,
+    "dropped pointers": third_person.drop_pointers,
+    "loose ends": third_person.drop_loose_end,
     "rejected sentences": lambda text: rejections.reject_sentence(text, False),
     "rejected clauses": lambda text: rejections.reject_clause(text, two_person=True),
-    "relevance": relevance_features.find_features,
-    "relevance of notes": relevance_features.find_note_features,
-    "names": specificity.names_in,
-    "vague words": specificity.is_vague,
-    "moods": specificity.is_mood,
-    "bare nouns": specificity.has_bare_noun,
+    "relevance": gate.find_features,
+    "relevance of notes": gate.find_note_features,
+    "names": confidence.names_in,
+    "vague words": confidence.is_vague,
+    "moods": confidence.is_mood,
+    "bare nouns": confidence.has_bare_noun,
     "third person": lambda text: third_person.to_third_person(text, "Ana", two_person=True),
     "same fact": lambda text: same_fact.judge(text, f"{text} not"),
 }
@@ -169,6 +156,6 @@ def test_time_grows_with_the_length_at_most(name: str) -> None:
 def test_a_rule_for_sentences_reads_the_longest_turn_at_once(name: str) -> None:
     rule = SENTENCE_RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")
-    longest = sentences.MAX_SENTENCE_CHARACTERS
+    longest = clauses.MAX_SENTENCE_CHARACTERS
     slow = {part for part in HOSTILE if seconds(rule, repeat(part, longest)) > MAX_SENTENCE_SECONDS}
     assert not slow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.surfaces.integrations.langgraph import store, values
+from memwarden.surfaces.integrations.langgraph import items, store
 
 VALUE = {
     "name": "apple",
@@ -29,7 +29,7 @@ VALUE = {
 
 
 def fits(conditions: dict[str, Any]) -> bool:
-    matches = values.matcher(conditions)
+    matches = items.matcher(conditions)
     return matches is None or matches(json.dumps(VALUE))
 
 
@@ -108,10 +108,10 @@ def test_a_value_is_found_however_it_is_written(wanted: Any) -> None:
     """Values are looked over as text before they are parsed; that never hides one that fits."""
     for value in (wanted, float(wanted) if isinstance(wanted, int) and not isinstance(wanted, bool) else wanted):
         for other in ("plain", "\ud800 makes everything escaped, ä too"):
-            text = values.text_of({"x": [other], "n": value, "ä": value})
+            text = items.text_of({"x": [other], "n": value, "ä": value})
             for key in ("n", "ä"):
                 for conditions in ({key: wanted}, {key: {"$eq": wanted}}, {key: {"$eq": wanted, "$ne": "z"}}):
-                    matches = values.matcher(conditions)
+                    matches = items.matcher(conditions)
                     assert matches is not None
                     assert matches(text) is True
 
@@ -124,9 +124,9 @@ def test_a_value_is_found_however_it_is_written(wanted: Any) -> None:
     st.text(),
 )
 def test_every_value_fits_itself(value: Any, other: str) -> None:
-    matches = values.matcher({"field": value})
+    matches = items.matcher({"field": value})
     assert matches is not None
-    assert matches(values.text_of({"other": other, "field": value}))
+    assert matches(items.text_of({"other": other, "field": value}))
 
 
 @pytest.mark.parametrize(
@@ -135,16 +135,16 @@ def test_every_value_fits_itself(value: Any, other: str) -> None:
 )
 def test_an_unknown_operator_is_an_error_whatever_is_stored(conditions: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="Unsupported operator") as raised:
-        values.matcher(conditions)
+        items.matcher(conditions)
     assert isinstance(raised.value, InvalidFilter)
 
 
 @pytest.mark.parametrize("key", ["a') = 'b' OR '1'='1", 'a"b', "a\\b", "a\0b", "a\nb", 1])
 def test_a_key_with_quotes_is_an_error(key: Any) -> None:
     with pytest.raises(ValueError, match="Invalid filter key"):
-        values.matcher({key: "x"})
+        items.matcher({key: "x"})
     with pytest.raises(ValueError, match="Invalid filter key"):
-        values.matcher({"outer": {key: "x"}})
+        items.matcher({"outer": {key: "x"}})
 
 
 @pytest.mark.parametrize(
@@ -152,18 +152,18 @@ def test_a_key_with_quotes_is_an_error(key: Any) -> None:
 )
 def test_what_is_no_json_object_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInput):
-        values.text_of(value)
+        items.text_of(value)
 
 
 def test_a_value_has_a_longest_length() -> None:
-    assert len(values.text_of({"a": "x" * (values.MAX_BYTES - 9)})) == values.MAX_BYTES
+    assert len(items.text_of({"a": "x" * (items.MAX_BYTES - 9)})) == items.MAX_BYTES
     with pytest.raises(InvalidInput, match="16,000,000 bytes"):
-        values.text_of({"a": "x" * (values.MAX_BYTES - 8)})
+        items.text_of({"a": "x" * (items.MAX_BYTES - 8)})
 
 
 def test_text_comes_back_whatever_it_is() -> None:
     value: dict[str, Any] = {"a": "\0 \x01 \ud800 𝄞 ü \u2028", "": [1.5, 10**30, None, {"b": []}]}
-    assert json.loads(values.text_of(value)) == value
+    assert json.loads(items.text_of(value)) == value
 
 
 KNOWN = ["a", "a.b.c", "a.b.d.e", "a.b.d.i", "a.b.f", "a.c.f", "ab", "b.a.f", "a-1.b"]

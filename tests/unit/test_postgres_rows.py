@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.stores.postgres.sql.rows import _BETWEEN, array_text, decode_text, encode_put, encode_text
+from memwarden.stores.postgres.rows import _BETWEEN, array_text, decode_text, encode_put, encode_text
 from memwarden.testing.examples import FULL, NAMESPACE, SIGNALS, a_memory, a_put
 
 _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.text(max_size=6)

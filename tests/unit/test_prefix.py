@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletionMessage
 
-from memwarden.conversation.prefix_meter import PrefixMeter, PrefixShare, prompt_text
+from memwarden.conversation.prompt_cache import PrefixMeter, PrefixShare, prompt_text
 
 USER, ANSWER, NEXT = (
     {"role": "user", "content": "Where does Ana live?"},

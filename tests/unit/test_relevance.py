@@ -38,8 +38,8 @@ from memwarden.agent.relevance import (
 )
 from memwarden.agent.state import MIN_RELEVANCE
 from memwarden.models.wordllama import WordLlamaEmbedder
+from memwarden.recall.answer.select import Request
 from memwarden.recall.recall import Recall
-from memwarden.recall.request import Request
 from memwarden.records import Scope
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.extract.response import ProposedMemory, read_response
+from memwarden.remember.extract.model import ProposedMemory, read_response
 
 BEES = [ProposedMemory("Ana keeps bees.")]
 

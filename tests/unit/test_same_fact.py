@@ -6,7 +6,7 @@ import pytest
 from same_fact_pairs import APART
 
 from memwarden.remember.resolve.same_fact import Judgement, judge, sign_text
-from memwarden.remember.resolve.same_fact.guards import GUARDS
+from memwarden.remember.resolve.same_fact.rules import GUARDS
 from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, load_word_lists
 
 SAME = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memwarden.agent.sessions.plain_sessions import SessionMemory
-from memwarden.agent.sessions.rules import agent_receives, cache_state, memory_state
-from memwarden.agent.sessions.shorten import size
+from memwarden.agent.plain_sessions import SessionMemory
+from memwarden.agent.session_rules import agent_receives, cache_state, memory_state
+from memwarden.agent.shorten import size
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.testing.scripted import ScriptedModel
 

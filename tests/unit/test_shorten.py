@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.agent.sessions.shorten import ALSO, cut, details, shorten_text, size
+from memwarden.agent.shorten import ALSO, cut, details, shorten_text, size
 
 ANSWER = (
     "Thank you so much for asking, this is a wonderful question and I am really happy to help you with it today. "

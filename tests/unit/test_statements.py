@@ -6,10 +6,8 @@ import time
 
 import pytest
 
-from memwarden.statements.clauses import MAX_CLAUSES, clauses_of
-from memwarden.statements.features import BUCKETS, buckets_of
-from memwarden.statements.statement import WIDTH, PackedStatement, pack, unpack
-from memwarden.statements.subjects import names_in, same_subject, subjects_of
+from memwarden.statements.reader import BUCKETS, buckets_of, names_in, same_subject, subjects_of
+from memwarden.statements.statement import MAX_CLAUSES, WIDTH, PackedStatement, clauses_of, pack, unpack
 
 COMMON = frozenset({"moved", "studied", "our", "the", "got", "where", "what"})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden.conversation.memory_use import MAX_CHARACTERS, judge_uses
+from memwarden.conversation.turn import MAX_CHARACTERS, judge_uses
 from memwarden.records import Memory, Namespace, RecallItem, Why
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.recall import query_analysis
+from memwarden.recall import question
 from memwarden.text import flags, tokenizer
 
 
@@ -55,20 +55,19 @@ def test_addresses_are_found_whole_and_in_parts() -> None:
 
 def test_question_words_are_stop_words_but_a_question_is_never_empty() -> None:
     assert tokenizer.terms("what when where who how why did does") == []
-    assert query_analysis.question_terms("What does Ana like?", ["Ana"]) != []
-    assert query_analysis.question_terms("Who is Ana?", ["Ana"]) == tokenizer.terms("Ana")
+    assert question.question_terms("What does Ana like?", ["Ana"]) != []
+    assert question.question_terms("Who is Ana?", ["Ana"]) == tokenizer.terms("Ana")
 
 
 def test_a_name_of_a_partner_does_not_count_as_a_word_of_the_question() -> None:
-    assert query_analysis.question_terms("What did Ana plant?", ["Ana", "Ben"]) == tokenizer.terms("plant")
+    assert question.question_terms("What did Ana plant?", ["Ana", "Ben"]) == tokenizer.terms("plant")
 
 
 def test_partners_become_pronouns_on_the_dense_side() -> None:
     assert (
-        query_analysis.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"])
-        == "What does I think of my dog?"
+        question.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
     )
-    assert query_analysis.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
+    assert question.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
 
 
 def test_one_accented_function_word_tells_the_language_of_a_short_question() -> None:
@@ -83,7 +82,7 @@ def test_the_words_of_a_question_are_shown_as_they_stand() -> None:
         ("¿Dónde trabajo?", {"trabajo"}),
         ("犬の名前は？", {"犬", "名前"}),
     ):
-        assert set(query_analysis.map_stems(text, query_analysis.question_terms(text, [])).values()) == shown
+        assert set(question.map_stems(text, question.question_terms(text, [])).values()) == shown
 
 
 def test_term_ids_are_stable() -> None:
@@ -114,7 +113,7 @@ def test_no_time_words(text: str) -> None:
     "text", ["When did Ana move?", "What year was it?", "How long ago?", "Wann kommst du?", "什么时候?"]
 )
 def test_when_questions(text: str) -> None:
-    assert query_analysis.is_when_question(text)
+    assert question.is_when_question(text)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,8 @@ def test_when_questions(text: str) -> None:
         ("a nice march", []),
     ],
 )
-def test_dates_of_a_question(text: str, dates: list[query_analysis.Date]) -> None:
-    assert query_analysis.find_dates(text) == dates
+def test_dates_of_a_question(text: str, dates: list[question.Date]) -> None:
+    assert question.find_dates(text) == dates
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Final, NamedTuple
 
-from memwarden.recall.query_analysis import everyday_share
+from memwarden.recall.question import everyday_share
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.tokenizer import fold, terms
 

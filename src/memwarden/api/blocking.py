@@ -12,17 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
-from memwarden.agent.sessions.plain_sessions import ProactiveTools
-from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.plain_sessions import ProactiveTools
+from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.agent.tools import AsyncTools, Permission, Tool
-from memwarden.api.consent import AsyncConsent
 from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
-from memwarden.api.journal import AsyncJournal
-from memwarden.api.review import AsyncReview
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import OLD_NAMES, AsyncScope
-from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import AsyncWarden, Config
 from memwarden.concurrency.loop import Loop
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, AsyncReplyStream, ChatTools, Reply
@@ -35,11 +32,13 @@ from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.backend import AsyncBackend
-from memwarden.tiers.confirm import Confirm
-from memwarden.tiers.global_store import AsyncGlobalMemoryStore
-from memwarden.tiers.project_store import AsyncProjectMemoryStore
-from memwarden.tiers.store import AsyncTierStore
-from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.stores import (
+    AsyncGlobalMemoryStore,
+    AsyncProjectMemoryStore,
+    AsyncTaskMemoryStore,
+    AsyncTierStore,
+    Confirm,
+)
 from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Tools(Facade):
 
 @add_old_names("sessions", {"configured": "with_options"})
 class Sessions(Facade):
-    """The stored sessions of a person. See :class:`memwarden.agent.sessions.stored_sessions.AsyncSessions`."""
+    """The stored sessions of a person. See :class:`memwarden.agent.stored_sessions.AsyncSessions`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     initialize_session_memory = blocking(AsyncSessions.initialize_session_memory)
@@ -209,7 +208,7 @@ class Chat(Facade):
 
 
 class Review(Facade):
-    """Decisions on candidates and quarantined texts. See :class:`memwarden.api.review.AsyncReview`."""
+    """Decisions on candidates and quarantined texts. See :class:`memwarden.api.handles.AsyncReview`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     pending = blocking(AsyncReview.pending)
@@ -218,7 +217,7 @@ class Review(Facade):
 
 
 class Journal(Facade):
-    """History, undo, changes and operational events. See :class:`memwarden.api.journal.AsyncJournal`."""
+    """History, undo, changes and operational events. See :class:`memwarden.api.handles.AsyncJournal`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     history = blocking(AsyncJournal.history)
@@ -229,7 +228,7 @@ class Journal(Facade):
 
 
 class Consents(Facade):
-    """The user context, proposals and decisions. See :class:`memwarden.api.consent.AsyncConsent`."""
+    """The user context, proposals and decisions. See :class:`memwarden.api.handles.AsyncConsent`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     user_context = blocking(AsyncConsent.user_context)
@@ -240,7 +239,7 @@ class Consents(Facade):
 
 
 class Usage(Facade):
-    """Feedback on memories in prompts, and their use. See :class:`memwarden.api.usage.AsyncUsage`."""
+    """Feedback on memories in prompts, and their use. See :class:`memwarden.api.handles.AsyncUsage`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     feedback = blocking(AsyncUsage.feedback)
@@ -329,7 +328,7 @@ class Backend(Facade):
 
 
 class TierStore(Facade):
-    """What the three stores of the tiers share. See :class:`memwarden.tiers.store.AsyncTierStore`."""
+    """What the three stores of the tiers share. See :class:`memwarden.tiers.stores.AsyncTierStore`."""
 
     namespace = Attribute[Namespace]("Where the items live.")
     query = blocking(AsyncTierStore.query)
@@ -341,7 +340,7 @@ class TierStore(Facade):
 
 @add_old_names("task", {"reached": "enter_state"})
 class TaskMemoryStore(TierStore):
-    """A task's memory. See :class:`memwarden.tiers.task_store.AsyncTaskMemoryStore`."""
+    """A task's memory. See :class:`memwarden.tiers.stores.AsyncTaskMemoryStore`."""
 
     _inner: AsyncTaskMemoryStore
 
@@ -355,7 +354,7 @@ class TaskMemoryStore(TierStore):
 
 
 class ProjectMemoryStore(TierStore):
-    """A project's memory. See :class:`memwarden.tiers.project_store.AsyncProjectMemoryStore`."""
+    """A project's memory. See :class:`memwarden.tiers.stores.AsyncProjectMemoryStore`."""
 
     _inner: AsyncProjectMemoryStore
 
@@ -377,7 +376,7 @@ class ProjectMemoryStore(TierStore):
 
 
 class GlobalMemoryStore(TierStore):
-    """The memory of all projects. See :class:`memwarden.tiers.global_store.AsyncGlobalMemoryStore`."""
+    """The memory of all projects. See :class:`memwarden.tiers.stores.AsyncGlobalMemoryStore`."""
 
     _inner: AsyncGlobalMemoryStore
 

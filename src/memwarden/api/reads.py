@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from memwarden import arguments, clock
 from memwarden import filters as filtering
-from memwarden.api.handle import ScopeHandle
+from memwarden.api.handles import ScopeHandle
 from memwarden.checks import quote, word
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import instrumented
@@ -32,7 +32,7 @@ from memwarden.remember.ingest.messages import (
 )
 
 if TYPE_CHECKING:
-    from memwarden.recall.request import Request
+    from memwarden.recall.answer.select import Request
     from memwarden.statements.statement import Statement
 
 Returns = Literal["bullets", "full"]
@@ -210,8 +210,10 @@ class ScopeReads(ScopeHandle):
 
         Raises InvalidInput, NotFound, StoreError.
         """
-        from memwarden.statements.reader import unpack_records  # it loads numpy
-        from memwarden.statements.weights import load_weights
+        from memwarden.statements.reader import (
+            load_weights,
+            unpack_records,  # it loads numpy
+        )
 
         memory = await self.get(memory_id)
         rows = await self._parts.store.index_rows(self.who.namespace, [memory_id])
@@ -232,7 +234,7 @@ class ScopeReads(ScopeHandle):
 
         Raises InvalidInput, StoreError.
         """
-        from memwarden.remember.resolve.audit.auditor import audit_namespace
+        from memwarden.remember.resolve.audit import audit_namespace
 
         return await audit_namespace(
             self._parts.store,
@@ -268,7 +270,7 @@ class ScopeReads(ScopeHandle):
         returns: str,
         explain: bool,
     ) -> Request:
-        from memwarden.recall.request import Request
+        from memwarden.recall.answer.select import Request
 
         settings = self._parts.settings
         word(RETURNS).check(returns, "returns")

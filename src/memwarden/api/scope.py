@@ -9,23 +9,19 @@ from typing import Any
 
 from memwarden import arguments, clock
 from memwarden import importance as scale
-from memwarden.agent.memory_tools import memory_tools, select_tools
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
-from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
-from memwarden.agent.tools import AsyncTools, Permission, state_tools
-from memwarden.api.consent import AsyncConsent
-from memwarden.api.journal import AsyncJournal
+from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.reads import ScopeReads
-from memwarden.api.review import AsyncReview
-from memwarden.api.usage import AsyncUsage
 from memwarden.checks import quote, word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
+from memwarden.conversation.recording import TurnLog
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
-from memwarden.conversation.turn_log import TurnLog
 from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.observability.instrument import instrumented
@@ -40,7 +36,7 @@ from memwarden.records import (
     WriteResult,
 )
 from memwarden.remember.extract import procedures
-from memwarden.remember.extract.response import read_response
+from memwarden.remember.extract.model import read_response
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
     Draft,

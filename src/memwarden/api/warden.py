@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memwarden import settings as configuration
-from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.errors import InvalidConfig, InvalidInput
@@ -261,7 +261,7 @@ class AsyncWarden:
         from memwarden.remember.extract.extractor import Extractor
         from memwarden.remember.filler import SignalFiller
         from memwarden.remember.items import ItemWriter
-        from memwarden.remember.resolve.consent.proposals import Proposals
+        from memwarden.remember.resolve.proposals import Proposals
         from memwarden.remember.resolve.resolver import Resolver
         from memwarden.remember.resolve.review import ReviewQueue
         from memwarden.remember.write_store import GuardedStore, InstrumentedStore

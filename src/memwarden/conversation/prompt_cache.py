@@ -2,25 +2,30 @@
 
 A snapshot of memories stands early in the prompt and is made anew at set points only. Memories that become relevant
 later form a delta before the words of the message that made them relevant. The delta stays there in all later prompts,
-so each prompt begins with the whole previous prompt. Pure functions; :mod:`memwarden.conversation.prompt_cache_store`
+so each prompt begins with the whole previous prompt. Pure functions; :mod:`memwarden.conversation.prompt_cache`
 keeps their result.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from memwarden import clock
+from memwarden.clock import DEFAULT_THREAD
+from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.conversation.formats import Request
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.budget import pack_items
 from memwarden.recall.answer.render import render_memories_block
-from memwarden.records import ContextBlock, Cut, Memory
+from memwarden.records import Channel, ContextBlock, Cut, Memory, Scope, Trust
+from memwarden.runtime import Runtime
 from memwarden.tokens import TokenCounter, estimate
 
 
@@ -178,3 +183,176 @@ def _block_to_json(block: PlacedBlock) -> dict[str, Any]:
 
 def _block_from_json(stored: Mapping[str, Any]) -> PlacedBlock:
     return PlacedBlock(stored["anchor"], stored["text"], stored["tokens"], dict(stored["marks"]))
+
+
+PREFIX: Final = "in-prompt:"
+SOURCE: Final = "in-prompt"
+# A category outside all allowlists: an agent's prompt may hold memories that another agent may not read.
+CATEGORY: Final = "in-prompt"
+MAX_TRIES: Final = 50
+_MAX_PAUSE: Final = 0.05
+
+
+class PromptCacheStore:
+    """The prompt layout of a thread and an agent; agents may read different memories.
+
+    It is a memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
+    read; otherwise the layout is decided again on the new state. Earlier contents are not kept: they may hold what was
+    forgotten.
+    """
+
+    def __init__(self, parts: Runtime, who: Scope) -> None:
+        self._parts = parts
+        self._who = who
+        name = "\x1f".join((who.agent or "", who.thread or DEFAULT_THREAD))
+        self._id = PREFIX + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    async def at(
+        self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
+    ) -> PromptLayout | None:
+        """Return the layout for the message to answer (:func:`memwarden.conversation.prompt_cache.decide_layout`).
+
+        It is durable on return. Raises StoreError; Conflict when others kept writing it.
+        """
+        namespace = self._who.namespace
+        place = (namespace.tenant, namespace.path, self._id)
+        lock = self._parts.locks.setdefault(place, asyncio.Lock())
+
+        async def decide(_: bool) -> PromptLayout | None:
+            rev = (await self._parts.store.head(namespace)).rev
+            stored = await self._read_stored()
+            before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
+            gone = await self._changed_ids(before) if before is not None else ()
+            stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
+            if stable is None or stable == before:
+                return stable
+            await self._parts.working.items.swap(self._memory_of(stable, stored), rev, keep=0)
+            return stable
+
+        async with lock:  # calls of this process wait for each other
+            return await retry_on_stale(decide, tries=MAX_TRIES, max_pause=_MAX_PAUSE)
+
+    async def _read_stored(self) -> Memory | None:
+        found = await self._parts.store.get(self._who.namespace, [self._id])
+        return found[0] if found else None
+
+    async def _changed_ids(self, before: PromptLayout) -> list[str]:
+        """Return ids of memories that are forgotten, changed, outdated or unreadable since they were inserted."""
+        marks, now = before.marks, clock.now()
+        allowed = self._parts.settings.categories.readable(self._who.agent, None)
+        same = {
+            item.id
+            for item in await self._parts.store.get(self._who.namespace, list(marks))
+            if marks.get(item.id) == fingerprint(item)
+            and (item.valid_to is None or item.valid_to > now)
+            and (allowed is None or item.category in allowed)
+        }
+        return [key for key in marks if key not in same]
+
+    def _memory_of(self, stable: PromptLayout, stored: Memory | None) -> Memory:
+        now = clock.now()
+        return Memory(
+            id=self._id,
+            namespace=self._who.namespace,
+            text=f"In the prompts of {self._who.thread or DEFAULT_THREAD}",
+            created_at=now if stored is None else stored.created_at,
+            updated_at=now,
+            channel=Channel.STATE,
+            category=CATEGORY,
+            source=SOURCE,
+            payload=layout_to_json(stable),
+            user_id=self._who.user,
+            agent_id=self._who.agent,
+            thread_id=self._who.thread,
+            trust=Trust.PERSON,
+        )
+
+
+# A provider reads the early parts of a request before the late parts.
+_EARLY = ("tools", "system", "instructions")
+_LATE = ("messages", "input")
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixShare:
+    """The reusable beginning of a prompt. Sizes in tokens.
+
+    Attributes:
+        identical: size of the beginning that equals the previous prompt's.
+        prompt: size of this prompt. last: size of the previous prompt; 0 for the first.
+    """
+
+    identical: int
+    prompt: int
+    last: int
+
+    @property
+    def of_this(self) -> float:
+        """The share of this prompt that equals the previous prompt, 0..1."""
+        return self.identical / self.prompt if self.prompt else 0.0
+
+    @property
+    def of_last(self) -> float:
+        """The share of the previous prompt that this prompt begins with, 0..1; 1 when all of it can be reused."""
+        return self.identical / self.last if self.last else 0.0
+
+
+class PrefixMeter:
+    """Compares each prompt of a conversation with the previous prompt, in any form.
+
+    >>> meter = PrefixMeter()
+    >>> meter.add(turn.request).of_last
+
+    Attributes:
+        total: the sums over all prompts but the first.
+    """
+
+    def __init__(self, count: TokenCounter = estimate) -> None:
+        self._count = count
+        self._last = ""
+        self.total = PrefixShare(0, 0, 0)
+
+    def add(self, request: Request) -> PrefixShare:
+        """Add the next prompt and return how it begins."""
+        text, last = prompt_text(request), self._last
+        identical = text[: _common_length(last, text)]
+        share = PrefixShare(self._count(identical), self._count(text), self._count(last))
+        if last:
+            total = self.total
+            self.total = PrefixShare(
+                total.identical + share.identical, total.prompt + share.prompt, total.last + share.last
+            )
+        self._last = text
+        return share
+
+
+def prompt_text(request: Request) -> str:
+    """Return a request as the text that a model reads, in reading order."""
+    if not isinstance(request, Mapping):
+        return "".join(map(_line, request))
+    early = [_line({name: request[name]}) for name in _EARLY if request.get(name)]
+    late = [request[name] for name in _LATE if request.get(name)]
+    lists = [[{"role": "user", "content": item}] if isinstance(item, str) else item for item in late]
+    return "".join(early) + "".join(_line(message) for item in lists for message in item)
+
+
+def _line(part: Any) -> str:
+    """Return a part as a line of JSON, the role first, as models read it."""
+    fields = sorted(part.items(), key=lambda item: (item[0] != "role", item[0])) if isinstance(part, Mapping) else part
+    return json.dumps(fields, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _common_length(text: str, other: str) -> int:
+    """Return how many characters the beginnings of two texts share."""
+    # A binary search compares slices in C: prompts have hundreds of thousands of characters.
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _plain(thing: Any) -> Any:
+    """Return an SDK object as JSON."""
+    dump = getattr(thing, "model_dump", None)
+    return dump(mode="json", exclude_unset=True) if callable(dump) else str(thing)

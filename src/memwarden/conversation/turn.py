@@ -11,26 +11,53 @@ import hashlib
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar, overload
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, overload
 
+from memwarden.clock import new_id
 from memwarden.concurrency.tasks import shielded, with_deadline
-from memwarden.conversation.formats import Request, detect_format
-from memwarden.conversation.formats.reading import messages_since_answer, read_prefill
-from memwarden.conversation.inject import inject_memories
-from memwarden.conversation.record_response import ResponseRecorder, SpokenAnswer, tee_async_stream, tee_stream
+from memwarden.conversation.formats import MessageFormat, Request, detect_format
+from memwarden.conversation.formats.base import messages_since_answer, read_prefill
+from memwarden.conversation.prompt_cache import PromptCacheStore, delta_places
+from memwarden.conversation.recording import ResponseRecorder, SpokenAnswer, TurnLog, tee_async_stream, tee_stream
 from memwarden.conversation.settings import ChatSettings
-from memwarden.conversation.turn_log import TurnLog
 from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
-from memwarden.ids import new_id
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
-from memwarden.records import ContextBlock, MessageResult, Scope, WriteResult
-from memwarden.remember.ingest.intake import strip_messages, strip_template_context
+from memwarden.records import ContextBlock, MessageResult, RecallItem, Scope, WriteResult
+from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
+from memwarden.text.flags import content_terms
+
+
+async def inject_memories(
+    parts: Runtime,
+    who: Scope,
+    form: MessageFormat,
+    request: Request,
+    block: ContextBlock,
+    settings: ChatSettings,
+    *,
+    renew: bool = False,
+) -> Any:
+    """Return a new request with memories inserted.
+
+    Blocks of memories that earlier turns inserted, and that the application kept, are removed first; the application's
+    own blocks, such as a task's context, stay. Raises InvalidInput for a request of another form, StoreError.
+
+    renew: with ``cache_stable``, make all blocks anew.
+    """
+    bare = form.clean_texts(request, partial(strip_whole_blocks, template=settings.template))
+    if settings.memory_injection_mode != "cache_stable":
+        return form.with_block(bare, block.text, settings.memory_injection_mode)
+    said = form.read_turns(bare)
+    stable = await PromptCacheStore(parts, who).at(said, block, settings, renew=renew)
+    return bare if stable is None else form.with_placed(bare, stable.snapshot.text, delta_places(stable, said))
+
 
 E = TypeVar("E")
 Message = dict[str, Any]
@@ -376,10 +403,6 @@ class AsyncTurn:
         if not self.block.items or not answer.strip() or not self._parts.events.takes:
             return
         try:
-            from memwarden.conversation.memory_use import (
-                judge_uses,  # its word lists are for those alone who hear answers
-            )
-
             said = [str(message["content"]) for message in strip_messages(self._said, self._settings.template)]
             for item, used, share in judge_uses(self.block.items, said, answer):
                 verdict = UseVerdict.USED if used else UseVerdict.UNUSED
@@ -437,3 +460,48 @@ def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:
 def _tell_that_memory_is_off() -> None:
     """Warn once per process: a caller who sets details of memory may not know that it is off."""
     log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")
+
+
+# A short fact has three words of its own, of which an answer needs a single word ("no peanuts").
+MIN_OWN_SHARE: Final = 1 / 3
+# Limit of the text judged: the beginning of the answer, the end of the talk in the prompt.
+MAX_CHARACTERS: Final = 8_000
+
+
+class UseJudgement(NamedTuple):
+    """The verdict on a memory. share: of its own words, those that the answer repeats; 0..1."""
+
+    item: RecallItem
+    used: bool
+    share: float
+
+
+def judge_uses(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> list[UseJudgement]:
+    """Judge each memory of a prompt.
+
+    A memory's own words are its content words that nobody said in the prompt. The answer used it when it repeats two
+    adjacent words of it, at least a single own word among them, or a third of its own words.
+
+    said: the talk in the prompt, ending with the message to answer.
+    """
+    # A word that somebody said in the prompt may come from there, and proves nothing.
+    known = set(content_terms("\n".join(said)[-MAX_CHARACTERS:]))
+    answered = content_terms(answer[:MAX_CHARACTERS])
+    words, pairs = set(answered), _pairs(answered)
+    return [_judge_item(item, content_terms(item.text), known, words, pairs) for item in items]
+
+
+Pairs = set[tuple[str, str]]
+
+
+def _judge_item(item: RecallItem, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> UseJudgement:
+    own = set(held) - known
+    if not own:
+        return UseJudgement(item, False, 0.0)
+    share = len(own & words) / len(own)
+    follows = any(own.intersection(pair) for pair in _pairs(held) & pairs)
+    return UseJudgement(item, follows or share >= MIN_OWN_SHARE, share)
+
+
+def _pairs(terms: list[str]) -> Pairs:
+    return {(item, other) for item, other in pairwise(terms) if item != other}

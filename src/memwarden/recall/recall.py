@@ -13,18 +13,21 @@ import numpy as np
 
 from memwarden import clock
 from memwarden.categories import Categories
-from memwarden.concurrency.long_texts import read_long
+from memwarden.concurrency.tasks import read_long
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.observability.instrument import record_model_failure
-from memwarden.recall.answer import items
-from memwarden.recall.answer import related as beside
+from memwarden.recall.answer import budget as beside
+from memwarden.recall.answer import budget as items
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     MIN_ALIKE,
     MIN_ALIKE_OF_TABLE,
     BudgetedAnswer,
+    CachedMemory,
+    Found,
+    MemoryCache,
     has_relevant,
     list_covering_facts,
     list_cuts,
@@ -47,41 +50,40 @@ from memwarden.recall.answer.interleave import (
     join_cuts,
     make_found_item,
 )
-from memwarden.recall.answer.items import Found
-from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
-from memwarden.recall.answer.on_demand import is_unsure
 from memwarden.recall.answer.overview import open_values, write_overview
-from memwarden.recall.answer.select import Candidate, Gates, Selection, rests_on_ended, select_candidates
-from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.encode import statement_reader
-from memwarden.recall.index.links import find_following
-from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.index.view import Floats, NamespaceView
-from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
-from memwarden.recall.large.statistics import measure_question
-from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.features import leading
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
-from memwarden.recall.request import (
+from memwarden.recall.answer.select import (
+    Candidate,
+    Gates,
     PendingSignals,
     Request,
+    Selection,
     bar_of,
     block_budget,
     classic_order,
     default_conditions,
     drop_repeats,
     in_categories,
+    is_unsure,
     list_searched,
     mask_without_cards,
     mask_without_state,
     mask_without_steps,
     normalize_text,
     resolve_metadata,
+    rests_on_ended,
+    select_candidates,
 )
-from memwarden.recall.thresholds import MIN_ITEM_SCORE
-from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment
-from memwarden.recall.time.changes import fit_delta
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.encode import statement_reader
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.index.view import Floats, NamespaceView, find_following
+from memwarden.recall.large.registry import LargeNamespaces
+from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
+from memwarden.recall.large.statistics import measure_question
+from memwarden.recall.question import Question, dense_text, prepare_question
+from memwarden.recall.rank.features import leading
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
+from memwarden.recall.time.changes import ChangeCursor, IndexMoment, fit_delta
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
     ContextBlock,
@@ -93,7 +95,8 @@ from memwarden.records import (
     Scope,
     SeenMark,
 )
-from memwarden.statements.weights import load_weights
+from memwarden.settings import MIN_ITEM_SCORE
+from memwarden.statements.reader import load_weights
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.flags import asks_question

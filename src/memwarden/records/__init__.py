@@ -7,25 +7,37 @@ name the turns that they rest on in ``sources``. All share a table, a search pat
 
 from memwarden.records.answers import (
     ALREADY,
+    Audit,
+    AuditFinding,
+    Consent,
+    ConsentState,
     ContextBlock,
     Cut,
     Delta,
     Feature,
+    Fix,
+    Flaw,
     MessageResult,
     Outcome,
     Overview,
     OverviewLine,
+    PendingReview,
     QueryResult,
     RecallItem,
+    StateCount,
+    UserContext,
     Why,
     WriteResult,
 )
-from memwarden.records.audit import Audit, AuditFinding, Fix, Flaw, StateCount
 from memwarden.records.batch import (
+    UNDOES,
     Batch,
     BatchChange,
     ChangeResult,
+    Event,
     ExtractionMark,
+    HistoryEntry,
+    JournalEntry,
     Link,
     Put,
     Receipt,
@@ -36,9 +48,7 @@ from memwarden.records.batch import (
     Unlink,
     WriteMode,
 )
-from memwarden.records.consent import Consent, ConsentState, PendingReview, UserContext
 from memwarden.records.index_rows import Edge, Fill, Head, IndexRow, Promises, Relation, Scan, ThreadMarks
-from memwarden.records.journal import UNDOES, Event, HistoryEntry, JournalEntry
 from memwarden.records.memory import (
     APART,
     CARD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -248,3 +248,153 @@ class WriteResult:
     rev: int
     results: tuple[MessageResult, ...] = field(default=())
     undated: int = 0
+
+
+class Flaw(StrEnum):
+    """What can be wrong with memories.
+
+    DUPLICATE: two facts say the same. CONTRADICTION: two facts hold now, and the newer gives a new value for what
+    the older says. RESTATED_PROMPT: it holds what memwarden itself put into a prompt. CHATTER: a greeting, thanks
+    or small talk kept as a fact. SECRET: a secret stands in its words. SOURCE_GONE: all turns that a fact rests on were
+    forgotten. SUCCESSOR_GONE: a fact was replaced, and what replaced it was forgotten, so that neither holds now.
+    """
+
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    RESTATED_PROMPT = "restated_prompt"
+    CHATTER = "chatter"
+    SECRET = "secret"
+    SOURCE_GONE = "source_gone"
+    SUCCESSOR_GONE = "successor_gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What would mend a finding: a verb of a scope for a memory, and its other arguments. ``undo`` takes it back.
+
+    verb: ``forget``, ``update`` or ``restore``.
+    """
+
+    verb: str
+    memory_id: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """One thing that is wrong.
+
+    Attributes:
+        kind: a word of :class:`Flaw`.
+        ids: the memories that it is about. Of a duplicate the memory that stays, then the other; of a contradiction the
+            older, then the newer; of ``source_gone`` the fact, then the turns; of ``successor_gone`` the fact, then
+            what replaced it last.
+        why: in words; it repeats nothing of a memory.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    why: str
+    fix: Fix
+
+
+@dataclass(frozen=True, slots=True)
+class StateCount:
+    """How many memories are in a state. oldest: when the memory that was written longest ago was; None for none."""
+
+    state: str
+    count: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What is wrong in a namespace. Nothing was changed.
+
+    Attributes:
+        findings: in an order in which every fix can be applied, in turn.
+        counts: an entry for each of :class:`MemoryState`, in its order.
+        looked_at: how many active memories were looked at, the newest.
+    """
+
+    findings: tuple[AuditFinding, ...]
+    counts: tuple[StateCount, ...]
+    looked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReview:
+    """What is stored apart until somebody decides on it: a candidate, or a text that was held back.
+
+    Attributes:
+        memory: as it would be. Its ``state`` says which of the two it is; ``purge_at`` until when it waits, or None.
+        why: in words; for a text that was held back the kinds of what is suspicious about it.
+    """
+
+    memory: Memory
+    why: str
+
+    @property
+    def id(self) -> str:
+        """The id of the memory, which ``release`` and ``discard`` take."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class UserContext:
+    """How a person wants to be called and spoken to, and what they aim for: apart from what is remembered.
+
+    Attributes:
+        decided: names of the fields that the person decided on; what they decided changes by their word only.
+        version: of the memory that holds it, 0 when nothing is known. updated_at: when it last changed, or None.
+    """
+
+    preferred_name: str | None = None
+    pronouns: str | None = None
+    city: str | None = None
+    language: str | None = None
+    tone: str | None = None
+    goals: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    version: int = 0
+    updated_at: datetime | None = None
+
+
+class ConsentState(StrEnum):
+    """What became of a proposed change of the user context.
+
+    ``applied``: it was heard often enough to need no word. ``replaced``: a proposal of the same, with more signals,
+    stands for it.
+    """
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    APPLIED = "applied"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A proposed change of the user context, and what was decided about it.
+
+    Attributes:
+        field: ``preferred_name``, ``pronouns``, ``city``, ``language``, ``tone``, ``goals_add`` or ``goals_remove``.
+        value: what it shall be; None empties the field.
+        replaces: of a pending proposal, what the context holds in its place now, or None.
+        sources: what the person said that speaks for it: ids of turns.
+        expires_at: until when it waits. decided_at, decided_by, way: when, by whom and how it was decided.
+    """
+
+    id: str
+    field: str
+    value: str | None
+    replaces: str | None
+    state: str
+    sources: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    way: str | None = None

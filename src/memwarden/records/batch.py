@@ -8,8 +8,87 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from memwarden.records.journal import Event
 from memwarden.records.memory import Memory, MemoryState, Namespace, Signals
+
+
+class Event(StrEnum):
+    """What a journal entry says happened: the words of B8, and others beside them.
+
+    PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. Both also say
+    that it was put back to wait. CONFIRM: what was stored apart became a memory, or a part of a memory. TTL: its
+    time was
+    over, and it was soft-deleted. PROMOTE: it was copied to a wider namespace. EVICT: its project held too many items,
+    and it mattered least.
+    """
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    MERGE = "MERGE"
+    SUPERSEDE = "SUPERSEDE"
+    LINK = "LINK"
+    UNLINK = "UNLINK"
+    RESTORE = "RESTORE"
+    PROPOSE = "PROPOSE"
+    QUARANTINE = "QUARANTINE"
+    CONFIRM = "CONFIRM"
+    TTL = "TTL"
+    PROMOTE = "PROMOTE"
+    EVICT = "EVICT"
+
+
+UNDOES = "undoes"
+"""In the ``meta`` of an entry that takes a change back: the step that it takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One entry of a namespace's journal. It holds no content, only references.
+
+    Attributes:
+        old_version, new_version: the version that was active before and is active after; None where none was. For LINK
+            and UNLINK both are the version of the memory that the edge starts from.
+        channel: of the memory.
+        step: ``seq`` of the first entry of the same decision.
+        meta: what decided it: ids, names of rules, numbers.
+    """
+
+    seq: int
+    namespace: Namespace
+    event: str
+    memory_id: str
+    old_version: int | None
+    new_version: int | None
+    actor: str | None
+    thread_id: str | None
+    at: datetime
+    channel: str
+    step: int
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One entry of a history: what happened to a memory, when, by whom and why.
+
+    Attributes:
+        seq: the revision that it made. event: a word of :class:`Event`.
+        old, new: the memory before and after; None where none was active, for links, and for what is no longer stored.
+        actor, thread_id: who did it, and the memory's thread. at: when.
+        step: ``seq`` of the first entry of the same decision; entries with the same step are undone together.
+        meta: what decided it: ids, names of rules, numbers.
+    """
+
+    seq: int
+    event: str
+    memory_id: str
+    old: Memory | None
+    new: Memory | None
+    actor: str | None
+    thread_id: str | None
+    at: datetime
+    step: int
+    meta: Mapping[str, Any] | None = None
 
 
 class WriteMode(StrEnum):
@@ -140,7 +219,7 @@ class SeenMark:
     """Up to which revision a thread has been told what changed. No change of a memory, so it is not journaled.
 
     ``thread_id`` names a thread, or an agent in it by a text of its own
-    (:func:`memwarden.recall.time.change_cursor.cursor_name`).
+    (:func:`memwarden.recall.time.changes.cursor_name`).
     """
 
     thread_id: str

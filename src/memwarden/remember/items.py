@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from memwarden import clock
-from memwarden.concurrency.long_texts import read_long
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.clock import new_id
+from memwarden.concurrency.tasks import read_long, retry_on_stale
 from memwarden.errors import Conflict, NotFound
-from memwarden.ids import new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread

@@ -29,8 +29,8 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.remember.resolve.candidates import CANDIDATE_DAYS, STATE_BEFORE
-from memwarden.remember.resolve.consent.rules import was_closed_while_pending
+from memwarden.remember.resolve.proposals import was_closed_while_pending
+from memwarden.remember.resolve.resolution import CANDIDATE_DAYS, STATE_BEFORE
 from memwarden.stores.protocol import StoreReader
 
 SUPERSEDES = str(RelationType.SUPERSEDES)

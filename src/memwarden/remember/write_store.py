@@ -1,6 +1,6 @@
 """The stores that the write path gets: they guard user contexts, and record what each batch did as events.
 
-Only consent (:mod:`memwarden.remember.resolve.consent.proposals`) writes without the guard.
+Only consent (:mod:`memwarden.remember.resolve.proposals`) writes without the guard.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
+from memwarden.remember.resolve.user_context import CONTEXT_ID
 from memwarden.stores.protocol import BatchStore, StoreReader
 
 # Stands in the meta of every change that an undo makes.

@@ -14,9 +14,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY
-from memwarden.concurrency.long_texts import read_long
+from memwarden.clock import DEFAULT_THREAD, new_id
+from memwarden.concurrency.tasks import read_long
 from memwarden.errors import Denied, NotFound
-from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
@@ -46,11 +46,15 @@ from memwarden.records import (
     WriteResult,
 )
 from memwarden.remember.filler import SignalFiller
-from memwarden.remember.ingest.deduplicate import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.intake import (
+    MAX_COMPARED,
     NOT_SUSPICIOUS,
     Screening,
+    TurnKey,
     describe_secrets,
+    digest_message,
+    find_new_turns,
+    key_of_id,
     redact_secrets,
     screen,
     strip_context,
@@ -58,7 +62,7 @@ from memwarden.remember.ingest.intake import (
 )
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.items import hash_arguments
-from memwarden.remember.resolve.consent.rules import check_context_undo
+from memwarden.remember.resolve.proposals import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
 from memwarden.remember.resolve.review import check_restore, check_review_undo
 from memwarden.remember.undo import plan_undo

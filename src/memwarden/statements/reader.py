@@ -3,19 +3,344 @@
 from __future__ import annotations
 
 import re
+import tomllib
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final, Literal, NamedTuple, Protocol
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from memwarden.statements.clauses import Clause, clauses_of
-from memwarden.statements.features import buckets_of
-from memwarden.statements.statement import SORTS, PackedStatement, Statement, pack, unpack
-from memwarden.statements.subjects import subjects_of
-from memwarden.statements.weights import NONE, CommonWords, Floats, StatementWeights, load_weights
+from memwarden.statements.statement import SORTS, Clause, PackedStatement, Statement, clauses_of, pack, unpack
 from memwarden.text.dates.recognizer import spans_in
+
+BUCKETS: Final = 1 << 14
+MAX_CHARACTERS: Final = 400
+
+_WORD: Final = re.compile(r"[a-z0-9äöüßàâçéèêëîïôûùœáíóúñ¿¡']+|[\u3040-\u30ff\u4e00-\u9fff]")
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
+    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
+    return _WORD.findall(_DIGITS.sub("0", text[:MAX_CHARACTERS].lower().replace("’", "'")))
+
+
+def buckets_of(text: str) -> list[int]:
+    """Return the sorted buckets of a text's words, of its pairs of words and of the beginnings of long words."""
+    words = words_of(text)
+    found = {f"u{word}" for word in words}
+    found |= {f"p{word[:5]}" for word in words if len(word) > 5 and word.isalpha()}
+    # Pairs hold what single words do not: "not" with its verb, "want to", the first and the last word of a question.
+    found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
+    if "?" in text or "？" in text:
+        found.add("?")
+    # A checksum, not hash(): the weights were fitted in another process.
+    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})
+
+
+Floats = npt.NDArray[np.float32]
+
+NONE = "none"
+"""The attribute of what fits no known attribute."""
+
+
+class LinearHead(NamedTuple):
+    """A linear map of a sentence vector and of hashed words. words is None for a map of the vector alone."""
+
+    dense: Floats
+    words: Floats | None
+    bias: Floats
+
+    def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
+        """Return one line of scores a clause."""
+        scores = vectors @ self.dense + self.bias
+        if self.words is not None:
+            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
+            for line, places in enumerate(buckets):
+                scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
+        return np.asarray(scores, np.float32)
+
+
+class StatementWeights(NamedTuple):
+    """All that was learned.
+
+    Attributes:
+        attributes: names, in the order of the columns of ``attribute``. codes: their numbers in packed statements.
+        many: which attributes hold several values at once, such as allergies.
+        attribute: which attribute a clause or a question is of. states: whether a clause states something that holds.
+        sort: state, change or end. question: a question of the present, of the past, or an implicit request.
+        asks: whether a text asks at all. said, asked: maps into the space where questions meet their answers.
+        centres: in that space, of the statements of each attribute, of unit length.
+        common: checksums of words in lower case that are nobody's name.
+    """
+
+    attributes: tuple[str, ...]
+    codes: npt.NDArray[np.uint32]
+    many: npt.NDArray[np.bool_]
+    attribute: LinearHead
+    states: LinearHead
+    sort: LinearHead
+    question: LinearHead
+    asks: LinearHead
+    said: Floats
+    centres: Floats
+    asked: Floats
+    common: frozenset[int]
+
+    def name(self, code: int) -> str:
+        """Return the attribute of a code, "none" for a code of other weights."""
+        places = np.flatnonzero(self.codes == code)
+        return self.attributes[int(places[0])] if len(places) else NONE
+
+
+class CommonWords:
+    """Words in lower case that are nobody's name, by checksum."""
+
+    def __init__(self, checksums: frozenset[int]) -> None:
+        self._checksums = checksums
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and zlib.crc32(word.encode()) in self._checksums
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return len(self._checksums)
+
+
+def attribute_code(attribute: str) -> int:
+    """Return the number of an attribute in packed statements: it stays when others are added."""
+    return zlib.crc32(attribute.encode())
+
+
+@cache
+def load_weights() -> StatementWeights:
+    """Return the weights of the wheel, read once."""
+    # Read through importlib.resources, so that a wheel in a zip file works too.
+    with np.load(BytesIO(files(__package__).joinpath("weights.npz").read_bytes())) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+
+    def wide(name: str) -> Floats:
+        return np.asarray(arrays[name].astype(np.float32) * arrays[f"{name}_scale"], np.float32)
+
+    def head(name: str) -> LinearHead:
+        words = wide(f"{name}_words") if f"{name}_words" in arrays else None
+        return LinearHead(wide(f"{name}_dense"), words, arrays[f"{name}_bias"].astype(np.float32))
+
+    attributes = tuple(arrays["attributes"].tobytes().decode().split("\n"))
+    codes = np.array([attribute_code(name) for name in attributes], np.uint32)
+    return StatementWeights(
+        attributes,
+        codes,
+        arrays["many"].astype(np.bool_),
+        head("attribute"),
+        head("states"),
+        head("sort"),
+        head("question"),
+        head("asks"),
+        wide("said"),
+        wide("centres"),
+        wide("asked"),
+        frozenset(arrays["common"].tolist()),
+    )
+
+
+SELF: Final = "self"
+ASSISTANT: Final = "assistant"
+NEAR_SIGNS: Final = 22
+"""So far from "my" the relation may stand that it means."""
+BESIDE_SIGNS: Final = 16
+"""So far a name and a relation may stand apart and mean the same person ("my sister Ana")."""
+MAX_SIGNS: Final = 400
+NAME_SIGNS: Final = 14
+"""A name that stands later in a statement is seldom whom it is about ("moved to Porto"); in a question it often is."""
+
+_NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒ]+(?:['’][A-Za-zÀ-ÿ]+)?")
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+# How far before a word the end of a sentence is looked for.
+_MAX_BEFORE_NAME: Final = 12
+_SENTENCE_START: Final = re.compile(r"[.!?:\n]\s*[\"'“(]*$")
+_ASKS: Final = re.compile(
+    r"[?？]|^\s*(?:what|where|who|when|which|how|does|did|is|has|was|wo|wer|wie|wann|qué|dónde|quién|cuándo|où|qui|quand)\b",
+    re.IGNORECASE,
+)
+_BEFORE_PLACE: Final = re.compile(
+    r"\b(?:to|in|at|from|with|of|for|by|near|into|on|via|nach|bei|mit|von|aus|zu|en|a|de|con|por|para|à|au|chez|avec|dans)"
+    r"\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_GERMAN: Final = re.compile(r"\b(?:ich|der|die|das|und|ist|nicht|mit|hab|wir|ein|eine)\b")
+_TITLED: Final = (
+    re.compile(r"([\u30a0-\u30ff]{2,8}|[\u4e00-\u9fff]{1,3}|[A-Za-z]{2,12})(?:さん|ちゃん|くん|君|様|先生|課長|部長)"),
+    re.compile(r"((?:小|老|阿)[\u4e00-\u9fff]|[\u4e00-\u9fff](?:医生|老师|总|姐|哥|叔|阿姨|经理|律师))"),
+)
+
+
+class SubjectWords(NamedTuple):
+    """The word lists. relations: each word with the first word of its line."""
+
+    self: frozenset[str]
+    you: frozenset[str]
+    third: frozenset[str]
+    possessive: frozenset[str]
+    relations: dict[str, str]
+    large: frozenset[str]
+    unspaced: tuple[tuple[str, str, str], ...]
+    """Words of languages without blanks, the longest first: word, sort and key."""
+
+
+class _Mention(NamedTuple):
+    start: int
+    shortness: int
+    sort: str
+    key: str
+
+
+@cache
+def subject_words() -> SubjectWords:
+    """Return the word lists, read once."""
+    read = tomllib.loads(files(__package__).joinpath("subjects.toml").read_text(encoding="utf-8"))
+    lists = {name: frozenset(words.split()) for name, words in read["pronouns"].items()}
+    lines = [line.split() for line in read["relations"]["lines"].strip().splitlines()]
+    # Reversed, so that of two lines with the same word the first wins.
+    relations = {word: line[0] for line in reversed(lines) for word in line}
+    unspaced = [(word, "relation", f"relation:{first}") for word, first in relations.items() if _UNSPACED.search(word)]
+    for sort in ("self", "third", "you"):
+        unspaced += [(word, sort, sort) for word in lists[sort] if _UNSPACED.search(word)]
+    unspaced.sort(key=lambda entry: -len(entry[0]))
+    return SubjectWords(
+        lists["self"],
+        lists["you"],
+        lists["third"],
+        lists["possessive"],
+        relations,
+        frozenset(read["large"]["words"].split()),
+        tuple(unspaced),
+    )
+
+
+def subjects_of(
+    text: str, speaker: str | None = None, role: str | None = "user", common: Collection[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return the keys of whom a clause is about: "self", "name:ana", "relation:sister"; sorted, empty for nobody.
+
+    speaker: the name of who says it; "self" then stands beside that name. In an assistant's words "you" is the user.
+    common: words in lower case that are nobody's name although a sentence begins with them.
+    """
+    text = text[:MAX_SIGNS]
+    found = sorted(_mentions(text, common))
+    # Chats drop the subject: "moved last week", "works fine now". The speaker is meant more often than not.
+    if not found:
+        return _self(speaker) if role != ASSISTANT else ()
+    first = _meant(text.lower(), found)
+    if first.sort == "you":
+        return (SELF,) if role == ASSISTANT else ()
+    if first.sort == "self":
+        return _self(speaker) if role != ASSISTANT else ()
+    if first.sort == "third":
+        return ("third",)
+    other = "name" if first.sort == "relation" else "relation"
+    near = {
+        mention.key
+        for mention in found
+        if mention.sort == other and 0 <= mention.start - first.start <= BESIDE_SIGNS - first.shortness
+    }
+    return tuple(sorted({first.key} | near))
+
+
+def _self(speaker: str | None) -> tuple[str, ...]:
+    return tuple(sorted({f"name:{speaker.casefold()}", SELF})) if speaker else (SELF,)
+
+
+def _meant(low: str, found: list[_Mention]) -> _Mention:
+    """The first mention, or the relation after it that a possessive points at ("my sister")."""
+    first = found[0]
+    # "my sister works" is about the sister, though "my" comes first.
+    if first.sort in ("self", "you") and low[first.start : first.start - first.shortness] in subject_words().possessive:
+        for mention in found[1:]:
+            if mention.start - first.start > NEAR_SIGNS:
+                break
+            if mention.sort == "relation":
+                return mention
+    return first
+
+
+def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
+    lists = subject_words()
+    low = text.lower().replace("’", "'")
+    # "What is Ana allergic to?" names her late; in "moved to Porto" the name is a place.
+    asks = _ASKS.search(text) is not None
+    found = [
+        _Mention(start, -len(name), "name", f"name:{name}")
+        for start, name in _find_names(text, common)
+        if (asks or start <= NAME_SIGNS) and not (_BEFORE_PLACE.search(text[:start]) and not asks)
+    ]
+    for match in _NAME_WORD.finditer(low):
+        word = match[0]
+        bare = word.removesuffix("'s")
+        if bare in lists.relations:
+            found.append(_Mention(match.start(), -len(bare), "relation", f"relation:{lists.relations[bare]}"))
+            continue
+        for sort, words in (("self", lists.self), ("you", lists.you), ("third", lists.third)):
+            if word in words:
+                found.append(_Mention(match.start(), -len(word), sort, sort))
+                break
+    if _UNSPACED.search(text):
+        found += _unspaced_mentions(text)
+    return found
+
+
+def _unspaced_mentions(text: str) -> list[_Mention]:
+    found = [
+        _Mention(text.find(word), -len(word), sort, key) for word, sort, key in subject_words().unspaced if word in text
+    ]
+    for pattern in _TITLED:
+        found += [
+            _Mention(hit.start(), -len(hit[0]), "name", f"name:{hit[1].lower()}") for hit in pattern.finditer(text)
+        ]
+    return found
+
+
+def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
+    """Return what looks like a name, in lower case: words written large. German writes every noun large: none."""
+    return [name for _, name in _find_names(text, common)]
+
+
+def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
+    """Names with where they stand."""
+    # German writes every noun large, so that a large letter says nothing of a name.
+    if _GERMAN.search(text.lower()):
+        return []
+    lists = subject_words()
+    found: list[tuple[int, str]] = []
+    for match in _NAME_WORD.finditer(text):
+        bare = re.sub(r"['’]s$", "", match[0])
+        low = bare.lower()
+        if not bare[0].isupper() or len(bare) < 2 or (bare.isupper() and len(bare) > 3):
+            continue
+        if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
+            continue
+        starts = (
+            match.start() == 0
+            or _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
+        )
+        if not (starts and low in common):
+            found.append((match.start(), low))
+    return found
+
+
+def same_subject(left: Collection[str], right: Collection[str]) -> bool:
+    """Whether two clauses may be about the same: they share a key, or either names nobody."""
+    return not left or not right or "third" in left or "third" in right or not set(left).isdisjoint(right)
+
 
 MAX_STATEMENTS: Final = 5
 """Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case."""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+from array import array
+from datetime import datetime
 from enum import IntFlag
-from typing import Final
+from typing import Final, NamedTuple
 
+from memwarden.text import tokenizer
+from memwarden.text.dates.calendar import encode
+from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import DEFAULT_LANGUAGE, normalize_text
 from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays
 from memwarden.text.tokenizer import terms
@@ -114,3 +120,28 @@ def is_chatter(text: str) -> bool:
     if len(text) > _SHORT:
         return False
     return not content_terms(text) or "".join(filter(str.isalnum, text)) in _CHATTER_TURNS
+
+
+class TextSignals(NamedTuple):
+    """The columns of :class:`memwarden.records.Signals` that need no model."""
+
+    terms: bytes
+    flags: int
+    days: bytes
+
+
+MAX_DATED_CHARACTERS = 20_000
+"""Of a longer text the beginning is searched for dates: a memory keeps a few of its days only."""
+
+
+def make_text_signals(text: str, said: datetime) -> TextSignals:
+    """Return the signals of a text that was said at a time."""
+    return TextSignals(term_bytes(text), flags(text), encode(spans_in(text[:MAX_DATED_CHARACTERS], said)))
+
+
+def term_bytes(text: str) -> bytes:
+    """Return the term ids of a text (:func:`memwarden.text.tokenizer.index_ids`), as little-endian uint32."""
+    ids = array("I", tokenizer.index_ids(text))
+    if sys.byteorder == "big":
+        ids.byteswap()
+    return ids.tobytes()

@@ -11,7 +11,7 @@ from memwarden import arguments, clock, filters
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
-from memwarden.recall.answer.frame import frame_external, is_bare_data
+from memwarden.recall.answer.render import frame_external, is_bare_data
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_text
@@ -31,9 +31,7 @@ from memwarden.tiers.budget import (
     Profile,
     Tier,
 )
-from memwarden.tiers.store import TierScope, check_name
-from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.usage import ItemUses
+from memwarden.tiers.stores import AsyncTaskMemoryStore, ItemUses, TierScope, check_name
 from memwarden.tokens import TokenCounter, estimate
 
 # Tokens of a usual line; a read fetches as many items as such lines fill the budget.
@@ -169,8 +167,8 @@ class AsyncContextAssembler:
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
     ) -> TierSearch:
         """Return the answers to the query, best first, by recall."""
+        from memwarden.recall.answer.select import Request
         from memwarden.recall.recall import SPARE_CANDIDATES
-        from memwarden.recall.request import Request
 
         category = self._parts.settings.categories.declared.get(ITEM_CATEGORY)
         most = plan.at_once

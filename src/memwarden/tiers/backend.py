@@ -19,7 +19,7 @@ from memwarden.importance import UNRATED, check_importance
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.ingest.intake import redact_value, trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
-from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
+from memwarden.remember.resolve.user_context import CONTEXT_ID
 from memwarden.stores.protocol import Store
 
 if TYPE_CHECKING:

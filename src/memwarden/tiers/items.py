@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from memwarden.clock import new_id
 from memwarden.errors import InvalidInput
-from memwarden.ids import new_id
 from memwarden.records import Kind
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.tiers.backend import ContextItem

@@ -8,12 +8,17 @@ from memwarden.errors import InvalidInput
 from memwarden.runtime import Runtime
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.budget import DEFAULT_PROJECT, MemoryConfig, Profile
-from memwarden.tiers.confirm import Confirm
-from memwarden.tiers.global_store import AsyncGlobalMemoryStore
-from memwarden.tiers.project_store import DEFAULT_MAX_ITEMS, AsyncProjectMemoryStore, check_max_items
-from memwarden.tiers.store import TierScope, check_name
-from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.usage import ItemUses
+from memwarden.tiers.stores import (
+    DEFAULT_MAX_ITEMS,
+    AsyncGlobalMemoryStore,
+    AsyncProjectMemoryStore,
+    AsyncTaskMemoryStore,
+    Confirm,
+    ItemUses,
+    TierScope,
+    check_max_items,
+    check_name,
+)
 
 
 class AsyncTiers:

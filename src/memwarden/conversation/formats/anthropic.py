@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, check_mode
-from memwarden.conversation.formats.placing import clean_argument
-from memwarden.conversation.formats.reading import (
+from memwarden.conversation.formats import base
+from memwarden.conversation.formats.base import (
+    Request,
+    ToolCall,
     as_dict,
     as_list,
     check_messages,
+    check_mode,
+    clean_argument,
     field,
     no_answer_error,
     parts_of,
@@ -50,17 +52,17 @@ class AnthropicFormat:
         if mode == "system_append":
             own = request.get("system")
             own = own if isinstance(own, str) or as_list(own) else None
-            return {**request, "system": placing.append_text(own, text, _TEXT)}
+            return {**request, "system": base.append_text(own, text, _TEXT)}
         if mode == "context_message":
             messages = _in_blocks(messages)
-        return {**request, "messages": placing.prefix_user_message(messages, text, _TEXT)}
+        return {**request, "messages": base.prefix_user_message(messages, text, _TEXT)}
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
-        messages = placing.prepend_texts(_messages(request), later, _TEXT)
+        messages = base.prepend_texts(_messages(request), later, _TEXT)
         return self.with_block({**dict(request), "messages": messages}, early, "system_append")
 
     def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
-        messages = placing.clean_messages(_messages(request), clean)
+        messages = base.clean_messages(_messages(request), clean)
         assert isinstance(request, Mapping)
         return clean_argument(request, "system", clean) | {"messages": messages}
 
@@ -111,7 +113,7 @@ def _messages(request: Any) -> list[Any]:
 
 def _in_blocks(messages: list[Any]) -> list[Any]:
     """Split the message to answer into blocks, so that a text before its words is a block of its own."""
-    at = placing.place_to_answer(messages)
+    at = base.place_to_answer(messages)
     if at is None:
         return messages
-    return placing.change_content(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])
+    return base.change_content(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])

@@ -7,11 +7,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from memwarden.conversation.formats.anthropic import AnthropicFormat
-from memwarden.conversation.formats.base import MessageFormat
-from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
-from memwarden.conversation.formats.openai_responses import OpenAIResponsesFormat
+from memwarden.conversation.formats.base import MessageFormat, as_list, field
+from memwarden.conversation.formats.openai import OpenAIChatFormat, OpenAIResponsesFormat
 from memwarden.conversation.formats.plain import PlainFormat
-from memwarden.conversation.formats.reading import as_list, field
 from memwarden.errors import InvalidInput
 
 _ALL: Final[tuple[MessageFormat, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())

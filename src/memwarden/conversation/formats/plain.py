@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, check_mode
-from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
-from memwarden.conversation.formats.reading import check_messages, field, no_answer_error, unread_reasons, words
+from memwarden.conversation.formats import base
+from memwarden.conversation.formats.base import (
+    Request,
+    ToolCall,
+    check_messages,
+    check_mode,
+    field,
+    no_answer_error,
+    unread_reasons,
+    words,
+)
+from memwarden.conversation.formats.openai import OpenAIChatFormat
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import ROLES
 
@@ -27,7 +35,7 @@ class PlainFormat(OpenAIChatFormat):
     def with_block(self, request: Any, text: str, mode: str) -> Any:
         messages = check_messages(request, "messages")
         if text and check_mode(mode) == "context_message":
-            return placing.insert_message(messages, {"role": "context", "content": text})
+            return base.insert_message(messages, {"role": "context", "content": text})
         return super().with_block(messages, text, mode)
 
     def answer(self, response: Any) -> str:

@@ -8,10 +8,15 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
-from memwarden.recall.answer import items
-from memwarden.recall.answer.budget import BudgetedAnswer, has_relevant, list_covering_facts, list_cuts
-from memwarden.recall.answer.items import Found
-from memwarden.recall.answer.related import Neighbour
+from memwarden.recall.answer import budget
+from memwarden.recall.answer.budget import (
+    BudgetedAnswer,
+    Found,
+    Neighbour,
+    has_relevant,
+    list_covering_facts,
+    list_cuts,
+)
 from memwarden.recall.answer.select import Candidate, Gates, Selection
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
@@ -92,9 +97,9 @@ def interleave_questions(
 def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, found: Found | None = None) -> RecallItem:
     """Return the item of a candidate of a search. found: where its memory is, if not among the search's own."""
     asked = search.asked
-    shown = items.show_whole if full else items.show_excerpt
+    shown = budget.show_whole if full else budget.show_excerpt
     memories = search.found if found is None else found
-    return items.make_item(asked.question, asked.ranking, asked.ranking.weights, shown, memories, candidate)
+    return budget.make_item(asked.question, asked.ranking, asked.ranking.weights, shown, memories, candidate)
 
 
 def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:

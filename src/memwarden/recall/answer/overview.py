@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from memwarden.recall.answer import frame, render
-from memwarden.recall.answer.excerpt import one_line
+from memwarden.recall.answer import render
+from memwarden.recall.answer.render import one_line
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.statement_table import TableRow
 from memwarden.records import Memory, Overview, OverviewLine
+from memwarden.statements.reader import NONE, SELF, StatementWeights
 from memwarden.statements.statement import SORTS
-from memwarden.statements.subjects import SELF
-from memwarden.statements.weights import NONE, StatementWeights
 
 MIN_CHANCE: Final = 0.45
 """The chance that a clause states the attribute, from which on it is told."""
@@ -128,7 +127,7 @@ def write_overview(
 def _line(value: Value, memory: Memory, now: datetime) -> OverviewLine:
     words = one_line(render.fit_to_show(memory, memory.text[value.row.start : value.row.end]))
     words = words if len(words) <= MAX_WORDS else words[: MAX_WORDS - 1].rstrip() + "…"
-    words = frame.frame_memory(memory, words)
+    words = render.frame_memory(memory, words)
     changed = SORTS[value.row.sort] == "change" and (now - memory.created_at).days <= LATELY_DAYS
     return OverviewLine(value.owner, value.attribute, words, memory.created_at, changed, memory.id)
 

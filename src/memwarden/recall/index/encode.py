@@ -11,15 +11,14 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.concurrency.long_texts import THREAD_CHARACTERS
+from memwarden.concurrency.tasks import THREAD_CHARACTERS
 from memwarden.errors import ModelUnavailable
-from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.models.protocols import Embedder, EncodedTexts, PieceEmbedder
-from memwarden.models.side_by_side import SideBySideEmbedder
+from memwarden.models.side_by_side import MultilingualEmbedder, SideBySideEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.records import Memory, Signals
 from memwarden.statements.reader import SaidText, StatementReader
-from memwarden.text.signals import make_text_signals
+from memwarden.text.flags import make_text_signals
 
 Floats = npt.NDArray[np.float32]
 

@@ -19,14 +19,28 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
-from memwarden.recall.index import adapter
-from memwarden.recall.index.columns import Columns, GrowingArray, Mask
-from memwarden.recall.index.edges import Edges
-from memwarden.recall.index.links import Links, LinkVectors, derive_links
-from memwarden.recall.index.postings import Counts, Postings, Rows, count_stems
+from memwarden.recall.index import statement_table
+from memwarden.recall.index.columns import (
+    Columns,
+    Counts,
+    GrowingArray,
+    Mask,
+    Postings,
+    Rows,
+    count_stems,
+    unpack_spans,
+)
 from memwarden.recall.index.statement_table import StatementTable
-from memwarden.recall.index.view import Floats, MultilingualSide, NamespaceView, RelatedEdges
-from memwarden.recall.rank.date_match import unpack_spans
+from memwarden.recall.index.view import (
+    Edges,
+    Floats,
+    Links,
+    LinkVectors,
+    MultilingualSide,
+    NamespaceView,
+    RelatedEdges,
+    derive_links,
+)
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import SURFACE_BIT
@@ -415,7 +429,7 @@ class NamespaceIndex:
         first.extend(unit_rows(both[:, :width]))
         second = unit_rows(both[:, width:])
         self._second.extend(second)
-        self._adapted_norm.extend(adapter.said_norms(second))
+        self._adapted_norm.extend(statement_table.said_norms(second))
 
     def _append(self, rows: list[IndexRow]) -> None:
         if not rows:
@@ -471,7 +485,9 @@ def multilingual_side(
 ) -> MultilingualSide:
     """Return the multilingual side of a view. adapted_norm: where it is known."""
     norms = derived.norms(vectors, links)
-    return MultilingualSide(vectors, *norms, adapter.said_norms(vectors) if adapted_norm is None else adapted_norm)
+    return MultilingualSide(
+        vectors, *norms, statement_table.said_norms(vectors) if adapted_norm is None else adapted_norm
+    )
 
 
 def unit_rows(vectors: Floats) -> Floats:

@@ -18,20 +18,16 @@ import numpy as np
 
 from memwarden.clock import moment
 from memwarden.filters import Where
-from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.links import Links, LinkVectors, derive_links
+from memwarden.recall.answer.select import normalize_text
+from memwarden.recall.index.columns import Counts, Mask, count_stems, unpack_spans
+from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
-from memwarden.recall.index.postings import Counts, count_stems
-from memwarden.recall.index.postings import Rows as Places
 from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
-from memwarden.recall.index.view import Floats, Ints, NamespaceView
+from memwarden.recall.index.view import Floats, Ints, Links, LinkVectors, NamespaceView, derive_links
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
-from memwarden.recall.query_analysis import Date
-from memwarden.recall.question import Question
+from memwarden.recall.question import Date, Question
 from memwarden.recall.rank import features
-from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.recall.rank.score import Ranking
-from memwarden.recall.request import normalize_text
 from memwarden.records import Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number

@@ -19,10 +19,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.links import Links, derive_links
-from memwarden.recall.index.postings import count_stems, flatten_terms
+from memwarden.recall.index.columns import count_stems, flatten_terms
 from memwarden.recall.index.rows import FoundRows
-from memwarden.recall.index.view import K1, B, Floats, Ints, NamespaceView
+from memwarden.recall.index.view import K1, B, Floats, Ints, Links, NamespaceView, derive_links
 from memwarden.recall.question import Question, QuestionSpread
 from memwarden.recall.rank import features
 from memwarden.recall.rank.word_signals import idf

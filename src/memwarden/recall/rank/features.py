@@ -10,16 +10,74 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from memwarden.recall.index import adapter
+from memwarden.recall.index import statement_table
+from memwarden.recall.index.columns import date_closeness
 from memwarden.recall.index.view import Floats, Ints, NamespaceView
-from memwarden.recall.query_analysis import everyday_share
-from memwarden.recall.question import Question
-from memwarden.recall.rank import maxsim
-from memwarden.recall.rank.date_match import date_closeness
+from memwarden.recall.question import Question, everyday_share
 from memwarden.recall.rank.word_signals import WordSignals, idf, word_signals
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
+
+TokenVectors = npt.NDArray[np.int8]
+
+MAX_CANDIDATES: Final = 100
+"""So many of the best by words and vectors are looked at again."""
+MET: Final = 20.0
+"""Weight of :func:`match_closeness` in the sum of z-scores: its spread over candidates is about .05."""
+
+_ONE: Final = np.float32(1 / 127)
+
+
+def best_matches(question: Floats, tokens: TokenVectors, starts: Ints, places: Ints) -> Floats:
+    """Return each question piece's cosine to its nearest piece in each memory, (pieces, len(places)).
+
+    It is -1 throughout for a memory without pieces and for place -1.
+
+    Args:
+        question: (pieces, 64) of unit length.
+        tokens, starts: the pieces of all memories.
+        places: the memories to look at.
+    """
+    best = np.full((len(question), len(places)), -1, np.float32)
+    sizes = np.where(places >= 0, starts[places + 1] - starts[places], 0)
+    filled = np.flatnonzero(sizes)
+    if not len(filled) or not len(question):
+        return best
+    sizes = sizes[filled]
+    begins = np.cumsum(sizes) - sizes
+    rows = np.arange(int(sizes.sum())) + np.repeat(starts[places[filled]] - begins, sizes)
+    met = tokens[rows].astype(np.float32) @ (question.T * _ONE)
+    best[:, filled] = np.maximum.reduceat(met, begins, axis=0).T
+    return best
+
+
+def match_closeness(
+    question: Floats, weights: Floats, tokens: TokenVectors, starts: Ints, places: Ints, previous: Ints
+) -> Floats:
+    """Return the weighted mean of the pieces' best matches in each memory or the turn before.
+
+    Args:
+        question: (pieces, 64) of unit length. weights: a weight for each piece, >= 0, not all 0. The root of the idf of
+            the piece's word, .5 for a stop word or a sign.
+        tokens, starts: the pieces of all memories.
+        places: the memories to look at. previous: for each of them the turn before, or -1.
+    """
+    wanted, at = np.unique(np.concatenate([places, previous]), return_inverse=True)
+    best = best_matches(question, tokens, starts, wanted)
+    met = np.maximum(best[:, at[: len(places)]], best[:, at[len(places) :]])
+    met[met < 0] = 0
+    return np.asarray((weights / np.float32(weights.sum())) @ met, np.float32)
+
+
+def lift_candidates(total: Floats, candidates: Ints, met: Floats) -> Floats:
+    """Return the z-score sums with each candidate lifted by its closeness, the worst by 0."""
+    total = total.copy()
+    if len(met):
+        total[candidates] += np.float32(MET) * (met - met.min())
+    return total
+
 
 Feature = Callable[[Question, NamespaceView], Floats]
 
@@ -146,12 +204,12 @@ def cosine_other(question: Question, view: NamespaceView) -> Floats:
 
 
 def adapted(question: Question, view: NamespaceView) -> Floats:
-    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.adapter`)."""
+    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.statement_table`)."""
     if question.second is None or view.second is None:
         return np.zeros(view.size, np.float32)
     if "adapted" not in question.memo:
         side = view.second
-        question.memo["adapted"] = adapter.closeness(question.second, side.vectors, side.adapted_norm)
+        question.memo["adapted"] = statement_table.closeness(question.second, side.vectors, side.adapted_norm)
     found: Floats = question.memo["adapted"]
     return found
 
@@ -249,10 +307,10 @@ def _lift_by_pieces(question: Question, view: NamespaceView, total: Floats) -> F
     open_places = np.flatnonzero(question.memo.get("allowed", view.alive) & ~view.chatter)
     if not len(open_places) or not len(question.pieces):
         return total
-    best = open_places[np.argsort(-total[open_places], kind="stable")[: maxsim.MAX_CANDIDATES]]
+    best = open_places[np.argsort(-total[open_places], kind="stable")[:MAX_CANDIDATES]]
     weights = np.array([_piece_weight(word, view) for word in question.piece_words], np.float32)
-    met = maxsim.match_closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
-    return maxsim.lift_candidates(total, best, met)
+    met = match_closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
+    return lift_candidates(total, best, met)
 
 
 def _piece_weight(word: str, view: NamespaceView) -> float:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from memwarden.recall.index.postings import Counts, Rows
+from memwarden.recall.index.columns import Counts, Rows
 from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.text.tokenizer import surface_id, term_id
 

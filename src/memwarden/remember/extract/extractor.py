@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY, Categories, is_own_category
+from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.errors import Stale
-from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.models.protocols import ChatModel, Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
@@ -34,14 +34,18 @@ from memwarden.records import (
     Scope,
 )
 from memwarden.remember.extract import procedures
-from memwarden.remember.extract.exchanges import MAX_TURNS_BEFORE, PendingTurns, ThreadTail, group_exchanges
 from memwarden.remember.extract.model import extract_by_model
+from memwarden.remember.extract.records import (
+    MAX_TURNS_BEFORE,
+    ExtractedItem,
+    PendingTurns,
+    ThreadTail,
+    group_exchanges,
+)
 from memwarden.remember.extract.records import ExchangeExtract as Kept
-from memwarden.remember.extract.records import ExtractedItem
 from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
-from memwarden.remember.resolve.candidates import latest_candidates
-from memwarden.remember.resolve.resolution import Resolution
+from memwarden.remember.resolve.resolution import Resolution, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import term_id

@@ -28,7 +28,7 @@ from memwarden.records import (
     Trust,
     WriteResult,
 )
-from memwarden.remember.resolve.candidates import STATE_BEFORE, latest_candidates
+from memwarden.remember.resolve.resolution import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
 from memwarden.stores.protocol import StoreReader

@@ -20,8 +20,8 @@ from psycopg.sql import SQL, Composed, Identifier
 from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.sql.rows import decode_text
-from memwarden.stores.postgres.sql.transaction import explain_errors
+from memwarden.stores.postgres.rows import decode_text
+from memwarden.stores.postgres.transaction import explain_errors
 from memwarden.stores.transfer import backup
 from memwarden.stores.transfer.backup import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 

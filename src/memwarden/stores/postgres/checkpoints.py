@@ -12,9 +12,9 @@ from psycopg import Connection
 from uuid_utils import uuid7
 
 from memwarden.records import Namespace
-from memwarden.stores.postgres.sql.rows import Values, decode_text, encode_text
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
-from memwarden.stores.postgres.writing.write import gather_statistics
+from memwarden.stores.postgres.rows import Values, decode_text, encode_text
+from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.postgres.write import gather_statistics
 from memwarden.stores.shared.checkpoints import (
     PAGE,
     ChannelValue,

@@ -13,9 +13,9 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.sql.rows import register_dumpers
-from memwarden.stores.postgres.sql.transaction import explain, is_lost, is_rolled_back_by_others
-from memwarden.stores.postgres.terms import APPLICATION
+from memwarden.stores.postgres.read import APPLICATION
+from memwarden.stores.postgres.rows import register_dumpers
+from memwarden.stores.postgres.transaction import explain, is_lost, is_rolled_back_by_others
 
 T = TypeVar("T")
 

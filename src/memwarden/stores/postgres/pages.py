@@ -11,7 +11,8 @@ from psycopg import Connection, Error
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
-from memwarden.stores.postgres.sql.rows import (
+from memwarden.stores.postgres import write
+from memwarden.stores.postgres.rows import (
     CONTENT,
     JOURNAL_COLUMNS,
     Values,
@@ -23,9 +24,8 @@ from memwarden.stores.postgres.sql.rows import (
     encode_put,
     encode_text,
 )
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
-from memwarden.stores.postgres.writing import decide
-from memwarden.stores.postgres.writing.write import (
+from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.postgres.write import (
     DROP,
     DROP_VERSIONS,
     EDGE,
@@ -233,7 +233,7 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
         _TAKE_ANSWERS,
         RECEIPT,
         [
-            receipt_row(answer.key, decide.EarlierAnswer(answer.fingerprint, answer.receipt), microseconds(answer.at))
+            receipt_row(answer.key, write.EarlierAnswer(answer.fingerprint, answer.receipt), microseconds(answer.at))
             for answer in page.answers
         ],
     )

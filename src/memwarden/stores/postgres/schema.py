@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
-from memwarden.stores.postgres.terms import refuse_older_sessions, renew_terms
+from memwarden.stores.postgres.read import refuse_older_sessions, renew_terms
+from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE
 from memwarden.stores.transfer.backup import Tick, ignore_tick
 
 _MIN_SERVER_VERSION = 160_000

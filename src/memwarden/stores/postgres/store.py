@@ -33,19 +33,18 @@ from memwarden.records import (
     Scan,
     ThreadMarks,
 )
-from memwarden.stores.postgres import events as event_rows
-from memwarden.stores.postgres import pages
+from memwarden.stores.postgres import items as event_rows
+from memwarden.stores.postgres import pages, search
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.health import probe_row_security
 from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.rls_probe import probe_row_security
 from memwarden.stores.postgres.schema import make_ready
-from memwarden.stores.postgres.search import vector_indexes
-from memwarden.stores.postgres.search.searcher import Searcher
-from memwarden.stores.postgres.sql.transaction import explain
-from memwarden.stores.postgres.writing.write import fill_signals
-from memwarden.stores.postgres.writing.write_queue import GroupWriter, WriteQueues
+from memwarden.stores.postgres.search import Searcher
+from memwarden.stores.postgres.transaction import explain
+from memwarden.stores.postgres.write import fill_signals
+from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
 from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
@@ -253,11 +252,11 @@ class PostgresStore:
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
         return await self._at_length(
-            lambda db: vector_indexes.make_indexes(db, namespace, dimensions, self._seconds, self.place)
+            lambda db: search.make_indexes(db, namespace, dimensions, self._seconds, self.place)
         )
 
     async def drop_search(self, namespace: Namespace) -> bool:
-        return await self._at_length(lambda db: vector_indexes.drop_indexes(db, namespace, self._seconds))
+        return await self._at_length(lambda db: search.drop_indexes(db, namespace, self._seconds))
 
     async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         return await self._search(lambda searcher: searcher.digest(namespace))
@@ -280,7 +279,7 @@ class PostgresStore:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))
 
     async def probe_row_security(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
-        """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.rls_probe`)."""
+        """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.health`)."""
         connections = self._ready().connections
         return await asyncio.to_thread(probe_row_security, connections, self._seconds, own, victim)
 

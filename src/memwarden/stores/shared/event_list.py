@@ -91,10 +91,10 @@ COLUMNS = (
     "count", "reason",
 )  # fmt: skip
 """The columns of a row after the two names of its namespace."""
-Values = tuple[Any, ...]
+EventValues = tuple[Any, ...]
 
 
-def row_of(event: OpEvent) -> Values:
+def row_of(event: OpEvent) -> EventValues:
     """Return the row of an event, without the names of its namespace."""
     return (microseconds(event.ts), *(getattr(event, name) for name in COLUMNS[1:]))
 

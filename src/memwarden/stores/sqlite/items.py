@@ -12,7 +12,7 @@ from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.shared.event_list import (
     COLUMNS,
-    Values,
+    EventValues,
     check_events,
     check_limit,
     check_span,
@@ -218,7 +218,7 @@ class EventWriter:
         self._connect = connect
         self._db: sqlite3.Connection | None = None
 
-    def record(self, rows: Sequence[Values]) -> None:
+    def record(self, rows: Sequence[EventValues]) -> None:
         """Write rows that :func:`encode_events` made."""
         self._whole(lambda db: db.executemany(_INSERT, rows))
 
@@ -253,7 +253,7 @@ class EventWriter:
         return answer
 
 
-def encode_events(events: Sequence[OpEvent]) -> list[Values]:
+def encode_events(events: Sequence[OpEvent]) -> list[EventValues]:
     """Return the rows of events. Raises InvalidInput for text that is not valid Unicode."""
     check_events(events)
     return [(event.namespace.tenant, event.namespace.path, *row_of(event)) for event in events]

@@ -54,8 +54,7 @@ from memwarden.stores.sqlite.rows import (
     decode_relation,
     order_sql,
 )
-from memwarden.stores.sqlite.write import bind_model, fill_signals, prepare
-from memwarden.stores.sqlite.writer import Write, WriterThread
+from memwarden.stores.sqlite.write import Write, WriterThread, bind_model, fill_signals, prepare
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary

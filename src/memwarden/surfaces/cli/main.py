@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "review": CommandPlace(f"{_HERE}.commands.review:app", "Decide on candidates and on quarantined texts."),
     "state": CommandPlace(f"{_HERE}.commands.state:app", "Values that agents saved by key: list, show, set, clear."),
     "sessions": CommandPlace(
-        f"{_HERE}.commands.sessions:sessions_app", "Stored sessions: list them, show what their agent receives."
+        f"{_HERE}.commands.state:sessions_app", "Stored sessions: list them, show what their agent receives."
     ),
     "doctor": CommandPlace(
         f"{_HERE}.admin.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."

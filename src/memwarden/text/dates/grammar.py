@@ -23,9 +23,7 @@ from memwarden.text.dates.calendar import (
     weekend_of,
     year_days,
 )
-from memwarden.text.dates.symbols import MAX_CLAUSE_WORDS, DateMatch, SymbolText
-from memwarden.text.dates.tokens import compile_tokens
-from memwarden.text.dates.words import LANGUAGES
+from memwarden.text.dates.symbols import LANGUAGES, MAX_CLAUSE_WORDS, DateMatch, SymbolText, compile_tokens
 
 _YEAR: Final = r"(?:<comma>?<of|from>{0,2}<year>)"
 _NUMBER: Final = r"<number|few|digits|large_number>{1,2}<of>?"

@@ -1,6 +1,6 @@
 """Which days a text talks about, told from the day on which it was said.
 
-Words become tokens (:mod:`memwarden.text.dates.tokens`, with the words of :mod:`memwarden.text.dates.words`) and a
+Words become tokens (:mod:`memwarden.text.dates.symbols`, with the words of :mod:`memwarden.text.dates.symbols`) and a
 grammar reads the tokens (:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages
 are a single rule; then dates that belong together are
 joined. Chinese and Japanese have no words to look up; their rules are in
@@ -29,10 +29,8 @@ from memwarden.text.dates.calendar import (
     weekend_of,
 )
 from memwarden.text.dates.grammar import find_dates, one_day, try_year
-from memwarden.text.dates.symbols import DateMatch, SymbolText, lower_in_place
-from memwarden.text.dates.tokens import compile_tokens, letters
+from memwarden.text.dates.symbols import ANCHORS, GATE, DateMatch, SymbolText, compile_tokens, letters, lower_in_place
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
-from memwarden.text.dates.words import ANCHORS, GATE
 
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
 

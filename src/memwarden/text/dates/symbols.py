@@ -3,16 +3,200 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 from memwarden.text.dates.calendar import Days
-from memwarden.text.dates.tokens import TOKENS, letters
-from memwarden.text.dates.words import LANGUAGES, Phrases, TimeWords
 from memwarden.text.language import language_of
+from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays
+
+TOKENS: Final = {
+    # Of the word lists; the values are said there (lexicon/time_words.toml).
+    "month": "M",  # 1..12
+    "weak_month": "m",  # is a word more often: "may"
+    "weekday": "W",  # 0..6, Monday is 0
+    "weak_weekday": "w",  # "sun"
+    "weekdays": "V",  # a habit, but for "two Sundays ago"
+    "unit": "U",  # hour, day, week, fortnight, month, year, decade
+    "quarter": "B",
+    "weekend": "C",
+    "part_of_day": "a",
+    "near_day": "D",  # days from the day of saying
+    "season": "Z",
+    "weak_season": "q",  # "spring", "fall"
+    "holiday": "H",
+    "decade": "K",  # 20 for the twenties
+    "last": "L",  # how many back; before its noun
+    "last_after": "l",
+    "next": "X",  # how many ahead; before its noun
+    "next_after": "r",
+    "this": "T",
+    "other": "g",  # "the other day"
+    "ago": "A",  # -1 ago, 1 from now
+    "ago_before": "P",  # before its number: "vor", "hace"
+    "third": "E",  # -1 early, 0 mid, 1 late
+    "earlier": "e",  # -1 earlier, 1 later
+    "number": "n",
+    "few": "v",  # least and most
+    "ordinal_word": "s",
+    "from": "f",
+    "to": "c",
+    "and": "&",
+    "since": "S",
+    "until": "k",
+    "before": "b",
+    "after": "z",
+    "in": "i",
+    "on": "u",
+    "of": "o",
+    "the": "h",
+    "for": "j",
+    "every": "*",
+    "unknown": "x",
+    # Of digits and signs.
+    "digits": "d",  # 1 or 2 digits
+    "large_number": "N",
+    "year": "y",
+    "ordinal": "t",  # "15th"
+    "numbered_quarter": "Q",  # "Q3"
+    "day_pair": "R",  # "3-7"
+    "year_pair": "Y",  # "2019-2021"
+    "numeric_date": "G",  # year, month, day; None for what is left open
+    "comma": ",",
+    "period": ".",
+    "hyphen": "-",
+    "stop": ";",  # ends a sentence, or opens an aside
+    "money": "$",
+    "colon": ":",
+}
+"""The letter of each token."""
+_NAMES: Final = re.compile(r"(?<!\?P)<([a-z_|]+)>")
+
+
+@cache
+def letters(names: str) -> str:
+    """Return the letters of tokens: ``letters("month|weekday")``."""
+    return "".join(TOKENS[name] for name in names.split("|"))
+
+
+def compile_tokens(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of tokens to an expression over their letters."""
+    return re.compile(_NAMES.sub(_letter_class, re.sub(r"\s+", "", pattern)))
+
+
+def _letter_class(hit: re.Match[str]) -> str:
+    signs = letters(hit[1])
+    return re.escape(signs) if len(signs) == 1 else f"[{re.escape(signs)}]"
+
+
+Meaning = tuple[str, Any]
+"""The letter of a token and its value."""
+Phrases = Mapping[str, tuple[list[str], ...]]
+"""By the first word of a phrase the others, the longest phrase first."""
+
+ANCHORS: Final = (
+    "month|weak_month|weekday|weak_weekday|weekdays|unit|quarter|weekend|near_day|season|weak_season|holiday|"
+    "numbered_quarter|decade|part_of_day"
+)
+"""Every rule of the grammar needs any of these tokens, or a number that looks like a date."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWords:
+    """The words of time of a language.
+
+    Attributes:
+        words: the meaning of a word, a sign or a phrase (with blanks). phrases: those of several words.
+        future, past: words that tell the tense of a sentence. past_endings: endings of verbs in the past.
+        day_first: whether 8/5/2023 is in May.
+    """
+
+    words: Mapping[str, Meaning]
+    phrases: Phrases
+    future: frozenset[str]
+    past: frozenset[str]
+    past_endings: tuple[str, ...]
+    day_first: bool = True
+
+
+_SIGNS: Final[dict[str, Meaning]] = {
+    **{sign: (TOKENS[name], 0) for sign, name in ((",", "comma"), (".", "period"), ("-", "hyphen"), (":", "colon"))},
+    **dict.fromkeys("–—", (TOKENS["hyphen"], 0)),
+    **dict.fromkeys("!?;()\n", (TOKENS["stop"], 0)),
+    **dict.fromkeys("$€£¥#", (TOKENS["money"], 0)),
+    **{f"q{number}": (TOKENS["numbered_quarter"], number) for number in range(1, 5)},
+}
+
+
+def _load_language(code: str) -> TimeWords:
+    table = load_lexicon("time_words")[code]
+    words: dict[str, Meaning] = dict(_SIGNS)
+    phrases: dict[str, list[list[str]]] = {}
+    for text, meaning in (*_calendar(code), *_listed_words(table["words"])):  # the lists may make a month a weak month
+        for form in (_fold(text), text):  # people leave accents out
+            first, *rest = form.split(" ")
+            if rest and rest not in phrases.setdefault(first, []):
+                phrases[first].append(rest)
+            if form == text or form not in words:
+                words[form] = meaning
+    return TimeWords(
+        words=words,
+        phrases={first: tuple(sorted(found, key=len, reverse=True)) for first, found in phrases.items()},
+        future=frozenset(table["future"].split()),
+        past=frozenset(table["past"].split()),
+        past_endings=tuple(table["past_endings"].split()),
+        day_first=table.get("day_first", True),
+    )
+
+
+def _calendar(code: str) -> Iterator[tuple[str, Meaning]]:
+    yield from ((name, (TOKENS["month"], number)) for number, name in enumerate(load_months(code), 1))
+    yield from ((name, (TOKENS["weekday"], number)) for number, name in enumerate(load_weekdays(code)))
+
+
+def _listed_words(table: Mapping[str, str]) -> Iterator[tuple[str, Meaning]]:
+    """Yield the words of ``month = "jan=1 feb=2"``; without a value a word has the next."""
+    for token, listing in table.items():
+        waiting: list[str] = []
+        for entry in listing.split():
+            word, _, value = entry.partition("=")
+            waiting.append(word.replace("_", " "))
+            if value:
+                yield from ((item, (TOKENS[token], _value(value))) for item in waiting)
+                waiting = []
+        yield from ((item, (TOKENS[token], 0)) for item in waiting)
+
+
+def _value(text: str) -> Any:
+    if ".." in text:
+        least, most = text.split("..")
+        return int(least), int(most)
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _fold(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+LANGUAGES: Final[Mapping[str, TimeWords]] = {code: _load_language(code) for code in ("en", "de", "fr", "es")}
+
+
+def _gate() -> Iterator[str]:
+    anchors = letters(ANCHORS)
+    for language in LANGUAGES.values():
+        for form, (letter, _) in language.words.items():
+            if letter in anchors:
+                # The longest word of a phrase is its rarest: "new year's eve" must not let every "new" pass.
+                yield max(form.split(" "), key=len)
+
+
+GATE: Final = frozenset(_gate())
+"""A text with none of these words, and without digits that look like a date, is read no further."""
+
 
 MAX_CLAUSE_WORDS: Final = 60
 """Words before and after a date that tell its tense: a text without full stops must not be read anew for each date."""
@@ -72,7 +256,7 @@ class SymbolText:
         return places
 
     def is_token(self, place: int, names: str) -> bool:
-        """Whether a word is any of some tokens, named as in :func:`memwarden.text.dates.tokens.letters`."""
+        """Whether a word is any of some tokens, named as in :func:`memwarden.text.dates.symbols.letters`."""
         return self.symbols[place] in letters(names)
 
     def value(self, names: str, start: int, end: int) -> Any:

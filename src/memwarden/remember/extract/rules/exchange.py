@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Final
 
-from memwarden.recall.query_analysis import everyday_share
+from memwarden.recall.question import everyday_share
 from memwarden.records import Channel, Kind
-from memwarden.remember.extract import checks
+from memwarden.remember.extract import model
 from memwarden.remember.extract.records import (
     MAX_ITEMS_PER_TURN,
     ExchangeExtract,
@@ -21,18 +21,33 @@ from memwarden.remember.extract.records import (
     TurnText,
 )
 from memwarden.remember.extract.rules import english as en
-from memwarden.remember.extract.rules.clauses import split_clauses, split_lead, write_out_contractions
-from memwarden.remember.extract.rules.confidence import grade_statement, is_about_the_talk
+from memwarden.remember.extract.rules.clauses import (
+    StatementSentence,
+    is_somebodys_words,
+    split_clauses,
+    split_lead,
+    split_turn,
+    write_out_contractions,
+)
+from memwarden.remember.extract.rules.confidence import grade_statement, is_about_the_talk, is_concrete, is_vague
 from memwarden.remember.extract.rules.dating import DatedText, resolve_dates
 from memwarden.remember.extract.rules.gate import MIN_FOR_CARDS, MIN_OF_NOTE, Worth, judge_worth
-from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, PatternMatch, match_frame
-from memwarden.remember.extract.rules.presuppositions import find_presuppositions, find_undertaking
-from memwarden.remember.extract.rules.pronouns import drop_loose_end, drop_pointers, has_outside_pointer
+from memwarden.remember.extract.rules.patterns import (
+    OF_THE_PERSON,
+    ORDER,
+    PatternMatch,
+    find_presuppositions,
+    find_undertaking,
+    match_frame,
+)
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
-from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, split_turn
-from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
 from memwarden.remember.extract.rules.summaries import summarize_exchange
-from memwarden.remember.extract.rules.third_person import to_third_person
+from memwarden.remember.extract.rules.third_person import (
+    drop_loose_end,
+    drop_pointers,
+    has_outside_pointer,
+    to_third_person,
+)
 from memwarden.remember.ingest.messages import kind_of
 from memwarden.text.language import is_english
 
@@ -195,7 +210,7 @@ def _items_presupposed(sentence: StatementSentence, saying: _TurnSentence) -> li
     return [
         _make_item(text, frame, none, True, "taken for granted by what was said", saying)
         for frame, text in find_presuppositions(sentence.text, saying.name, ours=not saying.two_person)
-        if not checks.find_faults(text)
+        if not model.find_faults(text)
     ]
 
 
@@ -216,10 +231,10 @@ def _item_of_clause(lead: str, rest: str, frame: PatternMatch, saying: _TurnSent
     written = to_third_person(bare, saying.name, two_person=saying.two_person)
     if isinstance(written, str):
         return written
-    text = checks.shorten_statement(checks.tidy_sentence(_add_topic(written.text, again.frame, saying)))
+    text = model.shorten_statement(model.tidy_sentence(_add_topic(written.text, again.frame, saying)))
     if text is None:
         return "too long"
-    if found := checks.find_faults(text):
+    if found := model.find_faults(text):
         return found[0]
     if again.frame not in OF_THE_PERSON and not is_concrete(text, saying.idf, dated=bool(dated.days)):
         return "not concrete"
@@ -290,7 +305,7 @@ def _make_card(
     text = summarize_exchange(
         [turn.text for turn in words], _people_in(words, two_person, english), at.date(), idf, english=english
     )
-    if text is None or checks.find_faults(text):
+    if text is None or model.find_faults(text):
         return None
     day: tuple[date, date] = (at.date(), at.date())
     return ExtractedItem(

@@ -9,10 +9,10 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from memwarden.remember.extract.checks import EXCITED_WORDS
+from memwarden.remember.extract.model import EXCITED_WORDS
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
+from memwarden.remember.extract.rules.clauses import plain_text
 from memwarden.remember.extract.rules.dating import format_long_date
-from memwarden.remember.extract.rules.sentences import plain_text
 from memwarden.text.language import language_of
 from memwarden.text.tokenizer import GLUED_SCRIPT, terms
 

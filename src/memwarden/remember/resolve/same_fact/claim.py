@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES
+from memwarden.remember.resolve.same_fact.normal import BE, JOINING, NUMBER, TIMES
 from memwarden.remember.resolve.same_fact.signature import Signature, is_grammar, stem
 from memwarden.remember.resolve.same_fact.word_lists import WordLists, load_word_lists
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -319,3 +320,225 @@ def _clock(hour: int, minute: int, half: str) -> str:
     if half.startswith("a") and hour == 12:
         hour = 0
     return f"t:{hour}:{minute:02d}"
+
+
+NUMBER: Final = re.compile(r"[-+]?\d")
+# What canonical words of days, times and rhythms begin with.
+TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
+
+_WHOLE: Final = re.compile(r"#?\d+")
+# A verb that no list holds; of nouns few end so: "seed", "shed".
+_PAST: Final = re.compile(r"[a-z]{2,}[^\We]ed")
+_COUNTERS: Final = frozenset("number no nr nummer número numéro n° º".split())
+BE: Final = frozenset("be sein ser estar être heißen llamar".split())
+_VERBS: Final = frozenset("be have 's sein haben ser estar tener être avoir turn reach".split())
+
+
+def find_names(words: tuple[str, ...], lists: WordLists) -> Iterator[tuple[str, str]]:
+    """Noun and number of every number among canonical words that is a name."""
+    first = next((at for at in range(len(words)) if _is_verb(words, at, lists)), len(words))
+    for at, word in enumerate(words):
+        if at == 0 or not _WHOLE.fullmatch(word) or _counts(words, at, lists):
+            continue
+        noun = words[at - 1]
+        counted = noun in _COUNTERS and _is_noun(words, at - 2, lists)
+        if counted:
+            noun = words[at - 2]
+        if not _is_noun(words, at - 2 if counted else at - 1, lists) and not word.startswith("#"):
+            continue
+        if at > first and not counted and noun in lists.attributes and _stands(words, at - 1, lists):
+            continue  # a single number at a time: lives in apartment 12
+        yield noun, word.removeprefix("#")
+
+
+def _stands(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
+    """In apartment 12, is grade 4, on port 80: where or what something is. Not: takes flight 12."""
+    before = next((word for word in reversed(words[:at]) if word not in lists.articles), "")
+    return words[at] in _ALWAYS or before in _VERBS or before in JOINING or before in lists.prepositions
+
+
+# Nouns that carry a number of their own wherever they stand: "port 80".
+_ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
+
+
+def _counts(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
+    """Something stands behind the number that there is so much of."""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if not after or _is_verb(words, at + 1, lists) or _is_small(after, lists):
+        return False
+    opens = all(word in lists.articles or word in lists.persons for word in words[: at - 1])
+    return after.isalpha() and not (opens and _PAST.fullmatch(after))  # "hive 0 swarmed" counts nothing
+
+
+def _is_noun(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
+    return (
+        at >= 0
+        and words[at].removesuffix("-ing").isalpha()
+        and not (_is_small(words[at], lists) or _is_verb(words, at, lists))
+    )
+
+
+def _is_verb(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
+    """A form of a verb, where no noun has to stand: the invoice, of invoice, pay invoice."""
+    bare = words[at].removesuffix("-ed").removesuffix("-ing")
+    if bare in _VERBS:
+        return True
+    if bare not in lists.bases or at == 0:
+        return False
+    before = words[at - 1]
+    if before in lists.articles or before == "'s" or before in lists.prepositions or before in JOINING:
+        return False
+    return before in _VERBS or not _is_verb(words, at - 1, lists)
+
+
+def _is_small(word: str, lists: WordLists) -> bool:
+    return (
+        word in JOINING
+        or word in ("about", "very", "a")
+        or word in lists.prepositions
+        or word in lists.conjunctions
+        or word in lists.articles
+        or word in lists.persons
+        or word in lists.quantifiers
+        or word in lists.modality
+        or word in lists.negation
+        or word in lists.free
+        or word in lists.present
+    )
+
+
+JOINING: Final = frozenset("of to in on at for with by as auf bei mit für an de en con à chez avec".split())
+
+
+# Polite forms whose plain form does not depend on the verb.
+POLITE: Final = (
+    ("ではありません", "ではない"),
+    ("じゃありません", "ではない"),
+    ("じゃない", "ではない"),
+    ("ありません", "ない"),
+    ("くありません", "くない"),
+    ("していません", "していない"),
+    ("ていません", "ていない"),
+    ("でいません", "でいない"),
+    ("ています", "ている"),
+    ("でいます", "でいる"),
+    ("てます", "ている"),
+    ("てる", "ている"),
+    ("ていました", "ていた"),
+    ("でいました", "でいた"),
+    ("あります", "ある"),
+    ("います", "いる"),
+    ("でした", "だった"),
+    ("です", ""),
+    ("である", ""),
+)
+
+_POLITE_VERB: Final = {
+    "話します": "話す",
+    "食べます": "食べる",
+    "飲みます": "飲む",
+    "行きます": "行く",
+    "来ます": "来る",
+    "します": "する",
+    "見ます": "見る",
+    "読みます": "読む",
+    "書きます": "書く",
+    "働きます": "働く",
+    "住みます": "住む",
+    "使います": "使う",
+    "なります": "なる",
+    "始まります": "始まる",
+    "終わります": "終わる",
+    "買います": "買う",
+    "乗ります": "乗る",
+    "寝ます": "寝る",
+    "起きます": "起きる",
+    "聞きます": "聞く",
+    "できます": "できる",
+    "食べません": "食べない",
+    "飲みません": "飲まない",
+    "しません": "しない",
+    "行きません": "行かない",
+    "話しません": "話さない",
+    "吸います": "吸う",
+    "吸いません": "吸わない",
+    "泳ぎます": "泳ぐ",
+    "弾きます": "弾く",
+    "教えます": "教える",
+    "に行われます": "",
+    "に行われる": "",
+    "行われます": "行われる",
+    "届きます": "届く",
+}
+_NEGATION: Final = re.compile(r"ない|なかった|ません|ず(?:に|$)|なく")
+_NUMBER: Final = re.compile(r"\d+(?:[.:]\d+)*")
+_KANJI_NUMBER: Final = {
+    "一": "1",
+    "二": "2",
+    "三": "3",
+    "四": "4",
+    "五": "5",
+    "六": "6",
+    "七": "7",
+    "八": "8",
+    "九": "9",
+    "十": "10",
+}
+_COUNTED: Final = re.compile(r"([一二三四五六七八九十])(?=人|匹|本|冊|個|回|歳|才|台|枚|時|月|日|年|杯|錠|つ|階|週)")
+_DAYS: Final = re.compile(r"[月火水木金土日]曜日?")
+_JAPANESE_PAST: Final = re.compile(r"(?:た|だった|かった)$")
+# Endings that make a statement a guess, a wish or hearsay.
+_MAYBE: Final = re.compile(
+    r"かもしれ|だろう|でしょう|らしい|そう(?:だ|で)|と思|と言|つもり|予定|たい|べき|なければ|ことができ|られる|はず|ようだ|みたい"
+)
+# Split at particles, since Japanese puts no blanks between words.
+_PIECES: Final = re.compile(r"([^はがをにでへとのもやか、。]+)|([はがをにでへとのもやか])")
+
+
+@dataclass(frozen=True, slots=True)
+class JapaneseParts:
+    """A Japanese sentence taken apart."""
+
+    words: tuple[str, ...]
+    content: tuple[str, ...]
+    topic: str
+    numbers: tuple[str, ...]
+    negations: int
+    tense: str
+    modality: frozenset[str]
+    asks: bool
+
+
+def split_japanese(text: str) -> JapaneseParts:
+    """The plain form as a single word, what stands before は, and numbers, weekdays, negation and tense."""
+    line = plain_form(text)
+    topic, found, rest = line.partition("は")
+    return JapaneseParts(
+        words=(line,),
+        content=tuple(piece for piece, _ in _PIECES.findall(rest if found else line) if piece),
+        topic=topic if found else "",
+        numbers=tuple(_NUMBER.findall(line)) + tuple(_DAYS.findall(line)),
+        negations=len(_NEGATION.findall(line)),
+        tense="past" if _JAPANESE_PAST.search(line) else "present",
+        modality=frozenset(_MAYBE.findall(line)),
+        asks=text.strip().rstrip("。").endswith(("か", "?", "？")),
+    )
+
+
+def plain_form(text: str) -> str:
+    """The sentence without spaces and marks, its polite ending made plain."""
+    line = re.sub(r"[\s。、．！!]+", "", unicodedata.normalize("NFKC", text))
+    line = _COUNTED.sub(lambda found: _KANJI_NUMBER[found[1]], line)
+    line = (
+        re.sub(r"(?<=[月火水木金土日])曜日", "曜", line)
+        .replace("アレルギーを持っている", "アレルギーがある")
+        .replace("アレルギーを持っています", "アレルギーがあります")
+    )
+    line = line.replace("にアレルギー", "アレルギー")
+    for polite, plain in _POLITE_VERB.items():
+        if line.endswith(polite):
+            return line[: -len(polite)] + plain
+    for polite, plain in POLITE:
+        if line.endswith(polite):
+            return line[: -len(polite)] + plain
+    return line[:-1] if line.endswith("だ") and not line.endswith(("んだ", "いだ")) else line

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from memwarden.remember.resolve.same_fact import japanese, languages
+from memwarden.remember.resolve.same_fact import normal, word_lists
 from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, canonicalize
-from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, find_names
-from memwarden.remember.resolve.same_fact.normal import NormalText, fold_text, normalize
+from memwarden.remember.resolve.same_fact.normal import (
+    BE,
+    JOINING,
+    NUMBER,
+    TIMES,
+    NormalText,
+    find_names,
+    fold_text,
+    normalize,
+)
 from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, Rewrite, WordLists, load_word_lists
 from memwarden.text.language import LanguageEvidence, read_evidence
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, stemmer
@@ -110,7 +118,7 @@ def sign_text(text: str, language: str | None = None) -> Signature:
     Never raises. Cached, so that a new text against many old texts is taken apart once.
     """
     evidence = read_evidence(text)
-    code = languages.choose_language(evidence) if language is None else language
+    code = word_lists.choose_language(evidence) if language is None else language
     if code == "ja":
         return sign_japanese(text, evidence)
     if code not in LISTED_LANGUAGES or len(text) > 20 * MAX_WORDS or len(text.split()) > MAX_WORDS:
@@ -306,7 +314,7 @@ def _words_of_any_language(text: str) -> tuple[str, ...]:
 
 
 def sign_japanese(text: str, evidence: LanguageEvidence) -> Signature:
-    parts = japanese.split_japanese(text)
+    parts = normal.split_japanese(text)
     return Signature(
         text,
         fold_text(text),

@@ -18,7 +18,7 @@ from memwarden.stores.shared.checkpoints import HealthCheck, HealthFinding, Repa
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
-from memwarden.surfaces.doctor.leaks import LeakReport, look_for_leaks
+from memwarden.surfaces.doctor import LeakReport, look_for_leaks
 
 FAILED = 1
 NOT_REPAIRABLE = (

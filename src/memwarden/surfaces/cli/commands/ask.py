@@ -16,8 +16,8 @@ from rich.text import Text
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
+from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer

@@ -21,8 +21,8 @@ from memwarden.conversation.chat import Action, Reply
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.upstreams import Upstream, openai_chat
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 from memwarden.records import ContextBlock, Outcome, WriteResult
+from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, printer, to_json_value
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Consent, UserContext
-from memwarden.remember.resolve.consent.user_context import GOALS_ADD, GOALS_REMOVE, VALUES
+from memwarden.remember.resolve.user_context import GOALS_ADD, GOALS_REMOVE, VALUES
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 

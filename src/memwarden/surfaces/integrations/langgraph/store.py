@@ -41,8 +41,8 @@ from memwarden.stores.shared.items import (
     require_items,
 )
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
-from memwarden.surfaces.integrations.langgraph import values
-from memwarden.surfaces.integrations.langgraph.vectors import ItemIndex, TaskSweeper, ThreadSweeper
+from memwarden.surfaces.integrations.langgraph import items as values
+from memwarden.surfaces.integrations.langgraph.items import ItemIndex, TaskSweeper, ThreadSweeper
 
 T = TypeVar("T")
 

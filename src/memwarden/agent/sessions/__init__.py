@@ -1,1 +1,0 @@
-"""Session memory: the last exchanges, their summary, and cached tool results."""

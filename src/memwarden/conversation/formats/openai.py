@@ -1,0 +1,241 @@
+"""OpenAI's two request formats: chat completions and Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memwarden.conversation.formats import base
+from memwarden.conversation.formats.base import (
+    Request,
+    ToolCall,
+    as_dict,
+    as_list,
+    check_messages,
+    check_mode,
+    clean_argument,
+    field,
+    has_words,
+    no_answer_error,
+    read_spoken,
+    unread_reasons,
+    words,
+)
+from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.messages import OWN_FIELDS, read_arguments
+
+_TEXT = "text"
+
+
+class OpenAIChatFormat:
+    """A list of messages, or a mapping with ``messages``.
+
+    ``system_append`` goes to the last system or developer message before anybody speaks; without such a message, a
+    system message is inserted first. ``context_message`` has the same role, right before the message to answer.
+    """
+
+    name = "openai_chat"
+
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
+        return read_spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread_reasons(_messages(request), "messages")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _with_block(_messages(request), text, check_mode(mode)) if text else _messages(request)
+        return _with_messages(request, messages)
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        messages = base.prepend_texts(_messages(request), later, _TEXT)
+        if early:
+            role = base.system_role(messages, "system")
+            messages = base.append_to_system(messages, early, _TEXT, role, which=0)
+        return _with_messages(request, messages)
+
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
+        return _with_messages(request, base.clean_messages(_messages(request), clean))
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        message = _message(response)
+        return words(field(message, "content"), "") + (field(message, "refusal") or "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")
+        if kind in ("content.delta", "refusal.delta"):  # of the SDK's own streams, which tell each chunk as well
+            return field(event, "delta") or ""
+        if kind == "chunk" or "." in str(kind):
+            return ""
+        if field(event, "choices") is None:  # a piece of a message, as LangChain's models stream them
+            return words(field(_message(event), "content"), "")
+        choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
+        delta = field(choices[0], "delta") if choices else None
+        return (field(delta, "content") or "") + (field(delta, "refusal") or "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(map(_call, as_list(field(_message(response), "tool_calls"))))
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        message = _message(response)
+        called = [as_dict(item, "tool_calls") for item in as_list(field(message, "tool_calls"))]
+        answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
+        tool_messages = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
+        return _with_messages(request, [*_messages(request), answer, *tool_messages])
+
+
+def _message(response: Any) -> Any:
+    """Return the message of a response, or the message given in its place."""
+    choices = as_list(field(response, "choices"))
+    if choices:
+        return field(choices[0], "message")
+    if field(response, "choices") is None and field(response, "content", no_answer_error) is not no_answer_error:
+        return response
+    raise no_answer_error(response, "choices")
+
+
+def _call(called: Any) -> ToolCall:
+    custom = field(called, "custom")
+    if custom is not None:  # a tool of free text
+        return ToolCall(field(called, "id"), field(custom, "name"), field(custom, "input"))
+    function = field(called, "function")
+    return ToolCall(field(called, "id"), field(function, "name"), read_arguments(field(function, "arguments")))
+
+
+def _messages(request: Request) -> list[Any]:
+    return check_messages(request.get("messages") if isinstance(request, Mapping) else request, "messages")
+
+
+def _with_messages(request: Request, messages: list[Any]) -> Any:
+    return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+
+
+def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:
+    role = base.system_role(messages, "system")
+    if mode == "system_append":
+        return base.append_to_system(messages, text, _TEXT, role)
+    if mode == "context_message":
+        return base.insert_message(messages, {"role": role, "content": text})
+    return base.prefix_user_message(messages, text, _TEXT)
+
+
+_INPUT_TEXT = "input_text"
+_REFUSAL = "refusal"
+
+
+class OpenAIResponsesFormat:
+    """A mapping with ``input`` (a text or a list of items) and optionally ``instructions``.
+
+    ``system_append`` goes to the instructions. Without instructions it goes to the last system or developer message
+    before anybody speaks, and without such a message it becomes the instructions. ``context_message`` is a message of
+    the role of those, ``developer`` by default, right before the message to answer.
+    """
+
+    name = "openai_responses"
+
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
+        messages = _items(_arguments(request))
+        # The id of an answer is the provider's, and was not known when the answer was heard.
+        return [
+            item
+            for message in messages
+            for item in read_spoken(
+                [message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at")
+            )
+        ]
+
+    def unread(self, request: Request) -> list[str]:
+        return unread_reasons(_items(_arguments(request)), "input")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        arguments = _arguments(request)
+        items = _items(arguments)
+        if not text:
+            return dict(arguments)
+        mode = check_mode(mode)
+        if mode == "system_append":
+            return _append_to_instructions(arguments, items, text)
+        if mode == "user_prefix" and isinstance(arguments["input"], str):
+            return {**arguments, "input": base.prepend_text(arguments["input"], text, _INPUT_TEXT)}
+        if mode == "user_prefix":
+            return {**arguments, "input": base.prefix_user_message(items, text, _INPUT_TEXT)}
+        message = {"role": base.system_role(items, "developer"), "content": text}
+        return {**arguments, "input": base.insert_message(items, message)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        if isinstance(given, str):
+            placed = base.prepend_text(given, later[0], _INPUT_TEXT) if later else given
+        else:
+            placed = base.prepend_texts(_items(arguments), later, _INPUT_TEXT)
+        made = {**arguments, "input": placed}
+        return _append_to_instructions(made, _items(made), early, which=0) if early else made
+
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        items = clean(given) if isinstance(given, str) else base.clean_messages(_items(arguments), clean)
+        return clean_argument(arguments, "instructions", clean) | {"input": items}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        messages = [item for item in _output(response) if field(item, "type") == "message"]
+        parts = [part for message in messages for part in as_list(field(message, "content"))]
+        texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
+        return "".join(text for text in texts if text)
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        is_words = field(event, "type") in ("response.output_text.delta", "response.refusal.delta")
+        return (field(event, "delta") or "") if is_words else ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(field(item, "call_id"), field(item, "name"), read_arguments(field(item, "arguments")))
+            for item in _output(response)
+            if field(item, "type") == "function_call"
+        )
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        arguments = _arguments(request)
+        # All of the output: what a model thought has to come back with its calls.
+        answer = [as_dict(item, "output") for item in _output(response)]
+        outputs = [{"type": "function_call_output", "call_id": item, "output": text} for item, text in results.items()]
+        return {**arguments, "input": [*_items(arguments), *answer, *outputs]}
+
+
+def _output(response: Any) -> Sequence[Any]:
+    if field(response, "output") is None:
+        raise no_answer_error(response, "output")
+    return as_list(field(response, "output"))
+
+
+def _arguments(request: Any) -> Mapping[str, Any]:
+    if not isinstance(request, Mapping) or "input" not in request:
+        raise InvalidInput("a request in the form of Responses is a mapping with 'input'")
+    return request
+
+
+def _items(arguments: Mapping[str, Any]) -> list[Any]:
+    given = arguments["input"]
+    return (
+        [{"role": "user", "content": given}] if isinstance(given, str) else check_messages(given, "input", typed=True)
+    )
+
+
+def _append_to_instructions(
+    arguments: Mapping[str, Any], items: list[Any], text: str, which: int = -1
+) -> dict[str, Any]:
+    own = arguments.get("instructions")
+    if not (isinstance(own, str) and has_words(own)) and base.leading_system_places(items):
+        return {**arguments, "input": base.append_to_system(items, text, _INPUT_TEXT, "developer", which)}
+    return {
+        **arguments,
+        "instructions": base.append_text(own if isinstance(own, str) else None, text, _INPUT_TEXT),
+    }

@@ -1,0 +1,218 @@
+"""Records what is said in a turn: the user's messages, and the answer while it is passed on."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import uuid4
+
+from memwarden.conversation.formats.base import as_dict, as_list, field
+from memwarden.errors import Stale
+from memwarden.observability.instrument import instrumented
+from memwarden.observability.records import Node, Op
+from memwarden.records import MessageResult, Scope, WriteResult
+from memwarden.remember.ingest.messages import checked_name, read_messages
+from memwarden.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+class TurnLog:
+    """The turns of a scope's thread. Cheap, holds nothing open."""
+
+    def __init__(self, parts: Runtime, who: Scope) -> None:
+        self._parts = parts
+        self.who = who
+
+    @instrumented(Node.HOTPATH, Op.CREATE)
+    async def store(self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None) -> WriteResult:
+        """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
+        read = read_messages(messages, self._parts.settings.max_text_bytes)
+        working, categories = self._parts.working, self._parts.settings.categories
+        return await working.writer.observe(
+            self.who,
+            read,
+            checked_name(key, "key"),
+            working.recall.seen(self.who),
+            category=categories.default_for(self.who.agent),
+            readable=categories.readable(self.who.agent, None),
+        )
+
+    async def waits_for(self, turns: int) -> bool:
+        """Return whether at least this many turns of the thread await extraction."""
+        return await self._parts.working.extractor.waiting(self.who, turns) >= turns
+
+    async def look(self) -> WriteResult | None:
+        """Extract from new turns: at once, or in the background when a model is asked; then return None."""
+        if self._parts.working.extractor.asks_a_model:
+            self._parts.looks.look(self.who, self.look_now)
+            return None
+        try:
+            return await self.look_now()
+        except Stale as error:  # what was said is stored; what it says waits for the next look
+            log.warning("looking through thread %r is put off: %s", self.who.thread, error)
+            return None
+
+    @instrumented(Node.EPISODIC, Op.CLASSIFY)
+    async def look_now(self, again: bool = False) -> WriteResult:
+        """Extract from new turns, even while another extraction runs. again: begin at the thread's first turn."""
+        settled = await self._parts.working.extractor.look_through(self.who, again=again)
+        head = await self._parts.store.head(self.who.namespace)
+        return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))
+
+
+@dataclass(slots=True)
+class SpokenAnswer:
+    """The words of an answer so far. id: the caller's id of it."""
+
+    id: str | None = None
+    pieces: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The whole text. Split surrogate pairs are joined; a lone half becomes U+FFFD."""
+        whole = "".join(self.pieces)
+        try:
+            whole.encode()
+        except UnicodeEncodeError:
+            whole = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole
+
+
+class ResponseRecorder:
+    """The answers of a turn, in order; several where a model calls tools in between."""
+
+    def __init__(self) -> None:
+        self._answers: list[SpokenAnswer] = []
+
+    def begin(self, id: str | None = None) -> SpokenAnswer:
+        """Begin an answer."""
+        self._answers.append(SpokenAnswer(id))
+        return self._answers[-1]
+
+    @property
+    def answers(self) -> list[SpokenAnswer]:
+        """The answers that have words."""
+        return [answer for answer in self._answers if answer.text.strip()]
+
+    @property
+    def size(self) -> int:
+        """The number of pieces recorded."""
+        return sum(len(answer.pieces) for answer in self._answers)
+
+
+def tee_stream(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
+    """Yield the events of a stream, or their words, and hand each to ``take`` first."""
+    for event in events:
+        said = take(event)
+        if said or not words:
+            yield said if words else event
+
+
+async def tee_async_stream(
+    events: AsyncIterable[Any], take: Callable[[Any], str], *, words: bool
+) -> AsyncIterator[Any]:
+    """Do as :func:`tee_stream` for asynchronous events."""
+    async for event in events:
+        said = take(event)
+        if said or not words:
+            yield said if words else event
+
+
+Response = dict[str, Any]
+
+
+def assemble_response(form: str, events: Iterable[Any]) -> Any:
+    """Return the response that the events of a stream form; None when no event holds a part of it."""
+    gather = _ASSEMBLERS.get(form)
+    return None if gather is None else gather(events)
+
+
+def _openai_chat(events: Iterable[Any]) -> Response | None:
+    words: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    seen = False
+    for event in events:
+        choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
+        delta = field(choices[0], "delta") if choices else None
+        seen = seen or delta is not None
+        words.append(field(delta, "content") or "")
+        for piece in as_list(field(delta, "tool_calls")):
+            call = calls.setdefault(
+                field(piece, "index") or 0, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+            )
+            function = field(piece, "function")
+            call["id"] = call["id"] or field(piece, "id") or ""
+            call["function"]["name"] += field(function, "name") or ""
+            call["function"]["arguments"] += field(function, "arguments") or ""
+    if not seen:
+        return None
+    message = {
+        "role": "assistant",
+        "content": "".join(words) or None,
+        "tool_calls": [calls[at] for at in sorted(calls)],
+    }
+    return {"choices": [{"index": 0, "message": message}]}
+
+
+def ensure_call_ids(response: Any) -> Any:
+    """Return a chat completion whose tool calls have distinct ids; the response itself where they do.
+
+    Other providers behind this API give no ids, or equal ids: then their results could not be told apart.
+    """
+    choices = as_list(field(response, "choices"))
+    calls = as_list(field(field(choices[0], "message"), "tool_calls")) if choices else ()
+    ids = [field(call, "id") for call in calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return response
+    own = [{**as_dict(call, "tool_calls"), "id": f"call_{uuid4().hex}"} for call in calls]
+    message = {"role": "assistant", "content": field(field(choices[0], "message"), "content"), "tool_calls": own}
+    return {"choices": [{"index": 0, "message": message}]}
+
+
+def _openai_responses(events: Iterable[Any]) -> Any:
+    # The last event of this API carries the whole response; other APIs send deltas only.
+    ended = [field(event, "response") for event in events if field(event, "type") == "response.completed"]
+    return ended[-1] if ended else None
+
+
+def _anthropic(events: Iterable[Any]) -> Response | None:
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in events:
+        kind, at = field(event, "type"), field(event, "index")
+        if kind == "content_block_start":
+            begun = field(event, "content_block")
+            blocks[at] = dict(begun) if isinstance(begun, Mapping) else begun.model_dump(exclude_none=True)
+        elif kind == "content_block_delta" and at in blocks:
+            _add(blocks[at], field(event, "delta"))
+    content = [_whole(blocks[at]) for at in sorted(blocks)]
+    return {"role": "assistant", "content": content} if content else None
+
+
+def _add(block: dict[str, Any], delta: Any) -> None:
+    """Add a delta of an Anthropic stream to its block. Thoughts return to the model with their signature."""
+    for name in ("text", "thinking", "signature"):
+        if isinstance(field(delta, name), str):
+            block[name] = (block.get(name) or "") + field(delta, name)
+    if field(delta, "type") == "input_json_delta":
+        block["json"] = block.get("json", "") + (field(delta, "partial_json") or "")
+
+
+def _whole(block: dict[str, Any]) -> dict[str, Any]:
+    written = block.pop("json", None)
+    if written:
+        try:
+            block["input"] = json.loads(written)
+        except ValueError:
+            block["input"] = written  # cut off: no arguments, which are others than none
+    return block
+
+
+_ASSEMBLERS: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = MappingProxyType(
+    {"openai_chat": _openai_chat, "openai_responses": _openai_responses, "anthropic": _anthropic}
+)

@@ -1,1 +1,0 @@
-"""Audits a namespace: ``judge`` decides, ``auditor`` reads. Nothing here writes."""

@@ -1,1 +1,0 @@
-"""The user context, and the person's consent to its changes."""

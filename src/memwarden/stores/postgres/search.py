@@ -1,0 +1,414 @@
+"""Finds candidates in a large namespace. Rows come as packed columns.
+
+Every statement binds the namespace's tenant and path and is planned for them, never from a cached plan: only then can
+PostgreSQL use the namespace's own partial indexes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any, NamedTuple
+
+from psycopg import Connection, Error, errors
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from memwarden.errors import StoreUnavailable
+from memwarden.filters import Condition
+from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
+from memwarden.stores.postgres.rows import INDEX_COLUMNS, condition_sql, decode_index_row, decode_text
+from memwarden.stores.postgres.schema import MIGRATION_LOCK
+from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.shared.search import MAX_ALWAYS, NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
+
+HERE = "tenant = %s AND namespace = %s"
+
+
+_LOCK = 0x6D777372  # "mwsr", with the namespace's digest as the second key
+_MEMORY = "256MB"  # an HNSW over 200,000 vectors of 128 numbers fits; larger ones are built more slowly
+_STATE = b"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+_EXTENSION = b"""
+    SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
+"""
+_LOCK_HEAD = f"SELECT FROM memwarden.namespaces WHERE {HERE} FOR UPDATE".encode()
+_BEGIN = b"INSERT INTO memwarden.digests VALUES (%s, %s, 0, NULL) ON CONFLICT DO NOTHING"
+_COPY = (
+    "INSERT INTO memwarden.vectors SELECT tenant, namespace, n, memwarden.floats(vector)::{}.halfvec "
+    "FROM memwarden.signals WHERE tenant = %s AND namespace = %s AND n > %s AND n <= %s AND vector IS NOT NULL "
+    "ON CONFLICT DO NOTHING"
+)
+_LAST = f"SELECT rows FROM memwarden.namespaces WHERE {HERE}".encode()
+_COPY_ROWS = 2_000  # vectors copied per transaction
+
+
+class IndexNames(NamedTuple):
+    """The indexes of a namespace: over words, over categories, over vectors."""
+
+    words: str
+    category: str
+    near: str
+
+
+def index_names(namespace: Namespace) -> IndexNames:
+    """Return the names of a namespace's own indexes."""
+    digest = hashlib.sha256("\x00".join(scope_values(namespace)).encode()).hexdigest()[:16]
+    return IndexNames(f"search_words_{digest}", f"search_category_{digest}", f"search_near_{digest}")
+
+
+def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
+    """See :meth:`SearchableStore.make_search`. The connection is used for nothing else."""
+    with _lock_indexes(db, namespace) as alone:
+        if not alone:
+            return False
+        try:
+            schema = None if dimensions is None else _pgvector(db, place)
+            _announce(db, namespace, seconds)
+            if schema is not None:
+                _copy(db, namespace, schema, seconds)
+            for name, what in _indexes(namespace, schema, dimensions):
+                _build(db, name, what)
+            db.execute(b"ANALYZE memwarden.signals, memwarden.memories")
+        except errors.InsufficientPrivilege:
+            raise StoreUnavailable(
+                f"{place}: {namespace.path} is large enough for indexes of its own, which only the owner of the schema "
+                "memwarden may make; query it once with the owner's login. Until then it is read into memory"
+            ) from None
+    return True
+
+
+def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> bool:
+    """See :meth:`memwarden.stores.shared.search.SearchableStore.drop_search`."""
+    with _lock_indexes(db, namespace) as alone:
+        if not alone:
+            return False
+        begin(db, namespace, seconds)  # first the digest: from then on nobody searches
+        db.execute(b"DELETE FROM memwarden.digests WHERE tenant = %s AND namespace = %s", scope_values(namespace))
+        db.execute(b"COMMIT")
+        for name in index_names(namespace):
+            db.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier("memwarden", name)))
+        if db.execute(b"SELECT to_regclass('memwarden.vectors')").fetchone() != (None,):
+            begin(db, namespace, seconds)
+            db.execute(b"SELECT set_config('statement_timeout', '0', true)")
+            db.execute(b"DELETE FROM memwarden.vectors WHERE tenant = %s AND namespace = %s", scope_values(namespace))
+            db.execute(b"COMMIT")
+    return True
+
+
+def vector_schema(db: Connection[Any]) -> str | None:
+    """Return the schema of pgvector; None without the extension."""
+    found = db.execute(_EXTENSION).fetchone()
+    return None if found is None else str(found[0])
+
+
+def _announce(db: Connection[Any], namespace: Namespace, seconds: float) -> None:
+    """Make later writers to the namespace write its vectors too.
+
+    A writer locks the namespace's row first, so earlier writers have committed by now and later writers see the digest.
+    """
+    begin(db, namespace, seconds)
+    db.execute(_LOCK_HEAD, scope_values(namespace))
+    db.execute(_BEGIN, scope_values(namespace))
+    db.execute(b"COMMIT")
+
+
+def _copy(db: Connection[Any], namespace: Namespace, schema: str, seconds: float) -> None:
+    """Copy missing vectors into the search table, a few thousand rows per transaction."""
+    copy = SQL(_COPY).format(Identifier(schema))
+    first, last = 0, 1
+    while first < last:
+        begin(db, namespace, seconds)
+        (last,) = db.execute(_LAST, scope_values(namespace)).fetchone() or (0,)
+        db.execute(copy, (*scope_values(namespace), first, first + _COPY_ROWS))
+        db.execute(b"COMMIT")
+        first += _COPY_ROWS
+
+
+def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -> Iterator[tuple[str, Composed]]:
+    own = index_names(namespace)
+    only = SQL("tenant = {} AND namespace = {}").format(*map(Literal, scope_values(namespace)))
+    yield own.category, SQL("memwarden.memories (category, n) WHERE state = 'active' AND {}").format(only)
+    # Without fastupdate: its pending list would be scanned by every search.
+    words = SQL("memwarden.signals USING gin (memwarden.words(terms)) WITH (fastupdate = off) WHERE {}")
+    yield own.words, words.format(only)
+    if schema is not None:
+        near = SQL("memwarden.vectors USING hnsw ((vector::{}.halfvec({})) {}.halfvec_ip_ops) WHERE {}")
+        yield own.near, near.format(Identifier(schema), Literal(dimensions), Identifier(schema), only)
+
+
+def _build(db: Connection[Any], name: str, what: Any) -> None:
+    found = db.execute(_STATE, (f"memwarden.{name}",)).fetchone()
+    if found == (True,):
+        return
+    if found is not None:  # the remains of a build that was killed
+        db.execute(SQL("DROP INDEX CONCURRENTLY {}").format(Identifier("memwarden", name)))
+    db.execute(SQL("CREATE INDEX CONCURRENTLY {} ON {}").format(Identifier(name), what))
+
+
+def _pgvector(db: Connection[Any], place: str) -> str:
+    """Return pgvector's schema, creating the extension and the table of vectors if missing."""
+    schema = vector_schema(db)
+    if schema is None:
+        try:
+            db.execute(b"CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        except Error as error:
+            raise StoreUnavailable(
+                f"{place}: namespaces of this size are searched with pgvector, which cannot be made here "
+                f"({type(error).__name__}); have an administrator run CREATE EXTENSION vector. Until then they are "
+                "read into memory"
+            ) from None
+        schema = vector_schema(db) or "public"
+    with db.transaction():
+        db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+        if db.execute(b"SELECT to_regclass('memwarden.vectors')").fetchone() == (None,):
+            script = (resources.files("memwarden.stores.postgres") / "vectors.sql").read_text("utf-8")
+            db.execute(script.replace("{schema}", Identifier(schema).as_string(db)).encode())
+    return schema
+
+
+@contextmanager
+def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
+    """Try to lock the namespace's indexes for the block; yield whether this process got the lock."""
+    key = int.from_bytes(hashlib.sha256("\x00".join(scope_values(namespace)).encode()).digest()[:4], "big", signed=True)
+    (got,) = db.execute(b"SELECT pg_try_advisory_lock(%s, %s)", (_LOCK, key)).fetchone() or (False,)
+    db.execute(b"SET statement_timeout = 0")
+    db.execute(f"SET maintenance_work_mem = '{_MEMORY}'".encode())
+    try:
+        yield bool(got)
+    finally:
+        if got and not db.closed:
+            db.execute(b"SELECT pg_advisory_unlock(%s, %s)", (_LOCK, key))
+
+
+_BETWEEN = "\x01\x04"
+_NONE = "\x01\x05"
+_M = "m.tenant = %s AND m.namespace = %s"
+_SIGNALS = "JOIN memwarden.signals s ON s.tenant = m.tenant AND s.namespace = m.namespace AND s.n = m.n"
+_HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {HERE}"
+_DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
+_STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST})"
+_BODY = f"SELECT rev, body FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
+_SAVE = b"UPDATE memwarden.digests SET rev = %s, body = %b WHERE tenant = %s AND namespace = %s"
+_NUMBERED = (
+    f"SELECT {INDEX_COLUMNS} FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n = ANY(%s::int8[]) ORDER BY m.n"
+)
+
+
+def _blob(expression: str) -> str:
+    return f"coalesce(string_agg({expression}, ''::bytea), ''::bytea)"
+
+
+def _text(expression: str) -> str:
+    return f"coalesce(string_agg(coalesce({expression}, '{_NONE}'), '{_BETWEEN}'), '')"
+
+
+_COLUMNS = ", ".join(
+    (
+        _blob("int8send(n)"),
+        _blob("int8send(said)"),
+        _blob("boolsend(open)"),
+        _blob("boolsend(turn)"),
+        _blob("int2send(flags::int2)"),
+        _text("id"),
+        _text("thread_id"),
+        _text("name"),
+        _blob("int4send(length(terms))"),
+        _blob("terms"),
+        _blob("int4send(length(days))"),
+        _blob("days"),
+        _blob("int4send(coalesce(length(vector), 0))"),
+        _blob("vector"),
+    )
+)
+_OUTLINE = (
+    f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, true AS open, m.channel = 'turn' AS turn, s.flags, "
+    "m.id, m.thread_id, m.name, s.terms, ''::bytea AS days, NULL::bytea AS vector "
+    f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
+)
+_NEWEST = f"(SELECT * FROM memwarden.memories WHERE {HERE} ORDER BY n DESC LIMIT %s::int8)"  # also those that are gone
+_THREADS = """
+    (SELECT DISTINCT near.n FROM unnest(%s::text[], %s::int8[]) AS seed(thread, n), LATERAL (
+        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
+            AND state = 'active' AND n <= seed.n ORDER BY n DESC LIMIT %s::int8 + 1)
+        UNION ALL
+        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
+            AND state = 'active' AND n > seed.n ORDER BY n LIMIT %s::int8)) near) w
+"""
+
+# A search brings some hundred rows, each by an index, whatever the planner thinks of tables that have just grown.
+_BY_INDEX = b"""
+    SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+        set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+"""
+
+Values = Sequence[Any]
+
+
+class Searcher:
+    """Searches over a connection.
+
+    Args:
+        seconds: time limit of a query.
+    """
+
+    def __init__(self, connection: Connection[Any], seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+
+    def standing(self, namespace: Namespace) -> NamespaceStatus:
+        names = scope_values(namespace)
+        ((rows, digest),) = self._ask(namespace, (_STANDING, (*names, *names)))[0]
+        return NamespaceStatus(rows or 0, digest)
+
+    def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
+        rows = self._ask(namespace, (_BODY, scope_values(namespace)))[0]
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+
+    def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
+        begin(self._connection, namespace, self._seconds)
+        self._connection.execute(_SAVE, (rev, body, *scope_values(namespace)))
+        self._connection.execute(b"COMMIT")
+
+    def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
+        names = scope_values(namespace)
+        head, rows = self._ask(namespace, (_HEAD, names), (_OUTLINE, names))
+        return Head(*head[0]) if head else Head(0, 0), unpack_row(rows[0])
+
+    def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+        asked = (_NUMBERED, (*scope_values(namespace), list(numbers)))
+        return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
+
+    def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
+        names = scope_values(namespace)
+        open_, values = open_sql(legs.open)
+        schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
+        asked: list[tuple[str, Values]] = [(_HEAD, names), (_DIGEST, names)]
+        asked.append(self._near(names, legs, schema, open_, values) if schema else self._nothing())
+        asked.append(self._holding(names, legs, open_, values) if legs.words else self._nothing())
+        asked.append(
+            self._leg(f"{_NEWEST} m", (*names, legs.newest), open_, values, " AND m.state = 'active'")
+            if legs.newest
+            else self._nothing()
+        )
+        asked.append(self._timely(names, legs, open_, values) if legs.times else self._nothing())
+        asked.append(self._always(names, legs, open_, values) if legs.always else self._nothing())
+        asked.append(self._filter(names, legs, open_, values) if legs.filtered else self._nothing())
+        head, digest, *found = self._ask(namespace, *asked, near=legs.near)
+        return SearchRows(
+            Head(*head[0]) if head else Head(0, 0),
+            int(digest[0][0]) if digest else None,
+            *(unpack_row(item[0]) for item in found),
+        )
+
+    def around(
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+    ) -> PackedColumns:
+        names = scope_values(namespace)
+        condition, values = open_sql(open_)
+        bound = ([thread for thread, _ in seeds], [n for _, n in seeds], *names, reach, *names, reach)
+        joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
+        asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
+        return unpack_row(self._ask(namespace, asked, near=0)[0][0])
+
+    def _near(self, names: Values, legs: SearchLegs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
+        assert legs.vector is not None
+        asked = str(list(struct.unpack(f"<{len(legs.vector) // 2}e", legs.vector)))
+        half = f'"{schema}".halfvec({len(legs.vector) // 2})'
+        order = f'ORDER BY (v.vector::{half}) OPERATOR("{schema}".<#>) %s::{half} LIMIT %s::int8'
+        return self._leg(
+            f"memwarden.vectors v JOIN memwarden.memories m ON {_M} AND m.n = v.n",
+            names,
+            "true",
+            (),
+            f" AND v.tenant = %s AND v.namespace = %s AND m.state = 'active' AND {open_} {order}",
+            (*names, *values, asked, legs.near),
+        )
+
+    def _holding(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+        found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
+        bound = (legs.words, legs.holding, *names)
+        return self._leg(found, bound, "true", (), f" AND m.state = 'active' AND {open_}", values)
+
+    def _timely(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+        item = (
+            f"(SELECT m.* FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active' "
+            f"AND m.created_at BETWEEN %s::int8 AND %s::int8 AND {open_} ORDER BY m.created_at DESC LIMIT %s::int8)"
+        )
+        bound = [value for span in legs.times for value in (*names, *span, *values, legs.in_time)]
+        return self._leg(f"({' UNION '.join([item] * len(legs.times))}) m", bound, "true", ())
+
+    def _always(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+        named, categories = condition_sql((Condition("category", "$in", legs.always),))
+        order = f"ORDER BY m.pinned DESC, m.importance DESC, m.n DESC LIMIT {MAX_ALWAYS}"
+        tail = f" AND {_M} AND m.state = 'active'{named} AND {open_} {order}"
+        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *categories, *values))
+
+    def _filter(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+        tail = f" AND {_M} AND m.state = 'active' AND {open_} ORDER BY m.n DESC LIMIT %s::int8"
+        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *values, legs.filtered))
+
+    def _leg(
+        self,
+        source: str,
+        bound: Values,
+        open_: str,
+        values: Values,
+        tail: str = "",
+        tail_values: Values = (),
+    ) -> tuple[str, Values]:
+        """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, {open_} AS open, m.channel = 'turn' AS turn, "
+            f"s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector FROM {source} {_SIGNALS} "
+            f"WHERE true{tail}) r"
+        )
+        return sql, (*values, *bound, *tail_values)
+
+    def _nothing(self) -> tuple[str, Values]:
+        return self._leg("memwarden.memories m", (), "true", (), " AND false")
+
+    def _ask(
+        self, namespace: Namespace, *questions: tuple[str, Values], near: int | None = None
+    ) -> list[list[tuple[Any, ...]]]:
+        with self._connection.pipeline():
+            begin(self._connection, namespace, self._seconds, TransactionKind.READ)
+            if near is not None:
+                self._connection.execute(_BY_INDEX, (str(max(40, min(near, 1_000))),))
+            asked = [
+                self._connection.execute(sql.encode(), values, binary=True, prepare=False) for sql, values in questions
+            ]
+            self._connection.execute(b"COMMIT")
+        return [item.fetchall() for item in asked]
+
+
+def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
+    """Return the condition that open rows fulfil, over memories ``m`` and signals ``s``, and the values to bind."""
+    conditions, values = condition_sql(open_.where)
+    parts = ["true" + conditions]
+    if open_.without:
+        parts.append(
+            f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE"
+        )  # in this form the planner expects most rows to pass
+    if not open_.cards:
+        parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags = '{{{CARD}}}')")
+    return f"(({' AND '.join(parts)}) IS TRUE)", values
+
+
+def unpack_row(row: Sequence[Any]) -> PackedColumns:
+    """Return the packed columns of a result row of :data:`_COLUMNS`."""
+    n, said, open_, turn, flags, ids, threads, names, *signals = row
+    held = len(n) // 8
+    known = [text or "" for text in _texts(ids, held)]
+    return PackedColumns(n, said, open_, turn, flags, known, _texts(threads, held), _texts(names, held), *signals)
+
+
+def _texts(joined: str, rows: int) -> list[str | None]:
+    if not rows:
+        return []
+    parts = joined.split(_BETWEEN)
+    if joined.count("\x01") == len(parts) - 1:
+        return list(parts)
+    return [None if part == _NONE else decode_text(part) for part in parts]

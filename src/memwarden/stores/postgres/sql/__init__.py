@@ -1,1 +1,0 @@
-"""The SQL of the PostgreSQL store: rows, filters, transactions, errors."""

@@ -1,0 +1,141 @@
+"""Begins transactions: as the unprivileged role, for a single namespace, for a limited time.
+
+The settings are made with ``set_config(..., true)``, so they end with the transaction however it ends: what a pooled
+connection did before, and for whom, does not affect its next transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from psycopg import Connection, DataError, Error, InterfaceError, OperationalError, ProgrammingError, errors
+
+from memwarden.errors import InvalidInput, MemwardenError, StoreCorrupt, StoreFull, StoreUnavailable
+from memwarden.records import Namespace
+from memwarden.stores.postgres.rows import encode_text
+
+ROLE = "memwarden_app"
+"""The role of every transaction; made by the first migration, owns nothing."""
+
+SEARCH_ROLE = "memwarden_search"
+"""The owner of the function that searches words past row security; it may read nothing else."""
+
+_IDLE_SECONDS = 60  # a client that stalls within a transaction blocks a namespace no longer than this
+
+
+class TransactionKind(Enum):
+    """The BEGIN statement of a kind of transaction. A write sees what others committed while it waited."""
+
+    WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+_SETTINGS = f"""
+    SELECT set_config('role', '{ROLE}', true),
+        set_config('memwarden.tenant', %s, true),
+        set_config('memwarden.namespace', %s, true),
+        set_config('memwarden.listing', %s, true),
+        set_config('statement_timeout', %s, true),
+        set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS}s', true),
+        set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)
+""".encode()  # synchronous_commit: an answer means that the write is on the disk, whatever the database's default is
+
+
+def scope_values(namespace: Namespace) -> tuple[str, str]:
+    """Return the tenant and path that every statement binds first."""
+    return encode_text(namespace.tenant), encode_text(namespace.path)
+
+
+def begin(
+    connection: Connection[Any],
+    namespace: Namespace | None,
+    seconds: float,
+    kind: TransactionKind = TransactionKind.WRITE,
+    *,
+    listing: bool = False,
+) -> None:
+    """Begin a transaction for the rows of a namespace; None: for facts about the database.
+
+    Args:
+        seconds: time limit of a statement. listing: let it see the names of all namespaces.
+    """
+    tenant, path = ("", "") if namespace is None else scope_values(namespace)
+    connection.execute(kind.value)
+    connection.execute(_SETTINGS, (tenant, path, "on" if listing else "", f"{int(seconds * 1000)}ms"))
+
+
+_GONE = ("08", "57P01", "57P02", "57P03", "57P05")
+_DAMAGE = ("XX001", "XX002", "42P01", "42703", "3F000")
+_SEVERAL_WRITERS = ("40001", "40P01")
+
+
+def is_lost(error: Error) -> bool:
+    """Return whether the connection or the server went away, so that another connection may succeed."""
+    if error.sqlstate is None:
+        return isinstance(error, OperationalError)
+    return error.sqlstate.startswith(_GONE)
+
+
+def is_rolled_back_by_others(error: Error) -> bool:
+    """Return whether the server rolled back because of other transactions, so that a repetition may succeed."""
+    return error.sqlstate in _SEVERAL_WRITERS
+
+
+def is_callers_fault(error: Error) -> bool:
+    """Return whether a value of the call cannot be stored."""
+    if error.sqlstate is None:  # psycopg could not even send it
+        return isinstance(error, DataError | ProgrammingError | InterfaceError)
+    return error.sqlstate.startswith(("22", "54")) or isinstance(error, errors.NotNullViolation)
+
+
+@contextmanager
+def explain_errors(place: str) -> Iterator[None]:
+    """Turn errors of PostgreSQL into memwarden's: what happened at ``place`` and what to do."""
+    try:
+        yield
+    except Error as error:
+        raise explain(error, place) from None
+
+
+def explain(error: Error, place: str) -> MemwardenError:
+    """Return memwarden's error for an error of PostgreSQL at ``place``."""
+    state = error.sqlstate or ""
+    if is_callers_fault(error):
+        return InvalidInput(f"a value cannot be stored in {place}: {_kind(error)}")
+    if is_lost(error):
+        return StoreUnavailable(
+            f"{place} cannot be reached ({_reason(error)}); see that the server runs and repeat the call"
+        )
+    if state == "57014":
+        return StoreUnavailable(f"{place} did not answer within the time-out and the call was stopped; repeat it later")
+    if state in ("53100", "53400"):
+        return StoreFull(f"no room left on the disk of {place}; nothing of this call was kept. Make room and repeat it")
+    if state.startswith("53"):
+        return StoreUnavailable(
+            f"{place} is out of memory or connections ({_kind(error)}); allow it more, or repeat later"
+        )
+    if state in ("25006", "25P02"):
+        return StoreUnavailable(f"{place} is read-only, perhaps a standby; connect to the primary")
+    if state in _SEVERAL_WRITERS:
+        return StoreUnavailable(f"{place} undid this call because of others, again and again; repeat it later")
+    if state.startswith(_DAMAGE):
+        return StoreCorrupt(
+            f"{place} is damaged, or its schema was changed by hand ({_kind(error)}); restore a copy of it"
+        )
+    if state == "42501":
+        return StoreUnavailable(
+            f"{place}: this login lacks rights on the schema memwarden or the role memwarden_app; open the store once "
+            "with the login that owns the schema, and GRANT memwarden_app TO this login"
+        )
+    return StoreUnavailable(f"{place} refused the call ({_kind(error)}); look at the server's log")
+
+
+def _reason(error: Error) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _kind(error: Error) -> str:
+    return f"{type(error).__name__}, {error.sqlstate}" if error.sqlstate else type(error).__name__

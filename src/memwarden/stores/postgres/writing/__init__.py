@@ -1,1 +1,0 @@
-"""The write path of the PostgreSQL store: queue, group commit, decisions."""

@@ -1,1 +1,0 @@
-"""The isolation tests of ``memwarden doctor --leaks``."""
