@@ -66,9 +66,8 @@ from memwarden.recall.answer.select import (
     is_unsure,
     list_searched,
     mask_without_cards,
-    mask_without_state,
-    mask_without_steps,
     normalize_text,
+    open_gates,
     resolve_metadata,
     rests_on_ended,
     select_candidates,
@@ -483,22 +482,8 @@ class Recall:
         return [*(place for place, _ in echoes), *answers, *facts]
 
     def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
-        index = ctx.index
-        readable = index.mask(in_categories(self.categories.readable(scope.agent, None)))
-        readable[list(ctx.hidden)] = False
-        fresh = index.live.copy()
-        fresh[list(echoes)] = False
-        return Gates(
-            readable=readable,
-            category=index.mask(in_categories(request.categories)),
-            filter=index.mask(request.where),
-            worthy=index.live & ~index.view.chatter,
-            fresh=fresh,
-            valid=index.valid(ctx.now),
-            own=mask_without_cards(index, request.where),
-            steps=mask_without_steps(index, request),
-            state=mask_without_state(index, request.where),
-        )
+        readable = self.categories.readable(scope.agent, None)
+        return open_gates(ctx.index, request, readable, ctx.hidden, echoes, ctx.now)
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
         """Reorder the candidates by the reranker; the scores stay in place, so that they fall with the rank."""

@@ -415,6 +415,32 @@ def in_categories(names: tuple[str, ...] | None) -> Where:
     return () if names is None else (Condition("category", "$in", names),)
 
 
+def open_gates(
+    index: NamespaceIndex,
+    request: Request,
+    readable: tuple[str, ...] | None,
+    hidden: Sequence[int],
+    echoes: Sequence[int],
+    now: datetime,
+) -> Gates:
+    """Return the gates of a question. hidden: places that nobody may read; echoes: those that repeat the prompt."""
+    allowed = index.mask(in_categories(readable))
+    allowed[list(hidden)] = False
+    fresh = index.live.copy()
+    fresh[list(echoes)] = False
+    return Gates(
+        readable=allowed,
+        category=index.mask(in_categories(request.categories)),
+        filter=index.mask(request.where),
+        worthy=index.live & ~index.view.chatter,
+        fresh=fresh,
+        valid=index.valid(now),
+        own=mask_without_cards(index, request.where),
+        steps=mask_without_steps(index, request),
+        state=mask_without_state(index, request.where),
+    )
+
+
 class PendingSignals(Protocol):
     """Signals that are made after their rows were stored."""
 
