@@ -106,7 +106,7 @@ def decide_layout(
         or (begins and before.snapshot.anchor not in chain)
         or lost & before.snapshot.marks.keys()
     ):
-        return PromptLayout(_place_block(here, render_memories(block, settings)))
+        return _renew(here, block, settings)
     known = set(chain[: at + 1])
     kept = tuple(delta for delta in before.deltas if delta.anchor in known and not lost & delta.marks.keys())
     stable = PromptLayout(before.snapshot, kept)
@@ -115,8 +115,9 @@ def decide_layout(
     words = replace(settings, memory_context_suffix="") if stable.marks else settings  # it stands in the prompt
     more = render_memories(block, words, without=stable.marks)
     if sum(item.tokens for item in kept) + more.tokens > settings.max_delta_tokens:
-        return PromptLayout(_place_block(here, render_memories(block, settings)))
-    return PromptLayout(before.snapshot, (*kept, _place_block(here, more))) if more else stable
+        return _renew(here, block, settings)
+    added = _place_block(here, more, _delta_of(block))
+    return PromptLayout(before.snapshot, (*kept, added)) if added.text else stable
 
 
 def render_memories(
@@ -173,8 +174,25 @@ def layout_from_json(stored: Mapping[str, Any]) -> PromptLayout:
     return PromptLayout(_block_from_json(stored["snapshot"]), tuple(map(_block_from_json, stored["deltas"])))
 
 
-def _place_block(anchor: str, block: ContextBlock) -> PlacedBlock:
-    return PlacedBlock(anchor, block.text, block.tokens, {item.id: fingerprint(item.memory) for item in block.items})
+def _renew(anchor: str, block: ContextBlock, settings: ChatSettings) -> PromptLayout:
+    """Return a layout made anew. What changed stands before the message: a snapshot would tell it for ever."""
+    told = _place_block(anchor, None, _delta_of(block))
+    snapshot = _place_block(anchor, render_memories(block, settings))
+    return PromptLayout(snapshot, (told,) if told.text else ())
+
+
+def _delta_of(block: ContextBlock) -> ContextBlock:
+    """Return the changes that a block tells, as a block without items."""
+    text = block.delta.text if block.delta else ""
+    return replace(block, text=text, items=(), tokens=estimate(text) if text else 0)
+
+
+def _place_block(anchor: str, block: ContextBlock | None, told: ContextBlock | None = None) -> PlacedBlock:
+    """Return a block at its place, with the changes that are told before it."""
+    parts = [part for part in (told, block) if part is not None and part.text]
+    marks = {item.id: fingerprint(item.memory) for item in (block.items if block else ())}
+    marks |= {memory.id: fingerprint(memory) for memory in (told.updated if told else ())}
+    return PlacedBlock(anchor, "\n\n".join(part.text for part in parts), sum(part.tokens for part in parts), marks)
 
 
 def _block_to_json(block: PlacedBlock) -> dict[str, Any]:

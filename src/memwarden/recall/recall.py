@@ -45,10 +45,12 @@ from memwarden.recall.answer.interleave import (
     answers_any,
     arrange_by_question,
     choose_searched,
+    find_prompt_echoes,
     interleave_questions,
     join_covering_facts,
     join_cuts,
     make_found_item,
+    tell_words_once,
 )
 from memwarden.recall.answer.overview import open_values, write_overview
 from memwarden.recall.answer.select import (
@@ -66,7 +68,6 @@ from memwarden.recall.answer.select import (
     is_unsure,
     list_searched,
     mask_without_cards,
-    normalize_text,
     open_gates,
     resolve_metadata,
     rests_on_ended,
@@ -75,14 +76,14 @@ from memwarden.recall.answer.select import (
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.index.view import Floats, NamespaceView, find_following
+from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
-from memwarden.recall.time.changes import ChangeCursor, IndexMoment, fit_delta
+from memwarden.recall.time.changes import ChangeCursor, IndexMoment, Outdated, fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
     ContextBlock,
@@ -201,6 +202,8 @@ class Recall:
             packed, standing = await self._append_related(request, searches, always | owners, packed)
         left = [item.id for item in standing]
         cuts = join_cuts(searches, packed, left, None if request.explain else MAX_SHOWN_CUTS)
+        if not untold:
+            self._change_cursor.note_shown(scope, moment, (item.memory for item in packed.items))
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self._change_cursor.acknowledge(scope, moment)
@@ -276,7 +279,10 @@ class Recall:
         selection = self._select(index, ranking, gates, request, weighed, CONTEXT_ITEM_SHARE)
         found = await self._fetch(ctx, selection)
         make = partial(items.make_item, question, ranking, ranking.weights, items.plain_excerpt, found)
-        render = partial(block.render_memories_block, now=now, template=request.template)
+        moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
+        outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
+        header = told.text if told else ""
+        render = partial(block.render_changes_and_block, header, now, request.template)
         covering = list_covering_facts(selection, ids)
         made = list(map(make, selection.ranked))
         if classic:
@@ -291,6 +297,7 @@ class Recall:
             render=render,
             count=self._count,
             covering=covering,
+            used=self._count(header) if header else 0,
         )
         wider = partial(
             items.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
@@ -301,10 +308,15 @@ class Recall:
         packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
         cut = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
         relevant = has_relevant(packed, ranking, bar_of(request))
+        if told is not None and outdated is not None:
+            told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
+        self._change_cursor.note_shown(scope, moment, (item.memory for item in packed.items), outdated)
         return ContextBlock(
             text=packed.text,
             items=packed.items,
             tokens=packed.tokens,
+            delta=told,
+            updated=outdated.updated if told and outdated else (),
             budget_tokens=request.budget_tokens or 0,
             rev=rev,
             cut=cut,
@@ -312,6 +324,19 @@ class Recall:
             relevant=relevant,
             unsure=is_unsure(ranking.confidence, relevant, said[-1]),
         )
+
+    async def _fit_outdated(
+        self, scope: Scope, moment: IndexMoment, ctx: QueryContext, budget: int | None
+    ) -> tuple[Outdated | None, Delta | None]:
+        """Return what the thread's model was shown and is no longer so, and the lines of it that fit the budget."""
+        readable = self.categories.readable(scope.agent, None)
+        # A part of a large namespace does not know what is there: the journal tells what was removed.
+        is_there = ctx.index.is_active if ctx.follows else bool
+        found = await self._change_cursor.outdated(scope, moment, readable, is_there)
+        if not found.changes:
+            return found, None
+        told = fit_delta(tell_outdated(found.since, moment.rev, found.changes, ctx.now), budget, self._count)
+        return (found if told else None), told
 
     def _item_vectors(
         self, index: NamespaceIndex, question: Question, shown: Sequence[RecallItem]
@@ -390,7 +415,8 @@ class Recall:
         request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
         encoded = [await self._encode_question(dense_text(text, view)) for text in texts]
-        echoes = await self._echoes(ctx, said, scope.thread)
+        words = [await _index_ids(text) for text in said]
+        echoes = await find_prompt_echoes(ctx, said, words, scope.thread)
         view = ctx.index.view  # as it is now
         gates = self._gates(scope, ctx, request, echoes)
         asked = [
@@ -451,35 +477,6 @@ class Recall:
         past = await self._pasts.at(scope.namespace, as_of)
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
-
-    async def _echoes(self, ctx: QueryContext, said: Sequence[str], thread: str | None) -> list[int]:
-        """Return the places that only repeat the prompt: turns, and facts made of the thread's own turns.
-
-        What the model said in the thread to an earlier message of the prompt stands there too: an application may put
-        the parts of an answer together, or leave out what was said before a tool was called.
-        """
-        index = ctx.index
-        words = [await _index_ids(text) for text in said]
-        found = [
-            (place, normalize_text(text))
-            for text, ids in zip(said, words, strict=True)
-            for place in index.same_words(ids)
-        ]
-        if not found:
-            return []
-        ids = index.columns.ids
-        stored = await ctx.read(list(dict.fromkeys(ids[place] for place, _ in found)))
-        texts = {memory.id: normalize_text(memory.text) for memory in stored}
-        echoes = [(place, text) for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
-        earlier = {normalize_text(text) for text in said[:-1]}
-        asked = [place for place, text in echoes if text in earlier]
-        answers: list[int] = []
-        if asked:
-            of_model = index.mask((Condition("thread_id", "$eq", thread), Condition("role", "$eq", "assistant")))
-            answers = find_following(index.view.previous, of_model & index.view.turns, asked)
-        own = index.mask((Condition("thread_id", "$eq", thread),)) & index.view.turns
-        facts = [fact for place, _ in echoes if own[place] for fact in index.facts_on(place)]
-        return [*(place for place, _ in echoes), *answers, *facts]
 
     def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
         readable = self.categories.readable(scope.agent, None)

@@ -188,6 +188,9 @@ class ContextBlock:
         confidence: calibrated 0..1: how likely it is that the store holds something for the message.
         relevant: whether an item was found for the message, apart from those that are always offered.
         unsure: whether a search on demand may find what the block does not hold.
+        delta: what the thread's model was shown before and is no longer so, as the first lines of ``text``; None when
+            all of it still holds.
+        updated: the memories whose new words ``delta`` tells.
     """
 
     text: str
@@ -199,9 +202,11 @@ class ContextBlock:
     confidence: float = 0.0
     relevant: bool = False
     unsure: bool = False
+    delta: Delta | None = None
+    updated: tuple[Memory, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.items)
+        return bool(self.items) or self.delta is not None
 
 
 class Outcome(StrEnum):

@@ -1,13 +1,14 @@
-"""The searches of an answer's questions, and how they are joined into one answer under one budget. No I/O."""
+"""The searches of an answer's questions, and how they are joined into one answer under one budget."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
+from memwarden.filters import Condition
 from memwarden.recall.answer import budget
 from memwarden.recall.answer.budget import (
     BudgetedAnswer,
@@ -17,11 +18,15 @@ from memwarden.recall.answer.budget import (
     list_covering_facts,
     list_cuts,
 )
-from memwarden.recall.answer.select import Candidate, Gates, Selection
+from memwarden.recall.answer.render import Template, render_changes_and_block
+from memwarden.recall.answer.select import Candidate, Gates, Selection, normalize_text
 from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import Cut, Memory, RecallItem
+from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
+from memwarden.records import Cut, Delta, Memory, RecallItem
+from memwarden.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,37 @@ class OwnedCandidate(NamedTuple):
 
     question: int
     candidate: Candidate
+
+
+async def find_prompt_echoes(
+    ctx: QueryContext, said: Sequence[str], words: Sequence[Sequence[int]], thread: str | None
+) -> list[int]:
+    """Return the places that only repeat the prompt: turns, and facts made of the thread's own turns.
+
+    What the model said in the thread to an earlier message of the prompt stands there too: an application may put
+    the parts of an answer together, or leave out what was said before a tool was called.
+
+    words: the term ids of each text that was said.
+    """
+    index = ctx.index
+    found = [
+        (place, normalize_text(text)) for text, ids in zip(said, words, strict=True) for place in index.same_words(ids)
+    ]
+    if not found:
+        return []
+    ids = index.columns.ids
+    stored = await ctx.read(list(dict.fromkeys(ids[place] for place, _ in found)))
+    texts = {memory.id: normalize_text(memory.text) for memory in stored}
+    echoes = [(place, text) for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
+    earlier = {normalize_text(text) for text in said[:-1]}
+    asked = [place for place, text in echoes if text in earlier]
+    answers: list[int] = []
+    if asked:
+        of_model = index.mask((Condition("thread_id", "$eq", thread), Condition("role", "$eq", "assistant")))
+        answers = find_following(index.view.previous, of_model & index.view.turns, asked)
+    own = index.mask((Condition("thread_id", "$eq", thread),)) & index.view.turns
+    facts = [fact for place, _ in echoes if own[place] for fact in index.facts_on(place)]
+    return [*(place for place, _ in echoes), *answers, *facts]
 
 
 def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
@@ -160,3 +196,14 @@ def join_cuts(
             known = nearest.get(cut.id)
             nearest[cut.id] = cut if known is None or cut.score > known.score else known
     return tuple(nearest.values())[:most]
+
+
+def tell_words_once(
+    outdated: Outdated, told: Delta, packed: BudgetedAnswer, now: datetime, template: Template, count: TokenCounter
+) -> tuple[Delta, BudgetedAnswer]:
+    """Leave out of the changes the words that stand in the block."""
+    below = [item.id for item in packed.items]
+    short = tell_outdated(outdated.since, told.rev, outdated.changes, now, below)
+    told = fit_delta(short, count(told.text), count) or told
+    text = render_changes_and_block(told.text, now, template, packed.items)
+    return told, replace(packed, text=text, tokens=count(text))

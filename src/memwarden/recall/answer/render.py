@@ -302,6 +302,11 @@ def _occasion(memory: Memory) -> str:
     return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
 
 
+def render_changes_and_block(told: str, now: datetime, template: Template, items: Sequence[RecallItem]) -> str:
+    """Render the changes and, after a blank line, the block of items."""
+    return "\n\n".join(part for part in (told, render_memories_block(items, now, template)) if part)
+
+
 def join_changes(told: str, items: Sequence[RecallItem]) -> str:
     """Join the changes and, after a blank line, the items."""
     return f"{told}\n\n{render_bullets(items)}" if items else told

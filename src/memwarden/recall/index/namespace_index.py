@@ -225,6 +225,10 @@ class NamespaceIndex:
         """Return the place of a live memory."""
         return self._place_of.get(memory_id)
 
+    def is_active(self, memory_id: str) -> bool:
+        """Whether a memory is active."""
+        return memory_id in self._place_of
+
     def postings(self, term: int) -> tuple[Rows, Counts]:
         """Return the places of the live memories that hold a term, ascending, and how often each does."""
         places, counts = self._postings.of(term)

@@ -7,8 +7,9 @@ after; what its ``meta`` names is told where it is read.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from memwarden import importance
@@ -161,10 +162,7 @@ def _successor(text: str, tracks: Mapping[str, _MemoryTrack]) -> str | None:
 
 def render_change(net: NetChange, memory: Memory) -> str:
     """Render a net change, for instance ``+created: [Personal] Preferred name is Ana (imp=2)``."""
-    words = one_line(shown_words(memory))
-    if len(words) > MAX_BULLET_CHARACTERS:
-        words = words[: MAX_BULLET_CHARACTERS - 1].rstrip() + ELLIPSIS
-    words = frame_memory(memory, words)
+    words = _short_words(memory)
     if memory.valid_to is not None:
         words = f"{words} (until {format_day(memory.valid_to)})"
     sign = f"{SIGNS[net.kind]}{net.kind}"
@@ -172,6 +170,64 @@ def render_change(net: NetChange, memory: Memory) -> str:
         return f"{sign}: Combined {net.notes} notes: {words}"
     level = f" (imp={importance.to_level(memory.importance)})" if net.kind == "created" else ""
     return f"{sign}: [{category_label(memory.category)}] {words}{level}"
+
+
+def _short_words(memory: Memory) -> str:
+    words = one_line(shown_words(memory))
+    if len(words) > MAX_BULLET_CHARACTERS:
+        words = words[: MAX_BULLET_CHARACTERS - 1].rstrip() + ELLIPSIS
+    return frame_memory(memory, words)
+
+
+def render_outdated(net: NetChange, memory: Memory, now: datetime, *, below: bool) -> str:
+    """Render a change of what a model was shown, without the words that are no longer so.
+
+    below: whether the new words stand among the memories of the same prompt.
+    """
+    label = category_label(memory.category)
+    if net.kind == "updated" and (memory.valid_to is None or memory.valid_to > now):
+        words = "(see the memories)" if below else _short_words(memory)
+        return f"{SIGNS['updated']}updated: [{label}] {words}"
+    kind = "soft_deleted" if net.kind == "updated" else net.kind
+    return f"{SIGNS[kind]}{kind}: [{label}] what was known of {format_day(memory.created_at)} holds no longer"
+
+
+def list_outdated(
+    nets: Iterable[NetChange], contents: Iterable[Memory], shown: Mapping[str, int], successors: Collection[str]
+) -> list[tuple[NetChange, Memory]]:
+    """Return the changes by which something that was shown is no longer so, with the content to tell.
+
+    shown: the version of each memory as it was shown. successors: what took the place of a shown memory.
+    """
+    known = {(memory.id, memory.version): memory for memory in contents}
+    found = []
+    for net in nets:
+        memory, before = (
+            known.get((net.memory_id, net.version)),
+            known.get((net.memory_id, shown.get(net.memory_id, 0))),
+        )
+        if memory is None or net.kind not in ("updated", "deleted", "soft_deleted"):
+            continue
+        if net.memory_id not in shown and net.memory_id not in successors:
+            continue
+        same = before is not None and _says(before) == _says(memory)
+        if net.kind != "updated" or not same:
+            found.append((net, memory))
+    return found
+
+
+def list_successors(entries: Iterable[JournalEntry], shown: Collection[str]) -> set[str]:
+    """Return the memories that took the place of shown memories, or of what took their place."""
+    found: set[str] = set()
+    for entry in entries:
+        by = (entry.meta or {}).get("by")
+        if entry.event == Event.SUPERSEDE and by is not None and (entry.memory_id in shown or entry.memory_id in found):
+            found.add(str(by))
+    return found
+
+
+def _says(memory: Memory) -> tuple[str, str | None, datetime | None]:
+    return memory.text, memory.summary, memory.valid_to
 
 
 def category_label(category: str) -> str:
@@ -186,6 +242,15 @@ def make_delta(since: int, rev: int, nets: Sequence[NetChange], contents: Iterab
     told = [(net, known.get((net.memory_id, net.version))) for net in nets[:MAX_BULLETS]]
     bullets = tuple(render_change(net, memory) for net, memory in told if memory is not None)
     return Delta(since, rev, bullets, len(nets) - len(bullets), _text(since, bullets, len(nets) - len(bullets)))
+
+
+def tell_outdated(
+    since: int, rev: int, found: Sequence[tuple[NetChange, Memory]], now: datetime, below: Collection[str] = ()
+) -> Delta:
+    """Make the delta of what was shown and is no longer so. below: ids of what the same text shows."""
+    told = found[:MAX_BULLETS]
+    bullets = tuple(render_outdated(net, memory, now, below=memory.id in below) for net, memory in told)
+    return Delta(since, rev, bullets, len(found) - len(told), _text(since, bullets, len(found) - len(told)))
 
 
 def fit_delta(whole: Delta, budget: int | None, count: TokenCounter) -> Delta | None:
@@ -207,6 +272,8 @@ def _text(since: int, bullets: Sequence[str], more: int) -> str:
     return "\n".join([head, with_notice("\n".join([*(f"- {change}" for change in bullets), *others]))])
 
 
+MAX_SHOWN = 200
+"""Memories of which it is known that a thread's model was shown them; the oldest are dropped."""
 MAX_THREADS = 10_000
 """Threads whose cursor a process holds; the store knows the others' up to their last turn."""
 
@@ -226,6 +293,28 @@ class IndexMoment(NamedTuple):
     stated_rev: int
 
 
+@dataclass(slots=True)
+class ShownMemories:
+    """What a thread's model was shown: the version of each memory, and up to which revision it was told of changes."""
+
+    epoch: int
+    rev: int
+    versions: dict[str, int] = field(default_factory=dict)
+
+
+class Outdated(NamedTuple):
+    """What a thread's model was shown and is no longer so, since a revision. gone: ids of what is not there now."""
+
+    since: int
+    changes: tuple[tuple[NetChange, Memory], ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def updated(self) -> tuple[Memory, ...]:
+        """The memories that hold new words."""
+        return tuple(memory for net, memory in self.changes if net.kind == "updated")
+
+
 class ChangeCursor:
     """Reports to each thread the changes since its last look.
 
@@ -235,6 +324,7 @@ class ChangeCursor:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._marks: OrderedDict[tuple[Namespace, str], dict[str | None, tuple[int, int]]] = OrderedDict()
+        self._shown: OrderedDict[tuple[Namespace, str, str | None], ShownMemories] = OrderedDict()
 
     def seen(self, scope: Scope) -> tuple[SeenMark, ...]:
         """Return up to which revision each agent that asked in the scope's thread was told."""
@@ -274,6 +364,49 @@ class ChangeCursor:
         versions = [(net.memory_id, net.version) for net in nets[:MAX_BULLETS]]
         contents = await self._store.versions(scope.namespace, versions) if versions else []
         return make_delta(since, moment.rev, nets, contents)
+
+    def note_shown(
+        self, scope: Scope, moment: IndexMoment, memories: Iterable[Memory], told: Outdated | None = None
+    ) -> None:
+        """Note what the model of a thread was shown. told: what it was told to be no longer so."""
+        key = (*_key(scope), scope.agent)
+        shown = self._shown.get(key)
+        if shown is None or shown.epoch != moment.epoch:
+            shown = self._shown[key] = ShownMemories(moment.epoch, moment.rev)
+        if told is not None:
+            shown.rev = moment.rev
+            for memory_id in (*told.gone, *(net.memory_id for net, _ in told.changes)):
+                shown.versions.pop(memory_id, None)
+            memories = (*memories, *told.updated)
+        for memory in memories:
+            shown.versions.pop(memory.id, None)
+            shown.versions[memory.id] = memory.version
+        while len(shown.versions) > MAX_SHOWN:
+            del shown.versions[next(iter(shown.versions))]
+        self._shown.move_to_end(key)
+        if len(self._shown) > MAX_THREADS:
+            self._shown.popitem(last=False)
+
+    async def outdated(
+        self, scope: Scope, moment: IndexMoment, readable: tuple[str, ...] | None, is_there: Callable[[str], bool]
+    ) -> Outdated:
+        """Return what the model of a thread was shown and is no longer so. is_there: whether a memory is active."""
+        shown = self._shown.get((*_key(scope), scope.agent))
+        if shown is None or shown.epoch != moment.epoch:
+            return Outdated(moment.rev)
+        gone = tuple(memory_id for memory_id in shown.versions if not is_there(memory_id))
+        if moment.stated_rev <= shown.rev and not gone:
+            return Outdated(shown.rev)
+        entries = await read_entries_after(self._store, scope.namespace, shown.rev, turns=bool(gone))
+        entries = [entry for entry in entries if entry.seq <= moment.rev and not _is_unreported(entry)]
+        successors = list_successors(entries, shown.versions)
+        entries = [entry for entry in entries if entry.memory_id in shown.versions or entry.memory_id in successors]
+        hidden = () if readable is None else await self._hidden(scope.namespace, entries, readable)
+        nets = net_changes(entries, hidden)
+        now = {(net.memory_id, net.version) for net in nets}
+        then = {(memory_id, shown.versions[memory_id]) for memory_id, _ in now if memory_id in shown.versions}
+        contents = await self._store.versions(scope.namespace, sorted(now | then)) if nets else []
+        return Outdated(shown.rev, tuple(list_outdated(nets, contents, shown.versions, successors)), gone)
 
     async def _hidden(
         self, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str]

@@ -248,7 +248,9 @@ def strip_whole_blocks(text: str, template: Template) -> str:
     """Return a text without complete blocks of memories, in a template's or the default words."""
     for each in {template: None, LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
         text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
-    return text
+    if "Memory updates since rev" not in text or (left := _UPDATES.sub("", text)) == text:
+        return text
+    return left.strip()
 
 
 @lru_cache(maxsize=64)
