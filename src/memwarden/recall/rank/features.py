@@ -16,7 +16,7 @@ from memwarden.recall.index import statement_table
 from memwarden.recall.index.columns import date_closeness
 from memwarden.recall.index.view import Floats, Ints, NamespaceView
 from memwarden.recall.question import Question, everyday_share
-from memwarden.recall.rank.word_signals import WordSignals, idf, word_signals
+from memwarden.recall.rank.word_signals import PSEUDO_MASS, WordSignals, idf, word_signals
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
@@ -123,6 +123,27 @@ def word_signals_of(question: Question, view: NamespaceView) -> WordSignals:
 def words_heard(question: Question, view: NamespaceView) -> Floats:
     """Share of the question's idf mass that the place and the turn before it cover."""
     return word_signals_of(question, view).heard
+
+
+def heard_on_days(question: Question, view: NamespaceView) -> Floats:
+    """The same, where the words of a date count as heard on its days: what was said on 5 May hardly says "5 May"."""
+    heard = words_heard(question, view)
+    dated = {term_id(stem) for span in question.asked_days for stem in terms(span.text)} & set(question.terms)
+    if not dated:
+        return heard
+    masses = {
+        term: idf(view.alive_count, len(view.postings(term)[0]), prior)
+        for term, prior in zip(question.terms, question.idf_prior, strict=True)
+    }
+    whole = sum(masses.values()) + PSEUDO_MASS
+    rest = [pair for pair in zip(question.terms, question.idf_prior, strict=True) if pair[0] not in dated]
+    said = np.zeros(view.size, np.float32)
+    if rest:
+        kept, priors = zip(*rest, strict=True)
+        plain = word_signals(kept, priors, view, question.form_ids).heard
+        said = plain * np.float32(sum(masses[term] for term in kept) + PSEUDO_MASS)
+    of_dates = np.float32(sum(masses[term] for term in dated))
+    return np.maximum(heard, (said + of_dates * on_day(question, view)) / np.float32(whole))
 
 
 def bm25_turn(question: Question, view: NamespaceView) -> Floats:

@@ -254,6 +254,10 @@ class Scale:
     slope: float = 10.0
     growth: float = 0.04
 
+    def logit(self, found: float, rows: int) -> float:
+        """The logit that so much evidence, the best among so many rows, is no chance."""
+        return self.slope * (found - self.growth * float(np.log(max(rows, 1))) - self.middle)
+
 
 WORDS_SCALE: Final = Scale(middle=0.07)
 DENSE_SCALES: Final[Mapping[str, Scale]] = {
@@ -263,6 +267,8 @@ DENSE_SCALES: Final[Mapping[str, Scale]] = {
 }
 """By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
+AT_MIDDLE: Final = 0.35
+"""Logits at the middle of a scale: there an answer is just given."""
 MAX_LOGITS: Final = 3.0
 """No more logits than this are given to two statements."""
 WORD_WEIGHT: Final = 0.7
@@ -346,7 +352,9 @@ def rank(
     signals = item_signals(question, view)
     logits = item_logits(learned.item, signals, view.size, rows)
     shown = shown_signals(question, view, signals, logits, allowed, rows)
-    found = logit(learned.shown, shown)
+    found = _told_of_partner(question, view, allowed, rows, model)
+    if found is None:
+        found = logit(learned.shown, shown)
     # The current value first: what was replaced stands just below what replaced it.
     total = demote_outdated(view, total, allowed)
     below = np.maximum(float(total[allowed].max()) - total, 0)
@@ -355,13 +363,36 @@ def rank(
     return Ranking(chance(of_item), confidence, preset, parts)
 
 
+def _scale_of(model: str | None) -> Scale | None:
+    """The scale of a model, or of the first of two side by side."""
+    return DENSE_SCALES.get((model or "").partition("+")[0])
+
+
+def _told_of_partner(
+    question: Question, view: NamespaceView, allowed: Mask, rows: int, model: str | None
+) -> float | None:
+    """The logit that somebody who speaks here told what a question by name asks; None for other questions.
+
+    Such a question is about a life in whatever words, so that only the evidence tells: words and meaning of one memory
+    together. For a question about oneself the memory is more complete than any evidence of it is clear.
+    """
+    if not question.speakers or question.asks_of_self or not question.english:
+        return None
+    scale = _scale_of(model) if features.first_side(question, view) else WORDS_SCALE
+    if scale is None:
+        return None
+    heard = features.heard_on_days(question, view)
+    near = features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard if scale is not WORDS_SCALE else heard
+    return scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE
+
+
 def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
     """Return how related two statements are, on the scale of questions and answers.
 
     heard: the share of the first's words that the second holds. rows: the number of rows searched.
     """
-    dense = None if cosine is None else DENSE_SCALES.get((model or "").partition("+")[0])
+    dense = None if cosine is None else _scale_of(model)
     scale = dense or WORDS_SCALE
     found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
-    logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), MAX_LOGITS)
+    logits = min(scale.logit(found, rows), MAX_LOGITS)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))

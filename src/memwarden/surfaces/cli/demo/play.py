@@ -220,7 +220,9 @@ async def demo(
     options: Options,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's store, to ask it more.")] = False,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that a block may take.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
+    threshold: Annotated[
+        float | None, typer.Option(help="The least chance of an answer, 0..1. [default: calibrated]", show_default=False)
+    ] = None,
 ) -> None:
     """Observe a shipped history and ask it questions, with reasons.
 
@@ -274,7 +276,7 @@ async def _observe(warden: AsyncWarden, options: Options) -> Summary:
 
 
 async def _ask(
-    me: AsyncScope, asked: DemoQuestion, memories: dict[str, Memory], budget_tokens: int, threshold: float
+    me: AsyncScope, asked: DemoQuestion, memories: dict[str, Memory], budget_tokens: int, threshold: float | None
 ) -> DemoResult:
     message = {"role": "user", "content": asked.question}
     block = await me.context([message], budget_tokens, threshold=threshold, explain=True)
