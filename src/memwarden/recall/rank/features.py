@@ -398,6 +398,7 @@ def stated(question: Question, view: NamespaceView) -> Floats:
         return np.zeros(view.size, np.float32)
     if "stated" not in question.memo:
         found = view.statements.evidence(question.reading, view.size, _best_by_base(question, view))
+        question.memo["attribute"] = found.attribute
         near = found.similarity + np.float32(0.2) * found.states + np.float32(0.3) * found.attribute
         known = near[found.known]
         # A row without statements is unknown, not far: it stands where the mean does.
@@ -405,6 +406,15 @@ def stated(question: Question, view: NamespaceView) -> Floats:
         question.memo["stated"] = near * caution(view)
     value: Floats = question.memo["stated"]
     return value
+
+
+def attribute_told(question: Question, view: NamespaceView) -> Floats | None:
+    """How much the row tells the attribute that is asked for, 0..1; None where statements are not read."""
+    if question.reading is None or view.statements is None:
+        return None
+    stated(question, view)
+    found: Floats = question.memo["attribute"]
+    return found
 
 
 def _best_by_base(question: Question, view: NamespaceView) -> Ints | None:

@@ -98,7 +98,7 @@ def shown_signals(
         "item": float(logits[allowed].max()),
         "rows": float(np.log(rows + 1)),
         **best,
-        "lacking": _lacking(signals, view, allowed, rows, named),
+        "lacking": _lacking(question, signals, view, allowed, rows, named),
         "unseen": _unseen(question, view, allowed),
         "personal": 0.0 if question.second is None else statement_table.personal(question.second),
         "self": float(question.asks_of_self),
@@ -109,12 +109,15 @@ def shown_signals(
 
 FEW = 20
 """Among fewer memories than this a lesser closeness is told from chance."""
+MIN_PLAIN = 1e-3
 PLAIN_TERMS = 5.0
 """Memories of fewer words are plain statements, which lie near to a question for them."""
 NEAR = 0.965
 """So near lies a plain statement that answers, by the cosines of all models and half of the words."""
 NAME = 0.49
 """What a shared name adds to that without being an answer."""
+NEAR_WITH_ATTRIBUTE = 1.115
+"""NEAR where statements are read: then the share of the attribute that is told counts with the cosines."""
 
 
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
@@ -130,19 +133,32 @@ def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
     return missing / (mass + PSEUDO_MASS)
 
 
-def _lacking(signals: Mapping[str, Floats], view: NamespaceView, allowed: Mask, rows: int, named: float) -> float:
+def _lacking(
+    question: Question, signals: Mapping[str, Floats], view: NamespaceView, allowed: Mask, rows: int, named: float
+) -> float:
     """How much is lacking until a plain statement would answer; nothing where memories are long."""
-    places = np.flatnonzero(allowed)
-    plain = 1.0 / (1.0 + float(np.exp(min(2 * (float(view.length[places].mean()) - PLAIN_TERMS), 50.0))))
-    wanted = NEAR + NAME * named - 0.1 * max(0.0, float(np.log(FEW / rows)))
-    return plain * max(0.0, wanted - _together(signals, places, named))
+    plain = _plainness(view, allowed)
+    if plain < MIN_PLAIN:
+        return 0.0
+    told = features.attribute_told(question, view)
+    wanted = (NEAR if told is None else NEAR_WITH_ATTRIBUTE) + NAME * named
+    wanted -= 0.1 * max(0.0, float(np.log(FEW / rows)))
+    return plain * max(0.0, wanted - _together(signals, told, np.flatnonzero(allowed), named))
 
 
-def _together(signals: Mapping[str, Floats], places: Ints, named: float) -> float:
-    """The most that all cosines and half of the words say for a single place; a shared name is no evidence."""
+def _plainness(view: NamespaceView, allowed: Mask) -> float:
+    """How far the allowed memories are short plain statements, 0..1."""
+    return 1.0 / (1.0 + float(np.exp(min(2 * (float(view.length[allowed].mean()) - PLAIN_TERMS), 50.0))))
+
+
+def _together(signals: Mapping[str, Floats], told: Floats | None, places: Ints, named: float) -> float:
+    """The most that all cosines, half of the words and the told attribute say for a single place.
+
+    A shared name is no evidence.
+    """
     total = signals["lead"][places] + signals["other"][places] + signals["adapted"][places]
     total = total + np.float32(0.5 * (1 - named)) * signals["own"][places] - np.float32(2) * signals["asks"][places]
-    return float(total.max())
+    return float((total if told is None else total + told[places]).max())
 
 
 def logit(weights: SignalWeights, signals: Mapping[str, float]) -> float:
@@ -269,6 +285,8 @@ DENSE_SCALES: Final[Mapping[str, Scale]] = {
 
 AT_MIDDLE: Final = 0.35
 """Logits at the middle of a scale: there an answer is just given."""
+MAX_TOLD: Final = 4.0
+"""No more logits than this are given to an answer, however many words it shares with the question."""
 MAX_LOGITS: Final = 3.0
 """No more logits than this are given to two statements."""
 WORD_WEIGHT: Final = 0.7
@@ -352,9 +370,12 @@ def rank(
     signals = item_signals(question, view)
     logits = item_logits(learned.item, signals, view.size, rows)
     shown = shown_signals(question, view, signals, logits, allowed, rows)
-    found = _told_of_partner(question, view, allowed, rows, model)
-    if found is None:
-        found = logit(learned.shown, shown)
+    found = logit(learned.shown, shown)
+    told = _told_of_partner(question, view, allowed, rows, model)
+    if told is not None:
+        # Among short plain facts the attribute itself can be told, where the multilingual side knows it.
+        plain = "lacking" in learned.shown and _plainness(view, allowed) > 0.5
+        found = max(told, found) if plain else told
     # The current value first: what was replaced stands just below what replaced it.
     total = demote_outdated(view, total, allowed)
     below = np.maximum(float(total[allowed].max()) - total, 0)
@@ -383,7 +404,7 @@ def _told_of_partner(
         return None
     heard = features.heard_on_days(question, view)
     near = features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard if scale is not WORDS_SCALE else heard
-    return scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE
+    return min(scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE, MAX_TOLD)
 
 
 def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:

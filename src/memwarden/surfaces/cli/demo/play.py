@@ -221,7 +221,7 @@ async def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's store, to ask it more.")] = False,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that a block may take.")] = 500,
     threshold: Annotated[
-        float | None, typer.Option(help="The least chance of an answer, 0..1. [default: calibrated]", show_default=False)
+        float | None, typer.Option(help="The least chance, 0..1. [default: calibrated]", show_default=False)
     ] = None,
 ) -> None:
     """Observe a shipped history and ask it questions, with reasons.
