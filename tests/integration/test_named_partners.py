@@ -8,7 +8,8 @@ from importlib import resources
 
 import pytest
 
-from memwarden import Scope, Warden
+from memwarden import Warden
+from memwarden.api.blocking import BoundScope
 
 FILES = resources.files("memwarden.surfaces.cli.demo")
 HISTORY = json.loads(FILES.joinpath("history.json").read_text(encoding="utf-8"))
@@ -29,7 +30,7 @@ NEVER_SAID = [
 
 
 @pytest.fixture(scope="module", params=["auto", "wordllama", "minilm"])
-def chat(request: pytest.FixtureRequest) -> Iterator[Scope]:
+def chat(request: pytest.FixtureRequest) -> Iterator[BoundScope]:
     """The demo's chat of two partners, observed."""
     if request.param != "wordllama":
         pytest.importorskip("onnxruntime")
@@ -42,7 +43,7 @@ def chat(request: pytest.FixtureRequest) -> Iterator[Scope]:
         yield me
 
 
-def test_what_was_said_of_the_partners_reaches_the_default_bar(chat: Scope) -> None:
+def test_what_was_said_of_the_partners_reaches_the_default_bar(chat: BoundScope) -> None:
     right = 0
     for item in ASKED:
         if item["expect"]:
@@ -51,12 +52,12 @@ def test_what_was_said_of_the_partners_reaches_the_default_bar(chat: Scope) -> N
     assert right >= 10  # of 12; a table of words does not bring "live" to a street
 
 
-def test_what_was_never_said_of_them_stays_below_it(chat: Scope) -> None:
+def test_what_was_never_said_of_them_stays_below_it(chat: BoundScope) -> None:
     got = [question for question in NEVER_SAID if chat.context([{"role": "user", "content": question}])]
     assert len(got) <= 4, got
 
 
-def test_the_words_of_a_date_refuse_no_question_where_its_days_match(chat: Scope) -> None:
+def test_the_words_of_a_date_refuse_no_question_where_its_days_match(chat: BoundScope) -> None:
     plain = chat.query("Which language classes did Tomas start?")
     dated = chat.query("Which language classes did Tomas start in April 2026?")
     other = chat.query("Which language classes did Tomas start in November 2025?")
