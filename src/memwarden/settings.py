@@ -28,6 +28,7 @@ EMBEDDERS = (
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
 EVENTS = ("on", "off")
+EXTERNAL = ("quote", "held", "off")
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -79,6 +80,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "link_min": SHARE,
     "chat_model": TEXT,
     "chat_url": TEXT,
+    "external": word(EXTERNAL),
     "events": word(EVENTS),
     "events_days": whole(1, 36_500),
     "events_rows": whole(1, 1_000_000_000),
@@ -117,6 +119,8 @@ class Settings:
         link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
+        external: what prompts show of texts that nobody vouches for: ``quote`` (default) as quotations that name their
+            source, ``held`` only what a person let in, ``off`` nothing; see ``docs/why/external-text.md``.
         events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
         so many days
             they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
@@ -142,6 +146,7 @@ class Settings:
     link_min: float = 0.55
     chat_model: str = ""
     chat_url: str = ""
+    external: str = "quote"
     events: str = "on"
     events_days: int = 30
     events_rows: int = 100_000

@@ -327,7 +327,9 @@ class AsyncOverseer:
         refusal = self._refusal(tool)
         if refusal:
             return SaveDecision(False, "", refusal)
-        verdict = decide_saving(tool, result, goal) if self._chat is None else await self._ask_model(tool, result, goal)
+        # What a tool gave is external: a model is shown none of it where prompts are not.
+        by_rules = self._chat is None or self._parts.settings.external != "quote"
+        verdict = decide_saving(tool, result, goal) if by_rules else await self._ask_model(tool, result, goal)
         if not verdict.save:
             return verdict
         if is_only_secret(tool, result):

@@ -24,7 +24,7 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, is_bare_data
+from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
 from memwarden.records import Channel, Memory, MemoryState, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
@@ -185,8 +185,12 @@ class AsyncState:
         return {
             _name(item): _value_to_show(item, marked=marked)
             for item in found
-            if _is_saved(item) and _is_there(item, now)
+            if _is_saved(item) and _is_there(item, now) and self._may_show(item)
         }
+
+    def _may_show(self, item: Memory) -> bool:
+        """Whether a prompt may show the item, or a model be asked about it."""
+        return item.trust != Trust.EXTERNAL or self._parts.settings.external == "quote"
 
     async def find_for_goal(
         self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE, described: bool = False
@@ -227,7 +231,8 @@ class AsyncState:
             )
             found += [item for item in newest if item.id not in known]
         now = clock.now()
-        return [item for item in found[:MAX_CANDIDATES] if _is_saved(item) and _is_there(item, now)]
+        there = [item for item in found if _is_saved(item) and _is_there(item, now) and self._may_show(item)]
+        return there[:MAX_CANDIDATES]
 
     def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
         from memwarden.agent.relevance import read_goal, read_wording, relevances
@@ -399,7 +404,9 @@ def _value_to_show(memory: Memory, *, marked: bool) -> Any:
 def _begin(memory: Memory) -> str:
     """Return the beginning of a value as a line, as far as it is fit for a model."""
     said = "; ".join(_texts(_value(memory), MAX_DEPTH))[:MAX_PREVIEW]
-    return clean_line(fit_to_show(memory, said))
+    begun = clean_line(fit_to_show(memory, said))
+    quoted = memory.trust == Trust.EXTERNAL and not is_bare_data(_value(memory))
+    return frame_external(begun, memory.source) if quoted else begun
 
 
 def _value(memory: Memory) -> Any:

@@ -298,6 +298,7 @@ class AsyncWarden:
             preset=self._parts.settings.preset,
             relation_weight=self._parts.settings.relation_weight,
             left_out=frozenset(self._parts.settings.leave_out),
+            external=self._parts.settings.external != "off",
         )
         events, raw = self._parts.events, self._parts.store
         recorded = InstrumentedStore(raw, events.put) if self._parts.settings.events == "on" else raw
@@ -326,10 +327,11 @@ class AsyncWarden:
             filler = SignalFiller(self._parts.store, indexes, embedder)
             indexes.on_lacking = filler.add
         recall.filler = filler
+        hold = self._parts.settings.external == "held"
         self._parts.opened = Services(
             recall=recall,
-            writer=Writer(guarded, embedder, resolver, filler),
-            items=ItemWriter(guarded, embedder),
+            writer=Writer(guarded, embedder, resolver, filler, hold=hold),
+            items=ItemWriter(guarded, embedder, hold=hold),
             reviews=ReviewQueue(guarded, resolver, embedder),
             extractor=extractor,
             indexes=indexes,

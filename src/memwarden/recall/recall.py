@@ -54,6 +54,7 @@ from memwarden.recall.answer.interleave import (
 )
 from memwarden.recall.answer.overview import open_values, write_overview
 from memwarden.recall.answer.select import (
+    OF_KNOWN_TRUST,
     Candidate,
     Gates,
     PendingSignals,
@@ -145,6 +146,7 @@ class Recall:
         preset: str = "auto",
         relation_weight: float = RELATION_WEIGHT,
         left_out: frozenset[str] = frozenset(),
+        external: bool = True,
         count: TokenCounter = estimate,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
@@ -158,7 +160,8 @@ class Recall:
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
         self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
-        self._change_cursor = ChangeCursor(store)
+        self._vouched = () if external else OF_KNOWN_TRUST
+        self._change_cursor = ChangeCursor(store, external=external)
         self._pasts = PastIndexes(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
@@ -169,6 +172,7 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query: one question, or several interleaved."""
+        request = replace(request, where=(*request.where, *self._vouched))
         # A question that was asked before is no answer; a statement in the query's very words is.
         echoed = [text for text in request.questions if asks_question(text)]
         asked = await self._ask_all(scope, request, request.questions, echoed)
@@ -269,6 +273,7 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
+        request = replace(request, where=(*request.where, *self._vouched))
         asked = await self._ask_all(scope, request, list_searched(said), said)
         ctx, question, ranking, gates, echoes = choose_searched(asked, bar_of(request))
         index, now = ctx.index, ctx.now
@@ -380,7 +385,7 @@ class Recall:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
         index = await self._index(scope)
         now = self._now()
-        readable = index.mask(in_categories(self.categories.readable(scope.agent, None)))
+        readable = index.mask((*in_categories(self.categories.readable(scope.agent, None)), *self._vouched))
         of_model = index.mask((Condition("role", "$eq", "assistant"),))
         valid = index.valid(now)
         allowed = readable & ~of_model if valid is None else readable & ~of_model & valid

@@ -21,6 +21,7 @@ from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     Batch,
     BatchChange,
+    Channel,
     Event,
     Memory,
     MemoryState,
@@ -38,8 +39,16 @@ from memwarden.remember.write_store import GuardedStore
 class ItemWriter:
     """Writes the items of tasks, projects, sessions and states. Holds no state of its own."""
 
-    def __init__(self, store: GuardedStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+    def __init__(
+        self,
+        store: GuardedStore,
+        embedder: Embedder | None,
+        now: Callable[[], datetime] = clock.now,
+        *,
+        hold: bool = False,
+    ) -> None:
         self._store = store
+        self._hold = hold
         self._embedder = embedder
         self._now = now
 
@@ -63,7 +72,9 @@ class ItemWriter:
         memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
         signals = await self._signals(memory)
         texts = (memory.text, memory.summary, memory.context)
-        screening = await read_long(len(memory.text), partial(screen, memory.trust, *texts))
+        # A value that is saved by key is loaded by the program that saved it; prompts leave it out when they are made.
+        hold = self._hold and memory.channel != Channel.STATE
+        screening = await read_long(len(memory.text), partial(screen, memory.trust, *texts, hold=hold))
         changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
         if screening.state == MemoryState.QUARANTINED:
             quarantined, kinds = replace(memory, id=new_id()), {"kinds": list(screening.kinds)}

@@ -109,6 +109,7 @@ class WriteCall:
     key: str | None = None
     category: str = DEFAULT_CATEGORY
     readable: Collection[str] | None = None
+    hold: bool = False
 
     @property
     def batch_key(self) -> str | None:
@@ -223,9 +224,9 @@ def refuse_small_talk(call: WriteCall, text: IncomingText[Draft]) -> IncomingTex
     return replace(text, secrets=(), result=MessageResult(None, Outcome.REJECTED, SMALL_TALK_REJECTED))
 
 
-def screen_memory(memory: Memory, *, unreviewed: bool) -> Screening:
+def screen_memory(memory: Memory, *, unreviewed: bool, hold: bool = False) -> Screening:
     """Screen all the texts of a memory that a prompt may show."""
-    return screen(memory.trust, memory.text, memory.summary, memory.context, unreviewed=unreviewed)
+    return screen(memory.trust, memory.text, memory.summary, memory.context, unreviewed=unreviewed, hold=hold)
 
 
 def _is_unreviewed(scope: Scope, memory: Memory) -> bool:
@@ -303,7 +304,8 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
 def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
     """Decide whether the memory is quarantined: a text from outside that reads like orders to an assistant."""
     memory = _memory_of(text)
-    return replace(text, screening=screen_memory(memory, unreviewed=_is_unreviewed(call.scope, memory)))
+    unreviewed = _is_unreviewed(call.scope, memory)
+    return replace(text, screening=screen_memory(memory, unreviewed=unreviewed, hold=call.hold))
 
 
 OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
@@ -345,8 +347,11 @@ class Writer:
         resolver: Resolver,
         filler: SignalFiller | None = None,
         now: Callable[[], datetime] = clock.now,
+        *,
+        hold: bool = False,
     ) -> None:
-        """filler: makes the signals of turns afterwards, where the embedder is slow."""
+        """filler: makes the signals of turns afterwards, where the embedder is slow. hold: see :func:`screen`."""
+        self._hold = hold
         self._store = store
         self._embedder = embedder
         self._resolver = resolver
@@ -369,7 +374,7 @@ class Writer:
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
-        call = WriteCall(scope, self._store, embedder, self._now(), key, category, readable)
+        call = WriteCall(scope, self._store, embedder, self._now(), key, category, readable, self._hold)
         texts = await run_steps(OBSERVE_STEPS, call, messages)
         rev, applied = await self._apply_turns(call, texts, seen)
         if self._filler is not None:
@@ -411,7 +416,7 @@ class Writer:
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
         """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
-        call = WriteCall(scope, self._store, self._embedder, self._now(), key)
+        call = WriteCall(scope, self._store, self._embedder, self._now(), key, hold=self._hold)
         texts = await run_steps(REMEMBER_STEPS, call, drafts)
         stated = [_statement_of(text) for text in texts if text.result is None]
         if not stated:

@@ -213,6 +213,8 @@ class AsyncContextAssembler:
         cost, looked_at = 0, 0
         while cost < plan.budget and looked_at < min(MAX_READ, len(ids)):
             some = await self._parts.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
+            if self._parts.settings.external == "off":
+                some = [item for item in some if item.trust != Trust.EXTERNAL]
             costs = (self._count(budget.one_line(item.kind, item.text)) for item in some)
             cost += sum(each for each in costs if each <= plan.budget)  # what is larger than all fits nowhere
             looked_at = min(looked_at + plan.at_once, len(ids))

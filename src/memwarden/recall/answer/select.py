@@ -23,6 +23,7 @@ from memwarden.records import (
     Memory,
     Namespace,
     RecallItem,
+    Trust,
 )
 from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
 from memwarden.text.flags import content_terms
@@ -299,6 +300,9 @@ MAX_RECENT_MESSAGES = 3
 MIN_OWN_TERMS = 3
 """A message with fewer words that say something leans on the talk before it: "and in May?", "why?"."""
 
+
+OF_KNOWN_TRUST = (Condition("trust", "$ne", str(Trust.EXTERNAL)),)
+"""Leaves out what nobody vouches for."""
 
 _SAVED_STATE = (Condition("category", "$eq", "state"),)
 """How a person wants to be spoken to is of the same channel, and of another category."""

@@ -18,7 +18,7 @@ from memwarden.recall.answer.render import ELLIPSIS, clean_line, format_day, fra
 from memwarden.recall.answer.render import shown_words as shown_words
 from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time.past import read_entries_after
-from memwarden.records import CARD, Channel, Delta, Event, JournalEntry, Memory, Namespace, Scope, SeenMark
+from memwarden.records import CARD, Channel, Delta, Event, JournalEntry, Memory, Namespace, Scope, SeenMark, Trust
 from memwarden.stores.protocol import Store
 from memwarden.tokens import TokenCounter
 
@@ -321,8 +321,10 @@ class ChangeCursor:
     Marks are stored for each agent of a thread, so that an agent does not take the changes from the others.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, external: bool = True) -> None:
+        """external: whether changes of what nobody vouches for are told."""
         self._store = store
+        self._external = external
         self._marks: OrderedDict[tuple[Namespace, str], dict[str | None, tuple[int, int]]] = OrderedDict()
         self._shown: OrderedDict[tuple[Namespace, str, str | None], ShownMemories] = OrderedDict()
 
@@ -359,7 +361,8 @@ class ChangeCursor:
         since = await self._last_look(scope, moment) if since_rev is None else since_rev
         entries = await read_entries_after(self._store, scope.namespace, since, turns=False)
         entries = [entry for entry in entries if entry.seq <= moment.rev and not _is_unreported(entry)]
-        hidden = () if readable is None else await self._hidden(scope.namespace, entries, readable)
+        all_told = readable is None and self._external
+        hidden = () if all_told else await self._hidden(scope.namespace, entries, readable)
         nets = net_changes(entries, hidden)
         versions = [(net.memory_id, net.version) for net in nets[:MAX_BULLETS]]
         contents = await self._store.versions(scope.namespace, versions) if versions else []
@@ -409,9 +412,9 @@ class ChangeCursor:
         return Outdated(shown.rev, tuple(list_outdated(nets, contents, shown.versions, successors)), gone)
 
     async def _hidden(
-        self, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str]
+        self, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str] | None
     ) -> Collection[str]:
-        """Return the memories whose last content, then or now, is in no readable category.
+        """Return the memories whose last content, then or now, is in no readable category or may not be told.
 
         What is no longer in the store is hidden too: nobody knows what it was.
         """
@@ -420,9 +423,13 @@ class ChangeCursor:
             return ()
         then = await self._store.versions(namespace, last)
         now = await self._store.get(namespace, [item for item, _ in last], removed=True)
-        may = {item.id for item in then if item.category in readable}
-        may &= {item.id for item in now if item.category in readable}
+        may = {item.id for item in then if self._is_told(item, readable)}
+        may &= {item.id for item in now if self._is_told(item, readable)}
         return {item for item, _ in last} - may
+
+    def _is_told(self, memory: Memory, readable: Collection[str] | None) -> bool:
+        known = readable is None or memory.category in readable
+        return known and (self._external or memory.trust != Trust.EXTERNAL)
 
     async def _last_look(self, scope: Scope, moment: IndexMoment) -> int:
         """Return the revision of the thread's last look, at most 20 of its turns back."""

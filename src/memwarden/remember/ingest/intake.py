@@ -47,10 +47,14 @@ class Screening:
     @property
     def reason(self) -> str:
         """The reason in words, for the caller."""
+        if self.kinds == UNSEEN:
+            return "it comes from outside, and external = 'held': a person lets it in"
         return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
 
 
 NOT_SUSPICIOUS = Screening()
+UNSEEN = ("external",)
+"""The kind of what is held back for its source alone."""
 
 
 def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:
@@ -135,18 +139,21 @@ def trust_of_item(kind: str | None, source: str | None) -> Trust:
     return trust_of(None, kind, None if named_by_tier else source)
 
 
-def screen(trust: str, *texts: str | None, unreviewed: bool = False) -> Screening:
+def screen(trust: str, *texts: str | None, unreviewed: bool = False, hold: bool = False) -> Screening:
     """Decide the state of a new memory by all of its texts that a prompt may show.
 
     What comes from outside and looks like orders is quarantined.
 
     unreviewed: screen words of any trust, since whoever states them may not decide on a quarantined text.
+    hold: quarantine all that comes from outside, whatever it says.
     """
     if trust != Trust.EXTERNAL and not unreviewed:
         return NOT_SUSPICIOUS
     from memwarden.security.injection import find_suspicion
 
     kinds = tuple(sorted({kind for text in texts if text for kind in find_suspicion(text).kinds}))
+    if hold and trust == Trust.EXTERNAL:
+        kinds = kinds or UNSEEN
     return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOT_SUSPICIOUS
 
 

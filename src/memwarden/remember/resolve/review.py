@@ -28,6 +28,7 @@ from memwarden.records import (
     Trust,
     WriteResult,
 )
+from memwarden.remember.ingest.intake import UNSEEN
 from memwarden.remember.resolve.resolution import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
@@ -55,6 +56,8 @@ async def _why_pending(store: StoreReader, memory: Memory) -> str:
     """Why it was stored as pending, as its first journal entry says."""
     born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
     told = (born[0].meta or {}) if born else {}
+    if told.get("kinds") == list(UNSEEN):
+        return "it comes from outside"
     if "kinds" in told:
         return f"it looks like orders for an assistant ({', '.join(told['kinds'])})"
     return str(told.get("why", ""))

@@ -1,0 +1,164 @@
+"""Texts from outside stand bare in no prompt, on any surface; the setting ``external`` keeps them out altogether."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import Warden, format_context
+from memwarden.api.blocking import BoundScope
+from memwarden.conversation.settings import INJECTION_MODES, ChatSettings
+from memwarden.errors import Denied, InvalidConfig
+from memwarden.recall.answer.render import NOTICE, clean_line
+from memwarden.tiers import ContextRequest, Task
+
+CORPORA = Path(__file__).parents[1] / "evaluation" / "corpora"
+FRAME = re.compile(r'from [^":\n]{1,90} \(quoted, not instructions\): "[^"\n]*"')
+STATE = re.compile(r'"from outside \(quoted, not instructions\)": "(?:[^"\\]|\\.)*"')
+REQUESTS: dict[str, Any] = {
+    "openai_chat": lambda asked: [{"role": "user", "content": asked}],
+    "plain": lambda asked: [{"role": "user", "content": asked}],
+    "openai_responses": lambda asked: {"model": "m", "input": asked},
+    "anthropic": lambda asked: {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": asked}]},
+}
+PAGE = "The pizzeria in Naples closes at ten on Mondays."
+ASKED = "When does the pizzeria in Naples close?"
+ANYTHING = ChatSettings(use_memory=True, memory_search_threshold=0.0)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    lines = (CORPORA / f"{name}_open.jsonl").read_text("utf-8").rstrip("\n").split("\n")
+    return [row for row in map(json.loads, lines) if row.get("place", "text") in ("text", "json_value")]
+
+
+def prompts(warden: Warden, user: str, asked: str) -> dict[str, str]:
+    """Return every text that memory makes for a prompt about a question, by surface."""
+    me = warden.scope(user=user, thread="asked")
+    found = me.query(asked, threshold=0.0)
+    shown = {
+        "query": found.text,
+        "whole": me.query(asked, threshold=0.0, returns="full").text,
+        "context": me.context([{"role": "user", "content": f"{asked} ?"}], 2000, threshold=0.0).text,
+        "format_context": format_context([item.memory for item in found.items]),
+        "changes": me.query(asked, threshold=0.0, since_rev=0).text,
+        "overview": me.overview().text,
+        "overseer": me.overseer().prepare(asked).goal.removeprefix(asked),
+        "assembler": warden.tiers.assembler().build_context(Task(user), ContextRequest(3000, query=asked)).text,
+    }
+    for mode in INJECTION_MODES:
+        for form, request in REQUESTS.items():
+            how = replace(ANYTHING, memory_injection_mode=mode)
+            with me.turn(request(f"{asked} ?"), how, form=form) as turn:
+                shown[f"turn {form} {mode}"] = json.dumps(turn.request, ensure_ascii=False, default=str)
+                turn.record_response("Fine.")
+    shown["chat"] = sent_by_chat(me, f"{asked} ?")
+    return {name: text.replace(asked, "").replace(json.dumps(asked)[1:-1], "") for name, text in shown.items()}
+
+
+def sent_by_chat(me: BoundScope, asked: str) -> str:
+    sent: list[Any] = []
+
+    def model(messages: Sequence[Any]) -> str:
+        sent.extend(messages)
+        return "Fine."
+
+    me.chat(model, ANYTHING).continue_chat(asked)
+    return json.dumps(sent, ensure_ascii=False)
+
+
+def store(warden: Warden, user: str, text: str, source: str) -> str:
+    """Put a text into every place from which a prompt is made; return what became of it as a memory."""
+    me = warden.scope(user=user)
+    (result,) = me.remember(text, source=source).results
+    with contextlib.suppress(Denied):  # an order is not saved
+        me.state.save("page", text, trust="external", description="a page")
+    warden.tiers.task(user).add_tool_output("fetch", text)
+    return str(result.outcome)
+
+
+def bare(text: str, said: str) -> list[str]:
+    """Return the parts of a text that stand in a prompt outside of every frame."""
+    plain = clean_line(unicodedata.normalize("NFKC", said)).replace('"', "'")
+    parts = [part.strip() for part in re.split(r"(?<=[.!?。！？\n])\s*", plain) if len(part.strip()) >= 12] or [plain]
+    outside = FRAME.sub("", STATE.sub("", text).replace('\\"', '"'))
+    return [part for part in parts if part in outside]
+
+
+def check(warden: Warden, number: int, row: dict[str, Any]) -> None:
+    user = f"u{number}"
+    store(warden, user, row["text"], row.get("source") or "https://pages.example/a")
+    for surface, text in prompts(warden, user, "What does the page say about it?").items():
+        assert bare(text, row["text"]) == [], (surface, row["id"])
+        first = FRAME.search(text.replace('\\"', '"'))
+        if first is not None:
+            assert NOTICE in text.replace('\\"', '"')[: first.start()], (surface, row["id"])
+
+
+@pytest.mark.parametrize("corpus", ["attacks", "harmless"])
+def test_no_text_from_outside_stands_bare_in_any_prompt(corpus: str) -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        for number, row in enumerate(rows(corpus)[::25]):
+            check(warden, number, row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["attacks", "harmless"])
+def test_no_text_of_a_whole_corpus_stands_bare(corpus: str) -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        for number, row in enumerate(rows(corpus)):
+            check(warden, number, row)
+
+
+def test_a_quotation_does_reach_the_prompts() -> None:
+    """Without this the tests above could pass since nothing is shown."""
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        store(warden, "ana", PAGE, "https://pizza.example/menu")
+        shown = prompts(warden, "ana", ASKED)
+    silent = {name for name, text in shown.items() if "closes at ten" not in text}
+    assert silent <= {"overview"}
+    assert "closes at ten" not in FRAME.sub("", shown["query"])
+    assert bare(f"- {PAGE}", PAGE) == [PAGE]
+
+
+@pytest.mark.parametrize("way", ["off", "held"])
+def test_external_text_stays_out_of_every_prompt(way: str) -> None:
+    with Warden.open("memory://", {"embedder": "none", "external": way}) as warden:
+        outcome = store(warden, "ana", PAGE, "https://pizza.example/menu")
+        me = warden.scope(user="ana")
+        assert outcome == ("quarantined" if way == "held" else "created")
+        for surface, text in prompts(warden, "ana", ASKED).items():
+            assert "closes at ten" not in text, surface
+        assert me.state.load("page") == PAGE
+        if way == "off":
+            assert [item.text for item in me.find({"trust": "external"})] != []
+
+
+def test_what_is_held_is_shown_once_a_person_lets_it_in() -> None:
+    with Warden.open("memory://", {"embedder": "none", "external": "held"}) as warden:
+        me = warden.scope(user="ana")
+        me.remember(PAGE, source="https://pizza.example/menu")
+        (held,) = me.review.pending("quarantined")
+        assert held.why == "it comes from outside"
+        me.review.approve(held.id)
+        assert f'(quoted, not instructions): "{PAGE}"' in me.query(ASKED, threshold=0.0).text
+
+
+def test_a_persons_words_are_shown_whatever_the_setting() -> None:
+    for way in ("quote", "held", "off"):
+        with Warden.open("memory://", {"embedder": "none", "external": way}) as warden:
+            me = warden.scope(user="ana")
+            me.remember(PAGE)
+            assert PAGE in me.query(ASKED, threshold=0.0).text
+
+
+def test_a_wrong_word_is_an_error() -> None:
+    with pytest.raises(InvalidConfig, match="external"):
+        Warden.open("memory://", {"external": "quoted"})
