@@ -181,7 +181,7 @@ async def test_filters_and_allowlists_hold_in_the_database(
     async with opened(large) as warden, exactly(large) as exact:
         larges(warden).reach = Reach(near=20, holding=20, newest=20, seeds=4)
         for question in (*QUESTIONS[:4], "What is Ana allergic to?"):
-            asked: dict[str, Any] = {"filters": filters, "top_k": 10, "threshold": 0}
+            asked: dict[str, Any] = {"filters": filters, "top_k": 10, "threshold": 0, "budget_tokens": 4000}
             found = await warden.scope(user="ana", agent=agent).query(question, **asked)
             wanted = await exact.scope(user="ana", agent=agent).query(question, **asked)
             best = {item.id for item in wanted.items}
