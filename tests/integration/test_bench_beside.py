@@ -214,7 +214,7 @@ def test_speed_command_prints_the_comparison(tmp_path: Path, monkeypatch: pytest
     assert [item["name"] for item in compared["systems"]] == [BASE, FLOOR]
     (p50,) = (item for item in compared["figures"] if item["name"] == "query p50")
     assert p50["ratios"][FLOOR]["median"] > 0
-    assert "### One user's 12 memories among 24" in markdown.read_text(encoding="utf-8")
+    assert "### A user's 12 memories among 24" in markdown.read_text(encoding="utf-8")
     assert plot.with_stem("speed-beside").read_bytes().startswith(b"\x89PNG")
 
 
