@@ -108,6 +108,7 @@ class ScopeReads(ScopeHandle):
         explain: bool = False,
         max_memories: int = MAX_IN_CONTEXT,
         template: Template = LEAN_TEMPLATE,
+        overview_tokens: int = 0,
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
 
@@ -121,6 +122,9 @@ class ScopeReads(ScopeHandle):
                 score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
             participants: only memories in which any of these takes part. A filter of ``characters`` must hold as well.
             max_memories: 1..100; those that are always offered do not count.
+            overview_tokens: so many tokens of an overview of the person go in as an item, whatever the message asks:
+                "what should I cook tonight?" names no allergy. 0: none; 150 tell what matters most. At most 40 % of
+                the budget.
             template: the words of the block; ``CLASSIC_TEMPLATE`` numbers memories and tells kind, importance and age.
         """
         read = read_messages(messages, self._parts.settings.max_text_bytes)
@@ -133,7 +137,8 @@ class ScopeReads(ScopeHandle):
         most = arguments.check_whole(max_memories, "max_memories", 1, MAX_IN_CONTEXT)
         if not isinstance(template, Template):
             raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {quote(template)}")
-        request = replace(request, most=most, template=template)
+        glance = arguments.check_whole(overview_tokens, "overview_tokens", 0, None)
+        request = replace(request, most=most, template=template, overview=glance)
         if participants is not None:
             taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
             request = replace(request, where=(*request.where, taking_part))

@@ -24,7 +24,7 @@ from memwarden.conversation.formats import Request
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.budget import pack_items
 from memwarden.recall.answer.render import render_memories_block
-from memwarden.records import Channel, ContextBlock, Cut, Memory, Scope, Trust
+from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, Scope, Trust
 from memwarden.runtime import Runtime
 from memwarden.tokens import TokenCounter, estimate
 
@@ -148,7 +148,13 @@ def render_memories(
     )
     dropped = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
     return ContextBlock(
-        packed.text, packed.items, packed.tokens, settings.max_memory_tokens, block.rev, (*dropped, *block.cut)
+        packed.text,
+        packed.items,
+        packed.tokens,
+        settings.max_memory_tokens,
+        block.rev,
+        (*dropped, *block.cut),
+        overview_of=block.overview_of,
     )
 
 
@@ -192,6 +198,9 @@ def _place_block(anchor: str, block: ContextBlock | None, told: ContextBlock | N
     parts = [part for part in (told, block) if part is not None and part.text]
     marks = {item.id: fingerprint(item.memory) for item in (block.items if block else ())}
     marks |= {memory.id: fingerprint(memory) for memory in (told.updated if told else ())}
+    if OVERVIEW_ID in marks and block is not None:
+        # An overview leaves with what it rests on, and what it rests on may be shown beside it.
+        marks |= {f"{OVERVIEW_ID}:{memory.id}": fingerprint(memory) for memory in block.overview_of}
     return PlacedBlock(anchor, "\n\n".join(part.text for part in parts), sum(part.tokens for part in parts), marks)
 
 
@@ -258,14 +267,14 @@ class PromptCacheStore:
         """Return ids of memories that are forgotten, changed, outdated or unreadable since they were inserted."""
         marks, now = before.marks, clock.now()
         allowed = self._parts.settings.categories.readable(self._who.agent, None)
+        ids = {key: key.removeprefix(f"{OVERVIEW_ID}:") for key in marks if key != OVERVIEW_ID}
+        stored = await self._parts.store.get(self._who.namespace, list(dict.fromkeys(ids.values())))
         same = {
-            item.id
-            for item in await self._parts.store.get(self._who.namespace, list(marks))
-            if marks.get(item.id) == fingerprint(item)
-            and (item.valid_to is None or item.valid_to > now)
-            and (allowed is None or item.category in allowed)
+            (item.id, fingerprint(item))
+            for item in stored
+            if (item.valid_to is None or item.valid_to > now) and (allowed is None or item.category in allowed)
         }
-        return [key for key in marks if key not in same]
+        return [key for key, memory_id in ids.items() if (memory_id, marks[key]) not in same]
 
     def _memory_of(self, stable: PromptLayout, stored: Memory | None) -> Memory:
         now = clock.now()

@@ -37,6 +37,7 @@ class ChatSettings:
         memory_extraction_mode: ``every_turn``, ``periodic``, ``on_save`` or ``llm_triggered``.
         max_memory_context: so many memories a turn at most, 1..100.
         max_memory_tokens: so many tokens of memories a turn at most, the words of the templates included, 1..1,000,000.
+        overview_tokens: so many tokens of an overview of the person go in with each message, 0..1,000,000; 0: none.
         memory_extraction_interval: ``periodic`` looks through the chat every so many turns, 1..1,000.
         memory_search_threshold: the score that the best memory has to reach, on the calibrated scale, 0..1.
         memory_context_prefix, memory_context_suffix: what stands before and after the memories; may be empty.
@@ -54,6 +55,7 @@ class ChatSettings:
     memory_extraction_mode: str = "periodic"
     max_memory_context: int = MAX_IN_CONTEXT
     max_memory_tokens: int = 500
+    overview_tokens: int = 0
     memory_extraction_interval: int = 5
     memory_search_threshold: float = DEFAULT_THRESHOLD
     memory_context_prefix: str = LEAN_TEMPLATE.prefix
@@ -67,6 +69,7 @@ class ChatSettings:
         word(EXTRACTION_MODES).check(self.memory_extraction_mode, "memory_extraction_mode", InvalidConfig)
         whole(1, MAX_IN_CONTEXT).check(self.max_memory_context, "max_memory_context", InvalidConfig)
         whole(1, MAX_TOKENS).check(self.max_memory_tokens, "max_memory_tokens", InvalidConfig)
+        whole(0, MAX_TOKENS).check(self.overview_tokens, "overview_tokens", InvalidConfig)
         whole(1, MAX_TOKENS).check(self.max_delta_tokens, "max_delta_tokens", InvalidConfig)
         whole(1, MAX_INTERVAL).check(self.memory_extraction_interval, "memory_extraction_interval", InvalidConfig)
         SHARE.check(self.memory_search_threshold, "memory_search_threshold", InvalidConfig)

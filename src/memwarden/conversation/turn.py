@@ -27,7 +27,7 @@ from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
-from memwarden.records import ContextBlock, MessageResult, RecallItem, Scope, WriteResult
+from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
@@ -86,6 +86,7 @@ class ContextScope(Protocol):
         threshold: float | None = ...,
         max_memories: int = ...,
         template: Template = ...,
+        overview_tokens: int = ...,
     ) -> ContextBlock: ...
 
 
@@ -334,6 +335,7 @@ class AsyncTurn:
                 threshold=settings.search_threshold,
                 max_memories=settings.max_memory_context,
                 template=settings.template,
+                overview_tokens=settings.overview_tokens,
             )
             parts, who = self._parts, self._scope.who
             block = await with_deadline(parts.late, who.namespace, search, MAX_SECONDS_BEFORE)
@@ -404,7 +406,9 @@ class AsyncTurn:
             return
         try:
             said = [str(message["content"]) for message in strip_messages(self._said, self._settings.template)]
-            for item, used, share in judge_uses(self.block.items, said, answer):
+            # An overview is made for its prompt, and no memory of its own.
+            remembered = [item for item in self.block.items if item.id != OVERVIEW_ID]
+            for item, used, share in judge_uses(remembered, said, answer):
                 verdict = UseVerdict.USED if used else UseVerdict.UNUSED
                 deed = EventDraft(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
                 record_event(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.concurrency.tasks import read_long
 from memwarden.errors import ModelUnavailable
-from memwarden.filters import Condition, Where, is_inside
+from memwarden.filters import Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import budget as beside
@@ -52,7 +52,7 @@ from memwarden.recall.answer.interleave import (
     make_found_item,
     tell_words_once,
 )
-from memwarden.recall.answer.overview import open_values, write_overview
+from memwarden.recall.answer.overview import find_overview_item, read_overview
 from memwarden.recall.answer.select import (
     OF_KNOWN_TRUST,
     Candidate,
@@ -68,10 +68,8 @@ from memwarden.recall.answer.select import (
     in_categories,
     is_unsure,
     list_searched,
-    mask_without_cards,
     open_gates,
     resolve_metadata,
-    rests_on_ended,
     select_candidates,
 )
 from memwarden.recall.index.columns import Mask
@@ -87,6 +85,7 @@ from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.time.changes import ChangeCursor, IndexMoment, Outdated, fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
+    OVERVIEW_ID,
     ContextBlock,
     Delta,
     Memory,
@@ -97,7 +96,6 @@ from memwarden.records import (
     SeenMark,
 )
 from memwarden.settings import MIN_ITEM_SCORE
-from memwarden.statements.reader import load_weights
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.flags import asks_question
@@ -289,12 +287,16 @@ class Recall:
         header = told.text if told else ""
         render = partial(block.render_changes_and_block, header, now, request.template)
         covering = list_covering_facts(selection, ids)
+        glance, rests_on, told_whole = await find_overview_item(
+            ctx, self._tellable(scope), ranking, (budget, request.overview), self._count
+        )
+        covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}
         made = list(map(make, selection.ranked))
         if classic:
             made.sort(key=lambda item: classic_order(item, now), reverse=True)
         kept, again = drop_repeats(made)
         packed = pack_items(
-            map(make, selection.always),
+            [*glance, *map(make, selection.always)],
             # What is pinned first; facts before the turns that they rest on.
             sorted(kept, key=lambda item: (not item.memory.pinned, item.id in covering)),
             most=request.most,
@@ -315,13 +317,16 @@ class Recall:
         relevant = has_relevant(packed, ranking, bar_of(request))
         if told is not None and outdated is not None:
             told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
-        self._change_cursor.note_shown(scope, moment, (item.memory for item in packed.items), outdated)
+        rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
+        shown = [*rests_on, *(item.memory for item in packed.items if item.id != OVERVIEW_ID)]
+        self._change_cursor.note_shown(scope, moment, shown, outdated)
         return ContextBlock(
             text=packed.text,
             items=packed.items,
             tokens=packed.tokens,
             delta=told,
             updated=outdated.updated if told and outdated else (),
+            overview_of=tuple(rests_on),
             budget_tokens=request.budget_tokens or 0,
             rev=rev,
             cut=cut,
@@ -383,18 +388,12 @@ class Recall:
 
     async def overview(self, scope: Scope, about: str | None, budget: int) -> Overview:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
-        index = await self._index(scope)
-        now = self._now()
-        readable = index.mask((*in_categories(self.categories.readable(scope.agent, None)), *self._vouched))
-        of_model = index.mask((Condition("role", "$eq", "assistant"),))
-        valid = index.valid(now)
-        allowed = readable & ~of_model if valid is None else readable & ~of_model & valid
-        is_ended = cache(partial(rests_on_ended, index, valid, mask_without_cards(index, ())))
-        values = open_values(index, allowed, about, load_weights(), is_ended)
-        ids = {value.row.place: index.columns.ids[value.row.place] for value in values}
-        stored = {memory.id: memory for memory in await self._store.get(scope.namespace, list(ids.values()))}
-        memories = {place: stored[memory_id] for place, memory_id in ids.items() if memory_id in stored}
-        return write_overview(values, memories, now, budget, self._count)
+        ctx = await self._open_context(scope, None)
+        return (await read_overview(ctx, self._tellable(scope), about, budget, self._count))[0]
+
+    def _tellable(self, scope: Scope) -> Where:
+        """The conditions of what a scope may be told in an overview."""
+        return (*in_categories(self.categories.readable(scope.agent, None)), *self._vouched)
 
     async def list_past(
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool

@@ -7,6 +7,7 @@ name the turns that they rest on in ``sources``. All share a table, a search pat
 
 from memwarden.records.answers import (
     ALREADY,
+    OVERVIEW_ID,
     Audit,
     AuditFinding,
     Consent,
@@ -68,6 +69,7 @@ __all__ = [
     "APART",
     "CARD",
     "EXTRACTED_BY",
+    "OVERVIEW_ID",
     "UNDOES",
     "Audit",
     "AuditFinding",

@@ -71,6 +71,10 @@ class RecallItem:
         return {**vars(self), "explain": partial(Why, why.words, why.features, why.note)}
 
 
+OVERVIEW_ID = "overview"
+"""The id of the item of a block that is an overview."""
+
+
 @dataclass(frozen=True, slots=True)
 class OverviewLine:
     """A value in an overview.
@@ -191,6 +195,7 @@ class ContextBlock:
         delta: what the thread's model was shown before and is no longer so, as the first lines of ``text``; None when
             all of it still holds.
         updated: the memories whose new words ``delta`` tells.
+        overview_of: the memories that the overview among ``items`` rests on.
     """
 
     text: str
@@ -204,6 +209,7 @@ class ContextBlock:
     unsure: bool = False
     delta: Delta | None = None
     updated: tuple[Memory, ...] = ()
+    overview_of: tuple[Memory, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.items) or self.delta is not None

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import Final, NamedTuple
 
+from memwarden.filters import Condition, Where
 from memwarden.recall.answer import render
+from memwarden.recall.answer.budget import ALWAYS_SHARE
+from memwarden.recall.answer.interleave import QueryContext
 from memwarden.recall.answer.render import one_line
+from memwarden.recall.answer.select import mask_without_cards, rests_on_ended
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.statement_table import TableRow
-from memwarden.records import Memory, Overview, OverviewLine
-from memwarden.statements.reader import NONE, SELF, StatementWeights
+from memwarden.recall.rank.score import Ranking
+from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
+from memwarden.statements.reader import NONE, SELF, StatementWeights, load_weights
 from memwarden.statements.statement import SORTS
+from memwarden.tokens import TokenCounter
 
 MIN_CHANCE: Final = 0.45
 """The chance that a clause states the attribute, from which on it is told."""
@@ -122,6 +129,86 @@ def write_overview(
         lines.append(line)
         text = tried
     return Overview(text, count(text) if text else 0, tuple(lines))
+
+
+async def read_overview(
+    ctx: QueryContext, told: Where, about: str | None, budget: int, count: TokenCounter
+) -> tuple[Overview, list[Memory]]:
+    """Return an overview and the memories that it rests on. told: what a memory fulfils that may be told."""
+    index = ctx.index
+    of_model = index.mask((Condition("role", "$eq", "assistant"),))
+    valid = index.valid(ctx.now)
+    allowed = index.mask(told) & ~of_model
+    allowed = allowed if valid is None else allowed & valid
+    is_ended = cache(partial(rests_on_ended, index, valid, mask_without_cards(index, ())))
+    values = open_values(index, allowed, about, load_weights(), is_ended)
+    ids = {value.row.place: index.columns.ids[value.row.place] for value in values}
+    stored = {memory.id: memory for memory in await ctx.read(list(dict.fromkeys(ids.values())))}
+    memories = {place: stored[memory_id] for place, memory_id in ids.items() if memory_id in stored}
+    found = write_overview(values, memories, ctx.now, budget, count)
+    return found, [stored[memory_id] for memory_id in found.sources]
+
+
+async def find_overview_item(
+    ctx: QueryContext,
+    told: Where,
+    ranking: Ranking,
+    budgets: tuple[int | None, int],
+    count: TokenCounter,
+) -> tuple[list[RecallItem], list[Memory], dict[str, tuple[str, ...]]]:
+    """Return the overview as an item of a block, what it rests on, and by id what it makes superfluous.
+
+    budgets: the tokens of the block, and those that are wanted for the overview.
+    """
+    whole, wanted = budgets
+    budget = wanted if whole is None else min(wanted, int(whole * ALWAYS_SHARE))
+    if not ctx.follows or budget < 1:  # a part of a large namespace does not know all that is open
+        return [], [], {}
+    overview, memories = await read_overview(ctx, told, None, budget, count)
+    if not overview:
+        return [], [], {}
+    places = [place for memory in memories if (place := ctx.index.place(memory.id)) is not None]
+    score = max((float(ranking.scores[place]) for place in places if place < len(ranking.scores)), default=0.0)
+    item = make_overview_item(overview, memories[0].namespace, ctx.now, score)
+    return [item], memories, {memory.id: (item.id,) for memory in memories if tells_whole(overview, memory)}
+
+
+def make_overview_item(overview: Overview, namespace: Namespace, now: datetime, score: float) -> RecallItem:
+    """Return an overview as an item of a block, in a single line."""
+    owners = {line.about for line in overview.lines}
+    told = [
+        f"{f'{line.about}, ' if len(owners) > 1 and line.about else ''}{line.attribute}: {line.value}"
+        for line in overview.lines
+    ]
+    text = f"At a glance: {'; '.join(told)}"
+    # Its words are framed already, line by line; of itself it comes from nobody else.
+    memory = Memory(
+        id=OVERVIEW_ID,
+        namespace=namespace,
+        text=text,
+        created_at=now,
+        updated_at=now,
+        channel=Channel.INSIGHT,
+        sources=overview.sources,
+    )
+    return RecallItem(
+        id=OVERVIEW_ID,
+        text=text,
+        category=memory.category,
+        channel=memory.channel,
+        kind=memory.kind,
+        score=score,
+        sources=overview.sources,
+        created_at=now,
+        explain=partial(Why, note="an overview of open values, which the request asked for"),
+        memory=memory,
+    )
+
+
+def tells_whole(overview: Overview, memory: Memory) -> bool:
+    """Whether the overview says all that a memory says."""
+    said = one_line(memory.text)
+    return any(line.source == memory.id and len(line.value) >= len(said) for line in overview.lines)
 
 
 def _line(value: Value, memory: Memory, now: datetime) -> OverviewLine:

@@ -181,6 +181,9 @@ async def context(
         str | None, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")
     ] = None,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
+    overview_tokens: Annotated[
+        int, typer.Option(help="The most tokens of an overview of the person, whatever is asked; 150 tell much.")
+    ] = 0,
     threshold: Annotated[
         float | None,
         typer.Option(help="The least score of the best memory, 0..1. [default: calibrated]", show_default=False),
@@ -238,6 +241,7 @@ async def context(
             participants=participant,
             filters=read_conditions(filter_),
             explain=explain,
+            overview_tokens=overview_tokens,
         )
         if options.as_json:
             print_json(block)
