@@ -166,5 +166,9 @@ def test_a_rule_for_sentences_reads_the_longest_turn_at_once(name: str) -> None:
     rule = SENTENCE_RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")
     longest = clauses.MAX_SENTENCE_CHARACTERS
-    slow = {part for part in HOSTILE if seconds(rule, repeat(part, longest)) > MAX_SENTENCE_SECONDS}
+
+    def is_slow(part: str) -> bool:  # a rule that is slow is slow each time
+        return all(seconds(rule, repeat(part, longest - less)) > MAX_SENTENCE_SECONDS for less in range(3))
+
+    slow = {part for part in HOSTILE if is_slow(part)}
     assert not slow
