@@ -34,6 +34,7 @@ app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
 class Embedder(StrEnum):
     """The embedders that can be measured."""
 
+    AUTO = "auto"
     NONE = "none"
     WORDLLAMA = "wordllama"
     MINILM = "minilm"
@@ -42,13 +43,13 @@ class Embedder(StrEnum):
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
 MarkdownFile = Annotated[Path | None, typer.Option("--markdown", help="Also write the report to this file.")]
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra peers).")]
-EmbedderName = Annotated[Embedder, typer.Option(help="none: words only.")]
+EmbedderName = Annotated[Embedder, typer.Option(help="auto: the default of memwarden. none: words only.")]
 
 
 @app.command("quality")
 def quality_command(
     files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
-    embedder: EmbedderName = Embedder.WORDLLAMA,
+    embedder: EmbedderName = Embedder.AUTO,
     questions: Annotated[Path | None, typer.Option(help="Questions that belong to the first file.")] = None,
     ablate: Annotated[bool, typer.Option("--ablate", help="Run every variant, not only the embedder.")] = False,
     peers: Annotated[bool, typer.Option(help="Measure the named peers on the same questions too.")] = True,
@@ -82,7 +83,7 @@ def quality_command(
 @app.command("budgets")
 def budgets_command(
     files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
-    embedder: EmbedderName = Embedder.WORDLLAMA,
+    embedder: EmbedderName = Embedder.AUTO,
     budget: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of a text; give it several times.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
     as_json: Json = False,

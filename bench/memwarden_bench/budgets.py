@@ -8,41 +8,29 @@ All texts are counted with the counter that memwarden packs with.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from memwarden import Warden
-from memwarden.records import RecallItem
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden.text.tokenizer import terms
-from memwarden.tokens import estimate
 from memwarden_bench import metrics
 from memwarden_bench.measure import Source, groups
 from memwarden_bench.metrics import Estimate
-from memwarden_bench.peers import PEERS, Peer, keys_of, text_of
+from memwarden_bench.peers import PEERS, FilledText, Peer, keys_of, pack_turns, text_of
 from memwarden_bench.quality import ADVERSARIAL, sessions_of
-from memwarden_bench.replay import DEPTH, Tick, observe, timeline
+from memwarden_bench.replay import DEPTH, Tick, observe, timeline, turns_of
 
 BUDGETS = (250, 500, 1_000, 2_000)
 MAX_ITEMS = 200
 """So many items may be in an answer of memwarden: the budget shall decide, not their number."""
-MAX_MISSES = 20
-"""After so many turns that do not fit in a row, no more are tried."""
 MAX_RARE_SHARE = 0.05
 """Words that stand in a larger share of a conversation's turns say nothing of the evidence."""
 QUERIES = ("memwarden, query", "memwarden, query, whole texts", "memwarden, query, bar off")
 BLOCK = "memwarden, block"
-
-
-class FilledText(NamedTuple):
-    """A text for a question, and the turns that it holds or derives from."""
-
-    text: str
-    turns: tuple[TurnIdentity, ...]
-    tokens: int
 
 
 class EvidenceShares(NamedTuple):
@@ -162,29 +150,12 @@ def _ways(
     settings: tuple[Mapping[str, Any], ...] = ({}, {"returns": "full"}, {"threshold": 0.0})
     for way, others in zip(QUERIES, settings, strict=True):
         found = me.query(question, top_k=MAX_ITEMS, budget_tokens=budget, **others)
-        yield way, FilledText(found.text, _turns_of((*found.items, *found.related)), found.tokens)
+        yield way, FilledText(found.text, turns_of((*found.items, *found.related)), found.tokens)
     block = me.context([{"role": "user", "content": question}], budget_tokens=budget)
-    yield BLOCK, FilledText(block.text, _turns_of(block.items), block.tokens)
+    yield BLOCK, FilledText(block.text, turns_of(block.items), block.tokens)
     yield "last turns", pack_turns(((item, said[item]) for item in reversed(said)), budget)
     for name, peer in peers.items():
         yield f"best turns, {name}", pack_turns(((item, said[item]) for item in peer.rank(question, DEPTH)), budget)
-
-
-def pack_turns(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> FilledText:
-    """Take whole turns in order while the text fits, skipping turns that do not."""
-    lines: list[str] = []
-    taken: list[TurnIdentity] = []
-    in_vain = 0
-    for key, text in turns:
-        line = f"- {text}".replace("\n", "\n  ")
-        if estimate("\n".join([*lines, line])) <= budget:
-            lines.append(line)
-            taken.append(key)
-            in_vain = 0
-        elif (in_vain := in_vain + 1) == MAX_MISSES:
-            break
-    text = "\n".join(lines)
-    return FilledText(text, tuple(taken), estimate(text))
 
 
 class _Rare:
@@ -219,11 +190,6 @@ def _judge_text(question: LabelledQuestion, filled: FilledText, rare: _Rare) -> 
     turns = metrics.recall_at(every, filled.turns, question.gold_turns) if question.gold_turns else None
     sessions = metrics.recall_at(every, sessions_of(filled.turns), question.gold_sessions)
     return EvidenceShares(question, turns, sessions, rare.share(question, filled.text), filled.tokens)
-
-
-def _turns_of(items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
-    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in items for source in item.sources)
-    return tuple(metrics.distinct(keys))
 
 
 def _curves(

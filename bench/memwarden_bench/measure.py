@@ -13,7 +13,17 @@ from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion
 from memwarden_bench import metrics, quality
 from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
 from memwarden_bench.quality import Abstention, Figures
-from memwarden_bench.replay import Answer, JudgedQuestion, Replay, Tick, Variant, replay, sample, without_gold
+from memwarden_bench.replay import (
+    Answer,
+    JudgedQuestion,
+    Replay,
+    Tick,
+    Variant,
+    replay,
+    sample,
+    swap_names,
+    without_gold,
+)
 from memwarden_bench.report import PeerFigures
 
 VARIANTS = (
@@ -25,6 +35,9 @@ VARIANTS = (
 
 LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
 """Where a store is also asked without the sessions that answer. A store for each question is slow: not everywhere."""
+
+
+FOREIGN = "asked in another conversation, its partners named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,8 @@ def _replays(source: Source, sources: Sequence[Source], variant: Variant, tick: 
     ):
         for conversation in source.conversations:
             before = ring[ring.index(conversation) - 1]
-            astray = _headline(before.questions) if len(ring) > 1 else []
+            foreign = _headline(before.questions) if len(ring) > 1 else []
+            astray = [swap_names(question, before.people, conversation.people) for question in foreign]
             found.append(replay(conversation, warden, astray, tick))
     return found
 
@@ -150,7 +164,14 @@ def _abstentions(
             if answer.question.category != quality.ADVERSARIAL
         ]
         if astray and answers:
-            found["asked in another conversation"] = quality.abstain(answers, astray)
+            found[FOREIGN] = quality.abstain(answers, astray)
+            for dated, label in ((True, "with a date"), (False, "without a date")):
+                parted = (
+                    [item for item in answers if item.dated is dated],
+                    [item for item in astray if item.dated is dated],
+                )
+                if all(parted):
+                    found[f"{FOREIGN}, {label}"] = quality.abstain(*parted)
     return found
 
 
@@ -162,4 +183,7 @@ def _peer_figures(label: str, layout: str, name: str, answers: Sequence[PeerAnsw
     headline = [answer for answer in answers if answer.question.category != quality.ADVERSARIAL]
     seconds = [answer.seconds * 1_000 for answer in answers]
     p50, p95 = metrics.percentile(seconds, 0.5), metrics.percentile(seconds, 0.95)
-    return PeerFigures(label, layout, name, quality.turn_table(headline), quality.session_table(headline), p50, p95)
+    blocks = quality.block_table(headline)
+    return PeerFigures(
+        label, layout, name, quality.turn_table(headline), quality.session_table(headline), blocks, p50, p95
+    )

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memwarden.errors import InvalidConfig
 from memwarden.models.wordllama import shared_embedder
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
-from memwarden_bench.replay import DEPTH, Tick, timeline
+from memwarden.tokens import estimate
+from memwarden_bench.replay import BLOCK_BUDGETS, DEPTH, Tick, timeline
 
 
 class Peer(Protocol):
@@ -33,28 +34,63 @@ class Peer(Protocol):
         """Return the turns that answer best, best first, at most ``most``."""
 
 
+class FilledText(NamedTuple):
+    """A text for a question, and the turns that it holds or derives from."""
+
+    text: str
+    turns: tuple[TurnIdentity, ...]
+    tokens: int
+
+
+MAX_MISSES = 20
+"""After so many turns that do not fit in a row, no more are tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class PeerAnswer:
-    """A peer's answer to a question, and its duration."""
+    """A peer's answer to a question, and its duration. blocks: the best turns that fit, by the tokens of a block."""
 
     question: LabelledQuestion
     turns: tuple[TurnIdentity, ...]
     seconds: float
+    blocks: Mapping[int, tuple[TurnIdentity, ...]]
 
 
 def ask_peer(peer: Peer, conversation: Conversation, tick: Tick = lambda what: None) -> list[PeerAnswer]:
     """Put a conversation's questions to a peer as they come."""
     answers = []
+    said: dict[TurnIdentity, str] = {}
     for event in timeline(conversation):
         if isinstance(event, LabelledQuestion):
             peer.settle()
             start = time.perf_counter()
             turns = tuple(peer.rank(event.text, DEPTH))
-            answers.append(PeerAnswer(event, turns, time.perf_counter() - start))
+            seconds = time.perf_counter() - start
+            ranked = [(turn, said[turn]) for turn in turns]
+            blocks = {budget: pack_turns(ranked, budget).turns for budget in BLOCK_BUDGETS}
+            answers.append(PeerAnswer(event, turns, seconds, blocks))
             tick("peer's question")
         elif event.messages:
             peer.add(event)
+            said |= dict(zip(keys_of(event), map(text_of, event.messages), strict=True))
     return answers
+
+
+def pack_turns(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> FilledText:
+    """Take whole turns in order while the text fits, skipping turns that do not."""
+    lines: list[str] = []
+    taken: list[TurnIdentity] = []
+    in_vain = 0
+    for key, text in turns:
+        line = f"- {text}".replace("\n", "\n  ")
+        if estimate("\n".join([*lines, line])) <= budget:
+            lines.append(line)
+            taken.append(key)
+            in_vain = 0
+        elif (in_vain := in_vain + 1) == MAX_MISSES:
+            break
+    text = "\n".join(lines)
+    return FilledText(text, tuple(taken), estimate(text))
 
 
 class FullText:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from memwarden.surfaces.conversation_files import LabelledQuestion, TurnIdentity
 from memwarden_bench import metrics
 from memwarden_bench.metrics import Estimate
-from memwarden_bench.replay import DEPTH, Answer, JudgedQuestion, Replay
+from memwarden_bench.replay import BLOCK_BUDGETS, DEPTH, Answer, JudgedQuestion, Replay
 
 DEPTHS = (5, 10, 20)
 ADVERSARIAL = "adversarial"
@@ -26,6 +26,9 @@ class RankedAnswer(Protocol):
 
     @property
     def turns(self) -> tuple[TurnIdentity, ...]: ...
+
+    @property
+    def blocks(self) -> Mapping[int, tuple[TurnIdentity, ...]]: ...
 
 
 Table = Mapping[str, Estimate]
@@ -64,6 +67,7 @@ class Figures:
     session: Table
     categories: Mapping[str, Table]
     gate: Table
+    blocks: Table
     tokens: Table
     observe_per_second: float
     query_p50_ms: float
@@ -90,6 +94,7 @@ def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abst
         session=session_table(headline),
         categories=by_category(everything),
         gate=_gate_table(headline),
+        blocks=block_table(headline),
         tokens=_token_table(headline),
         observe_per_second=turns / observing if observing else math.nan,
         query_p50_ms=metrics.percentile(seconds, 0.5),
@@ -107,6 +112,18 @@ def turn_table(answers: Iterable[RankedAnswer]) -> Table:
 def session_table(answers: Iterable[RankedAnswer]) -> Table:
     """Return every metric over sessions: turns mapped to threads, repetitions dropped."""
     return _table([(sessions_of(answer.turns), answer.question.gold_sessions) for answer in answers])
+
+
+def block_table(answers: Sequence[RankedAnswer]) -> Table:
+    """Return the share of the gold turns and sessions in a block, by its tokens."""
+    found = {}
+    for budget in BLOCK_BUDGETS:
+        turns = [(item.blocks[budget], item.question.gold_turns) for item in answers if item.question.gold_turns]
+        sessions = [(sessions_of(item.blocks[budget]), item.question.gold_sessions) for item in answers]
+        for what, pairs in (("turns", turns), ("sessions", sessions)):
+            shares = [metrics.recall_at(max(1, len(there)), there, gold) for there, gold in pairs]
+            found[f"{what}, {budget:,} tokens"] = metrics.estimate(shares)
+    return found
 
 
 def by_category(answers: Sequence[RankedAnswer]) -> Mapping[str, Table]:
@@ -179,6 +196,8 @@ def _gate_table(answers: Sequence[Answer]) -> Table:
     default = [metrics.hit_at(DEPTH, item.default_turns, wanted) for item, wanted in zip(known, gold, strict=True)]
     return {
         "returned": metrics.estimate([float(answer.returned) for answer in answers]),
+        "of those with a date": metrics.estimate([float(answer.returned) for answer in answers if answer.dated]),
+        "of those without": metrics.estimate([float(answer.returned) for answer in answers if not answer.dated]),
         "turn R@10": metrics.estimate([metrics.recall_at(10, item.shown, item.question.gold_turns) for item in known]),
         "session R@5": metrics.estimate(
             [metrics.recall_at(5, sessions_of(answer.shown), answer.question.gold_sessions) for answer in answers]

@@ -7,19 +7,24 @@ a user would have got, a third with all defaults is timed and its tokens counted
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from memwarden import Warden
-from memwarden.records import QueryResult
+from memwarden.records import QueryResult, RecallItem
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
+from memwarden.text.dates.recognizer import asked_spans
 from memwarden_bench import metrics
 
 DEPTH = 200
 """The ranking is read to this depth, so that 20 sessions can be told from it."""
+BLOCK_BUDGETS = (500, 1_000)
+"""Tokens of the blocks that are asked for."""
 SHOWN_ITEMS = 10
 """With the bar on, this many items are asked for."""
 
@@ -41,6 +46,7 @@ class Answer:
         returned: whether anything came back with the bar on. confidence: what the answer said of itself.
         tokens: of the ten items shown. default_tokens: of the answer with every argument left at its default.
         default_turns, seconds: the turns in that answer, and how long it took.
+        blocks: the turns in the block of a context, by its budget.
     """
 
     question: LabelledQuestion
@@ -52,14 +58,21 @@ class Answer:
     default_turns: tuple[TurnIdentity, ...]
     default_tokens: int
     seconds: float
+    blocks: Mapping[int, tuple[TurnIdentity, ...]]
+
+    @property
+    def dated(self) -> bool:
+        """Whether the question names a date."""
+        return names_date(self.question)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestion:
-    """Whether a question was answered, and the store's confidence in an answer."""
+    """Whether a question was answered, and the store's confidence in an answer. dated: it names a date."""
 
     returned: bool
     confidence: float
+    dated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +107,7 @@ def replay(
             tick("question")
         else:
             seconds += observe(warden, conversation.name, event, refused)
-    judged = tuple(_judge(me.query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)) for question in astray)
+    judged = tuple(_judge(me, question) for question in astray)
     return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
 
 
@@ -121,9 +134,19 @@ def without_gold(
             for session in conversation.sessions[: question.asked_after]:
                 if session.thread not in question.gold_sessions:
                     observe(warden, user, session, Counter())
-            judged.append(_judge(warden.scope(user=user).query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)))
+            judged.append(_judge(warden.scope(user=user), question))
             tick("question without its sessions")
     return judged
+
+
+def swap_names(question: LabelledQuestion, theirs: Sequence[str], ours: Sequence[str]) -> LabelledQuestion:
+    """Put the partners of another conversation into a question: a stranger's name would give the answer away."""
+    names = {first.split()[0]: second.split()[0] for first, second in zip(theirs, ours, strict=False)}
+    names |= dict(zip(theirs, ours, strict=False))
+    if not names:
+        return question
+    longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return replace(question, text=re.sub(rf"\b({longest_first})\b", lambda found: names[found[0]], question.text))
 
 
 def sample(questions: Sequence[LabelledQuestion], most: int) -> list[LabelledQuestion]:
@@ -151,24 +174,32 @@ def _ask(me: Any, question: LabelledQuestion) -> Answer:
     start = time.perf_counter()
     default: QueryResult = me.query(question.text)
     seconds = time.perf_counter() - start
+    asked = [{"role": "user", "content": question.text}]
     return Answer(
         question,
-        turns=turns_of(ranked),
-        shown=turns_of(shown),
+        turns=turns_of(ranked.items),
+        shown=turns_of(shown.items),
         returned=bool(shown),
         confidence=shown.confidence,
         tokens=shown.tokens,
-        default_turns=turns_of(default),
+        default_turns=turns_of(default.items),
         default_tokens=default.tokens,
         seconds=seconds,
+        blocks={budget: turns_of(me.context(asked, budget).items) for budget in BLOCK_BUDGETS},
     )
 
 
-def _judge(result: QueryResult) -> JudgedQuestion:
-    return JudgedQuestion(bool(result), result.confidence)
+def _judge(me: Any, question: LabelledQuestion) -> JudgedQuestion:
+    result: QueryResult = me.query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)
+    return JudgedQuestion(bool(result), result.confidence, names_date(question))
 
 
-def turns_of(result: QueryResult) -> tuple[TurnIdentity, ...]:
+def names_date(question: LabelledQuestion) -> bool:
+    """Tell whether a question names a date: "in May", "last week"."""
+    return bool(asked_spans(question.text, datetime.now(UTC)))
+
+
+def turns_of(items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
     """Return the turns under the items, best first, without repetitions."""
-    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in result.items for source in item.sources)
+    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in items for source in item.sources)
     return tuple(metrics.distinct(keys))

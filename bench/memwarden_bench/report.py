@@ -29,6 +29,7 @@ class PeerFigures:
     name: str
     turn: Table
     session: Table
+    blocks: Table
     query_p50_ms: float
     query_p95_ms: float
 
@@ -77,6 +78,10 @@ def quality_markdown(report: QualityReport) -> str:
         _metric_grid(rows, report.peers, "turn"),
         "## Sessions found",
         _metric_grid(rows, report.peers, "session"),
+        "## In a block",
+        "Share of the gold turns and sessions in the block of a context, beside a peer's best whole turns in as many "
+        "tokens.",
+        _block_grid(rows, report.peers),
         "## By category of question",
         _category_grid(rows),
         "## With the bar on",
@@ -118,6 +123,14 @@ def _metric_grid(rows: Sequence[Row], peers: Sequence[PeerFigures], sort: str) -
             lines.append((label, system, str(table["R@10"].questions), *cells))
     lines.sort(key=lambda line: line[0])
     return grid(("conversations", "system", "questions", *COLUMNS), lines)
+
+
+def _block_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:
+    tables = [(item.label, f"memwarden, {name}", item.blocks) for name, item in rows]
+    tables += [(peer.label, peer.name, peer.blocks) for peer in peers]
+    lines = [(label, system, *map(between, table.values())) for label, system, table in tables]
+    lines.sort(key=lambda line: line[0])
+    return grid(("conversations", "system", *(tables[0][2] if tables else ())), lines)
 
 
 def _category_grid(rows: Sequence[Row]) -> str:

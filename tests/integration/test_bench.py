@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from memwarden import Warden
+from memwarden import BoundScope, Warden
 from memwarden.settings import FEATURES
 from memwarden.surfaces.conversation_files import (
     Conversation,
@@ -24,8 +24,8 @@ from memwarden_bench import measure, quality, report, sentences, speed
 from memwarden_bench.app import app
 from memwarden_bench.fresh import FreshInstall, TrialFailed
 from memwarden_bench.metrics import area_under_curve
-from memwarden_bench.peers import PEERS, ask_peer
-from memwarden_bench.replay import JudgedQuestion, Variant, replay, sample, timeline, without_gold
+from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
+from memwarden_bench.replay import JudgedQuestion, Variant, replay, sample, swap_names, timeline, without_gold
 
 WORDS = Variant("words", {"embedder": "none"})
 
@@ -125,9 +125,60 @@ def test_what_is_not_in_the_figures_is_counted(locomo: Path) -> None:
 
 def test_questions_are_put_to_another_conversation_too(locomo: Path) -> None:
     (figures,) = measure.run_variant(measure.read_sources([locomo]), WORDS)
-    found = figures.abstention["asked in another conversation"]
+    found = figures.abstention["asked in another conversation, its partners named"]
     assert found.questions == 10
     assert found.auc > 0.9
+
+
+def test_a_foreign_question_names_the_partners_of_the_store(locomo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's name alone would tell that there is no answer."""
+    talk = {**locomo_talk("three", "violin")}
+    talk["conversation"] |= {"speaker_a": "Wim", "speaker_b": "Zoe"}
+    for session in ("session_1", "session_2"):
+        for turn in talk["conversation"][session]:
+            turn["speaker"] = {"Ida": "Wim", "Bo": "Zoe"}[turn["speaker"]]
+    talk["qa"] = [{"question": "What did Wim's boat teach Zoe in May?", "evidence": ["D1:1"], "category": 4}]
+    locomo.write_text(json.dumps([locomo_talk("one", "canoe"), talk]))
+    asked: list[str] = []
+    query = BoundScope.query
+
+    def noted(self: BoundScope, text: str, *positional: Any, **named: Any) -> Any:
+        asked.append(text)
+        return query(self, text, *positional, **named)
+
+    monkeypatch.setattr(BoundScope, "query", noted)
+    (figures,) = measure.run_variant(measure.read_sources([locomo]), WORDS)
+    assert "What did Ida's boat teach Bo in May?" in asked
+    assert figures.gate["of those with a date"].questions == 1
+    assert figures.gate["of those without"].questions == 5
+    known = LabelledQuestion("Does Anna Lee know Annabel?", (), (), "c", 0)
+    assert swap_names(known, ("Anna Lee", "Bo"), ("Ida May", "Zoe")).text == "Does Ida May know Annabel?"
+    assert swap_names(known, (), ("Ida",)) == known
+
+
+def test_gold_turns_in_a_block_are_counted_beside_a_peer(locomo: Path) -> None:
+    sources = measure.read_sources([locomo])
+    (figures,) = measure.run_variant(sources, WORDS)
+    (peer,) = measure.run_peer(sources, "SQLite FTS5 (porter)")
+    for blocks in (figures.blocks, peer.blocks):
+        assert list(blocks) == [
+            *("turns, 500 tokens", "sessions, 500 tokens", "turns, 1,000 tokens", "sessions, 1,000 tokens")
+        ]
+        assert {found.questions for found in blocks.values()} == {10}
+    assert figures.blocks["turns, 500 tokens"].mean > 0.8
+    assert peer.blocks["turns, 500 tokens"].mean == 1.0
+
+
+def test_a_block_without_the_gold_turn_counts_for_nothing() -> None:
+    asked = LabelledQuestion("Who?", (TurnIdentity("t", "1"),), ("t",), "c", 0)
+    there, elsewhere = (TurnIdentity("t", "1"),), (TurnIdentity("u", "1"),)
+    answers = [
+        PeerAnswer(asked, there, 0.0, {500: there, 1_000: there}),
+        PeerAnswer(asked, there, 0.0, {500: elsewhere, 1_000: there}),
+    ]
+    found = quality.block_table(answers)
+    assert (found["turns, 500 tokens"].mean, found["sessions, 500 tokens"].mean) == (0.5, 0.5)
+    assert found["turns, 1,000 tokens"].mean == 1.0
 
 
 def test_a_question_sees_only_the_sessions_before_it(realmem: Path) -> None:
@@ -224,7 +275,7 @@ def test_a_derived_memory_takes_a_rank_for_each_turn_that_it_rests_on() -> None:
         found = me.query("Does Ida own a canoe?", top_k=5, threshold=0.0)
     from memwarden_bench.replay import turns_of
 
-    assert turns_of(found) == (TurnIdentity("t", "a"), TurnIdentity("t", "b"))
+    assert turns_of(found.items) == (TurnIdentity("t", "a"), TurnIdentity("t", "b"))
 
 
 def test_a_deeper_ranking_begins_like_a_short_one(locomo: Path) -> None:

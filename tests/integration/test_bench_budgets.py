@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from memwarden.surfaces.conversation_files import TurnIdentity
 from memwarden.tokens import estimate
-from memwarden_bench import budgets, measure
+from memwarden_bench import budgets, measure, peers
 from memwarden_bench.app import app
-from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point, pack_turns
+from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point
 from memwarden_bench.budgets_report import budgets_markdown
 from memwarden_bench.metrics import Estimate
+from memwarden_bench.peers import pack_turns
 
 BUDGETS = (60, 300)
 
@@ -76,7 +77,7 @@ def test_whole_turns_are_taken_as_long_as_they_fit() -> None:
     assert found.tokens == estimate(found.text) <= 26
     assert pack_turns(turns, 5) == ("", (), 0)
     assert pack_turns([(TurnIdentity("t", "1"), "one\ntwo")], 10).text == "- one\n  two"
-    long = [(TurnIdentity("t", str(number)), "x" * 400) for number in range(budgets.MAX_MISSES)]
+    long = [(TurnIdentity("t", str(number)), "x" * 400) for number in range(peers.MAX_MISSES)]
     assert pack_turns([*long, turns[0]], 26).turns == ()
 
 
