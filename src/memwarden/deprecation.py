@@ -37,6 +37,24 @@ def add_old_names(what: str, names: Mapping[str, str]) -> Callable[[C], C]:
     return add
 
 
+def hint_at(what: str, names: Mapping[str, str]) -> Callable[[C], C]:
+    """Let an AttributeError for a verb of other libraries name the verb that does the same.
+
+    names: the foreign name to what does it here, in words.
+    """
+
+    def add(cls: C) -> C:
+        def lead(self: Any, name: str) -> Any:
+            hint = f"; use {names[name]}" if name in names else ""
+            raise AttributeError(f"{what} has no {name!r}{hint}", name=name, obj=self)
+
+        lead.__name__ = "__getattr__"
+        setattr(cls, "__getattr__", lead)  # noqa: B010  # type checkers shall go on finding unknown names
+        return cls
+
+    return add
+
+
 def _alias(old: str, new: str, find_method: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         warn_renamed(old, new)

@@ -19,13 +19,14 @@ from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.agent.tools import AsyncTools, Permission, Tool
 from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import OLD_NAMES, AsyncScope
-from memwarden.api.warden import AsyncWarden, Config
+from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
 from memwarden.concurrency.loop import Loop
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, AsyncReplyStream, ChatTools, Reply
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
-from memwarden.deprecation import add_old_names
+from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import NotKept, StoreUnavailable
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.settings import Settings
@@ -249,6 +250,7 @@ class Usage(Facade):
 BlockingTools = Tools | AsyncTools | Callable[[ContextBlock], Tools | AsyncTools] | None
 
 
+@hint_at("a scope", SCOPE_NAMES)
 @add_old_names("scope", OLD_NAMES)
 class BoundScope(Facade):
     """The verbs of a caller. See :class:`memwarden.api.scope.AsyncScope`."""
@@ -269,6 +271,7 @@ class BoundScope(Facade):
     relations = blocking(AsyncScope.relations)
     audit = blocking(AsyncScope.audit)
     forget = blocking(AsyncScope.forget)
+    reset = blocking(AsyncScope.reset)
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)
     pin = blocking(AsyncScope.pin)
@@ -406,6 +409,7 @@ class Tiers(Facade):
     assembler = making(ContextAssembler, AsyncTiers.assembler)
 
 
+@hint_at("a warden", FOREIGN_NAMES)
 class Warden(Facade):
     """The memory of agents on a store, for blocking code. See :class:`memwarden.api.warden.AsyncWarden`.
 
@@ -420,6 +424,7 @@ class Warden(Facade):
 
     scope = making(BoundScope, AsyncWarden.scope)
     backend = making(Backend, AsyncWarden.backend)
+    users = blocking(AsyncWarden.users)
     back_up = blocking(AsyncWarden.back_up)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

@@ -6,7 +6,8 @@ Nothing is written twice. Signatures and docstrings are those of the async metho
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from memwarden.concurrency.loop import Loop
@@ -25,11 +26,25 @@ class Facade:
         self._loop = loop
 
 
+@contextmanager
+def _naming(facade: Facade, method: Callable[..., Any]) -> Iterator[None]:
+    """Let a complaint about missing or unknown arguments name the class that was called."""
+    try:
+        yield
+    except TypeError as error:
+        called = f"{method.__qualname__}()"
+        if not str(error).startswith(called):
+            raise
+        said = f"{type(facade).__name__}.{method.__name__}()" + str(error).removeprefix(called)
+        raise TypeError(said) from None
+
+
 def blocking(method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Facade, P], R]:
     """Return the blocking twin of an async method."""
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return facade._loop.run(method(facade._inner, *args, **kwargs))
+        with _naming(facade, method):
+            return facade._loop.run(method(facade._inner, *args, **kwargs))
 
     return functools.update_wrapper(call, method)
 
@@ -38,7 +53,8 @@ def direct(method: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[Facad
     """Return the twin of a method that waits for nothing: it is called as it is."""
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return method(facade._inner, *args, **kwargs)
+        with _naming(facade, method):
+            return method(facade._inner, *args, **kwargs)
 
     return functools.update_wrapper(call, method)
 
@@ -47,7 +63,8 @@ def making(kind: type[F], method: Callable[Concatenate[A, P], Any]) -> Callable[
     """Return the twin of a method that makes an async object: it makes the blocking object."""
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> F:
-        return kind(method(facade._inner, *args, **kwargs), facade._loop)
+        with _naming(facade, method):
+            return kind(method(facade._inner, *args, **kwargs), facade._loop)
 
     return functools.update_wrapper(call, method)
 

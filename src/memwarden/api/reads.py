@@ -99,7 +99,7 @@ class ScopeReads(ScopeHandle):
     @instrumented(Node.CONTEXT, Op.SEARCH)
     async def context(
         self,
-        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
         budget_tokens: int = 500,
         *,
         threshold: float | None = None,
@@ -116,7 +116,8 @@ class ScopeReads(ScopeHandle):
         memories as bear on it and fit the budget go in, what was said last first.
 
         Args:
-            messages: the conversation so far, the message to answer last. What stands in it is not repeated.
+            messages: the conversation so far, the message to answer last; or its text alone. What stands in it is not
+                repeated.
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least chance, 0..1, that the block holds the answer; memories with a tenth of it as their
                 score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.

@@ -22,8 +22,9 @@ from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.recording import TurnLog
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
-from memwarden.deprecation import add_old_names
+from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
+from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import (
@@ -46,6 +47,7 @@ from memwarden.remember.ingest.messages import (
     checked_text,
     read_stated,
 )
+from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
 
 OLD_NAMES = {
@@ -69,6 +71,24 @@ OLD_NAMES = {
 """Verbs that a scope had before it had handles; they go with the next release."""
 
 
+FOREIGN_NAMES = {
+    "add": "observe for what was said, remember for what you state",
+    "add_messages": "observe",
+    "store": "observe for what was said, remember for what you state",
+    "save": "remember, or state.save for a value by key",
+    "put": "remember, or state.save for a value by key",
+    "search": "query for an answer, find for a list by filter",
+    "get_all": "find",
+    "list": "find",
+    "get_context": "context",
+    "delete": "forget",
+    "delete_all": "reset",
+    "clear": "reset",
+}
+"""Verbs of other libraries, and what does the same here."""
+
+
+@hint_at("a scope", FOREIGN_NAMES)
 @add_old_names("scope", OLD_NAMES)
 class AsyncScope(ScopeReads):
     """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
@@ -78,12 +98,13 @@ class AsyncScope(ScopeReads):
         self._log = TurnLog(parts, who)
 
     async def observe(
-        self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
+        self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> WriteResult:
         """Store what was said, word for word, durably and once, before anything clever happens to it.
 
         Args:
-            messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first. ``id`` comes back as
+            messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first; a text alone is the
+                user's. ``id`` comes back as
                 the turn's source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO
                 text or seconds; else ``timestamp``, ``date`` and ``time``; default now) is when it was said.
             key: idempotency key of the whole call. The same key with the same messages answers as the first time;
@@ -264,6 +285,32 @@ class AsyncScope(ScopeReads):
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
         for item in ids:
             await self._check_there(item)
+        return await self._parts.working.writer.forget(self.who, ids)
+
+    @instrumented(Node.HOTPATH, Op.DELETE)
+    async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
+        """Forget everything of the user that the agent may read, saved state and sessions too; all can be restored.
+
+        Each memory comes back by :meth:`restore` within 30 days. The user context stays: consent alone changes it.
+
+        Args:
+            confirm: the user's name, so that nobody's memory is emptied by a slip.
+            filters: forget only what fits, such as ``{"run_id": "r1"}``.
+
+        Raises InvalidInput that says how much would be forgotten, unless ``confirm`` is the user's name.
+        """
+        where = self._where(filters)
+        if self._readable is not None:
+            where = (*where, Condition("category", "$in", self._readable))
+        found = await self._parts.store.find_ids(self.who.namespace, where)
+        ids = [item for item in found if not is_reserved(item)]
+        if confirm != self.who.user:
+            raise InvalidInput(
+                f"this would forget {len(ids):,} memories of the user {self.who.user!r}; "
+                f"to do it, give confirm={self.who.user!r}"
+            )
+        if not ids:
+            return WriteResult((await self._parts.store.head(self.who.namespace)).rev)
         return await self._parts.working.writer.forget(self.who, ids)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from memwarden import settings as configuration
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
+from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.models.side_by_side import MismatchedEmbedder, make_embedder
 from memwarden.records import (
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Config = Settings | Mapping[str, Any] | str | Path | None
+FOREIGN_NAMES = {name: f"scope(user=...), and there {verb}" for name, verb in SCOPE_NAMES.items()} | dict.fromkeys(
+    ("observe", "remember", "query", "context", "find", "forget", "reset"), "scope(user=...), which has it"
+)
+"""Verbs that are of a scope, here or in other libraries."""
 HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
 PAST_SHARE = 8
@@ -42,6 +48,7 @@ LARGE_SHARE = 16
 """And this part for what is known of namespaces that are searched in the store."""
 
 
+@hint_at("a warden", FOREIGN_NAMES)
 class AsyncWarden:
     """The memory of agents on a store. Make it with :meth:`open` and use it as an async context manager.
 
@@ -226,6 +233,12 @@ class AsyncWarden:
         where = parse_namespace(namespace, tenant)
         working = self._parts.working
         return AsyncBackend(self._parts.store, working.items, working.indexes, where)
+
+    async def users(self, *, tenant: str = "default") -> list[str]:
+        """Return the users of a tenant of whom something was ever kept, by name. Raises StoreError."""
+        prefix = "user/"
+        spaces = [space for space in await self.store.namespaces() if space.path.startswith(prefix)]
+        return [space.path.removeprefix(prefix) for space in spaces if space.tenant == tenant]
 
     @property
     def tiers(self) -> AsyncTiers:

@@ -30,7 +30,9 @@ class TurnLog:
         self.who = who
 
     @instrumented(Node.HOTPATH, Op.CREATE)
-    async def store(self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None) -> WriteResult:
+    async def store(
+        self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None
+    ) -> WriteResult:
         """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
         read = read_messages(messages, self._parts.settings.max_text_bytes)
         working, categories = self._parts.working, self._parts.settings.categories

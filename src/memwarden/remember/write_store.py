@@ -77,8 +77,10 @@ class _ReadThrough(StoreReader):
     ) -> Coroutine[Any, Any, int]:
         return self._store.count(namespace, where, state=state)
 
-    def find_ids(self, namespace: Namespace, where: Where = ()) -> Coroutine[Any, Any, list[str]]:
-        return self._store.find_ids(namespace, where)
+    def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> Coroutine[Any, Any, list[str]]:
+        return self._store.find_ids(namespace, where, state=state)
 
     def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> Coroutine[Any, Any, list[Memory]]:
         return self._store.versions(namespace, wanted)

@@ -65,8 +65,10 @@ class StoreReader(Protocol):
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         """Return the number of memories in a state that match."""
 
-    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
-        """Return the ids of all active memories that match, in the order of first writing."""
+    async def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[str]:
+        """Return the ids of all memories in a state that match, in the order of first writing."""
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         """Return memories as they were in versions (id, version), in the given order.

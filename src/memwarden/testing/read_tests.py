@@ -117,6 +117,9 @@ class ReadTests:
         await store.apply(a_batch(a_put("a", payload={"x": "a\x00b", "y": 10**400, "z": "1"})))
         assert await store.find_ids(NAMESPACE, parse({"metadata.z": "1", "metadata.y": {"$gt": 2**60}})) == ["a"]
         assert await store.find_ids(NAMESPACE, parse({"metadata.x": "ab"})) == []
+        await store.apply(a_batch(Remove("a")))
+        assert await store.find_ids(NAMESPACE) == []
+        assert await store.find_ids(NAMESPACE, state=MemoryState.SOFT_DELETED) == ["a"]
 
     async def test_long_whole_numbers_in_metadata_are_told_apart(self, store: Store) -> None:
         long = 1_234_567_890_123_456_789

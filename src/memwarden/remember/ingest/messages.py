@@ -56,6 +56,8 @@ class Message:
 def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
     """Check a caller's messages: a mapping ``{role, content, name=, id=, created_at=, metadata=}`` or a sequence.
 
+    A text alone is a message of the user.
+
     Without ``created_at`` its time is read from ``timestamp``, ``date`` or ``time`` (:func:`read_time`).
     Other keys (``tool_calls``, ``refusal``, ...) are allowed and ignored. ``content`` may be text, None or a list of
     content parts, of which the text parts count. What a message says may be nothing, too long, binary or broken: that
@@ -63,9 +65,11 @@ def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
 
     Raises InvalidInput that names the message and what is wrong with it.
     """
+    if isinstance(messages, str):
+        messages = {"role": "user", "content": messages}
     if isinstance(messages, Mapping):
         messages = [messages]
-    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+    if isinstance(messages, bytes) or not isinstance(messages, Sequence):
         raise InvalidInput(
             f"messages is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(messages).__name__}"
         )

@@ -353,8 +353,10 @@ class MemoryStore:
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return sum(1 for _ in (await self._space(namespace)).matching(where, state))
 
-    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
-        return [memory.id for memory in (await self._space(namespace)).matching(where, MemoryState.ACTIVE)]
+    async def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[str]:
+        return [memory.id for memory in (await self._space(namespace)).matching(where, state)]
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = await self._space(namespace)

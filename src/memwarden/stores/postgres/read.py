@@ -109,9 +109,9 @@ class Reader:
         sql = f"SELECT count(*) {_MEMORIES}{_in_state(state)}{conditions}"
         return int(self._ask(namespace, sql, *values)[0][0])
 
-    def find_ids(self, namespace: Namespace, where: Where) -> list[str]:
+    def find_ids(self, namespace: Namespace, where: Where, state: MemoryState) -> list[str]:
         conditions, values = condition_sql(where)
-        sql = f"SELECT id {_MEMORIES}{_in_state(MemoryState.ACTIVE)}{conditions} ORDER BY n"
+        sql = f"SELECT id {_MEMORIES}{_in_state(state)}{conditions} ORDER BY n"
         return [decode_text(row[0]) for row in self._ask(namespace, sql, *values)]
 
     def scan(self, namespace: Namespace, since: int) -> Scan:

@@ -134,8 +134,10 @@ class PostgresStore:
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return await self._read(lambda reader: reader.count(namespace, where, state))
 
-    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
-        return await self._read(lambda reader: reader.find_ids(namespace, where))
+    async def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[str]:
+        return await self._read(lambda reader: reader.find_ids(namespace, where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         return await self._read(lambda reader: reader.scan(namespace, since))

@@ -177,9 +177,11 @@ class SqliteStore:
         bound = (namespace.tenant, namespace.path, *values)
         return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
 
-    async def find_ids(self, namespace: Namespace, where: Where = ()) -> list[str]:
+    async def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[str]:
         conditions, values = condition_sql(where)
-        sql = f"SELECT id FROM memories WHERE ns = {_NS} AND state = 'active'{conditions} ORDER BY row"
+        sql = f"SELECT id FROM memories WHERE ns = {_NS} AND state = '{MemoryState(state)}'{conditions} ORDER BY row"
         bound = (namespace.tenant, namespace.path, *values)
         return await self._read(lambda db: [row[0] for row in db.execute(sql, bound)], rows=_INLINE_ROWS + 1)
 

@@ -68,6 +68,8 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "find": CommandPlace(f"{_HERE}.commands.memories:find", "List memories by filter, without a question."),
     "edit": CommandPlace(f"{_HERE}.commands.changes:edit", "Correct a memory; the old content stays in its history."),
     "forget": CommandPlace(f"{_HERE}.commands.memories:forget", "Take a memory out of every answer."),
+    "reset": CommandPlace(f"{_HERE}.commands.memories:reset", "Forget everything of a user; it can be restored."),
+    "users": CommandPlace(f"{_HERE}.commands.memories:users", "List the users of whom something is kept."),
     "restore": CommandPlace(f"{_HERE}.commands.changes:restore", "Bring a forgotten memory back."),
     "pin": CommandPlace(f"{_HERE}.commands.changes:pin", "Put a memory first in line for a context block."),
     "undo": CommandPlace(f"{_HERE}.commands.changes:undo", "Take a decision back: a merge, a new value, a correction."),
@@ -175,7 +177,9 @@ def run(arguments: Sequence[str]) -> int:
         _say(type(error).__name__, str(error), as_json)
         return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
     except BrokenPipeError:
-        return let_go_of_stdout()
+        # Whoever reads has enough: "find | head" is no failure.
+        let_go_of_stdout()
+        return 0
 
 
 def _interrupt(number: int, frame: object) -> None:

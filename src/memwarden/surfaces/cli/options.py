@@ -16,9 +16,14 @@ from memwarden import AsyncWarden, filters
 from memwarden import settings as config
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidFilter, InvalidInput, NotFound
+from memwarden.records import MemoryState
 from memwarden.settings import Settings
 from memwarden.stores.url import place_of
 
+MAX_NAMED = 5
+AsOf = Annotated[
+    str | None, typer.Option(metavar="TIME|REVISION", help="Answer from the past: a time, or a revision's number.")
+]
 P = ParamSpec("P")
 
 
@@ -49,6 +54,8 @@ class Options:
         url = settings.db or config.default_db()
         if existing:
             self.check_there(url)
+        elif not settings.db and (place := place_of(url)) is not None and not place.exists():
+            sys.stderr.write(f"No store was named: a new one is made at {url}; --db URL names another.\n")
         return AsyncWarden.open(url, settings, follow_store=self.embedder is None)
 
     def check_there(self, url: str) -> None:
@@ -56,14 +63,44 @@ class Options:
         place = place_of(url)
         # Databases have no place to look at; they refuse by themselves.
         if place is not None and not place.exists():
-            raise NotFound(
-                f"there is no store at {url!r} yet; memwarden observe FILE makes it, --db URL names another store"
-            )
+            where = "" if self.settings.db else ", where memwarden looks when no store is named"
+            mend = "memwarden observe FILE makes it, --db URL names another store"
+            raise NotFound(f"there is no store at {url!r} yet{where}; {mend}")
 
     def scope(self, warden: AsyncWarden, *, user: str | None = None, thread: str | None = None) -> AsyncScope:
         """Return the scope that these options name; ``user`` overrides."""
         whose = user or self.user or "default"
         return warden.scope(user=whose, agent=self.agent, tenant=self.tenant, thread=thread)
+
+
+async def find_id(warden: AsyncWarden, me: AsyncScope, given: str, *states: MemoryState) -> str:
+    """Return the id that a short form stands for: its beginning or, since ids of an hour begin alike, its end.
+
+    states: where to look; default: what is active. Raises NotFound, and InvalidInput with what it may stand for.
+    """
+    if not given.strip():
+        raise InvalidInput("the id is empty; query and find show ids")
+    allowed = warden.settings.categories.readable(me.who.agent, None)
+    where = () if allowed is None else (filters.Condition("category", "$in", tuple(allowed)),)
+    known = [
+        item
+        for state in states or (MemoryState.ACTIVE,)
+        for item in await warden.store.find_ids(me.who.namespace, where, state=state)
+    ]
+    if given in known:
+        return given
+    found = [item for item in known if item.startswith(given)] or [item for item in known if item.endswith(given)]
+    if len(found) > 1:
+        named = ", ".join(found[:MAX_NAMED]) + (
+            f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
+        )
+        raise InvalidInput(f"{given!r} is short for {len(found):,} memories: {named}; give more of it, or its end")
+    return found[0] if found else given
+
+
+def read_moment(text: str | None) -> int | str | None:
+    """Read a moment: digits are a revision, anything else a time."""
+    return int(text) if text is not None and text.isdigit() else text
 
 
 _SHARED: dict[str, tuple[Any, Any]] = {
@@ -119,13 +156,20 @@ def read_argument(argument: str) -> str:
 
 def read_conditions(pairs: Sequence[str] | None) -> Mapping[str, Any] | None:
     """Parse filters given as ``name=value``; a value may be JSON. Raises InvalidFilter."""
+    return read_pairs(pairs, "filter", InvalidFilter)
+
+
+def read_pairs(
+    pairs: Sequence[str] | None, what: str, error: type[InvalidInput] = InvalidInput
+) -> Mapping[str, Any] | None:
+    """Parse ``name=value`` pairs; a value may be JSON. Raises the error."""
     read: dict[str, Any] = {}
     for pair in pairs or ():
         name, sign, value = pair.partition("=")
         if not sign or not name:
-            raise InvalidFilter(f"a filter is name=value, such as kind=decision, not {pair!r}")
+            raise error(f"a {what} is name=value, such as kind=decision, not {pair!r}")
         if name in read:
-            raise InvalidFilter(f'filter {name!r} is given twice; for any of several values: {name}=["a", "b"]')
+            raise error(f'{what} {name!r} is given twice; for several values: {name}=["a", "b"]')
         read[name] = _value(name, value)
     return read or None
 

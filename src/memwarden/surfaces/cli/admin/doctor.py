@@ -179,18 +179,24 @@ async def _leaks(options: Options) -> int:
 
 def _print_leaks(found: LeakReport, enforced: bool) -> None:
     console = printer()
-    table = Table.grid(padding=(0, 2))
-    table.add_row("across", "path", "tried", "leaked")
-    for item in found.tried:
-        leaked = Text(str(len(item.leaks)), style="bold red" if item.leaks else "")
-        table.add_row(item.boundary, item.path, str(item.tried), leaked)
-    console.print(table)
+    if found.leaks:
+        table = Table.grid(padding=(0, 2))
+        table.add_row("across", "path", "tried", "leaked")
+        for item in found.tried:
+            leaked = Text(str(len(item.leaks)), style="bold red" if item.leaks else "")
+            table.add_row(item.boundary, item.path, str(item.tried), leaked)
+        console.print(table)
     for entry in found.tried:
         if entry.leaks:
             console.print(clean(f"LEAK across {entry.boundary} by {entry.path}: {entry.leaks[0]}"))
     tried = sum(item.tried for item in found.tried)
-    console.print(f"{tried:,} attempts, {found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}.")
+    boundaries = len({item.boundary for item in found.tried})
+    said = f"{found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}"
+    second = (
+        "" if enforced or found.leaks or found.left else " (no row security in this engine: of calls through memwarden)"
+    )
+    console.print(f"{tried:,} attempts across {boundaries} boundaries, {said}{second}.", soft_wrap=True)
     if found.left:
         console.print(clean(f"The canaries were NOT removed: {found.left}"))
-    if not enforced:
+    if not enforced and (found.leaks or found.left):
         console.print(Text(NO_ROW_SECURITY, style="dim"))

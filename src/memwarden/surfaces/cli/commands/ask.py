@@ -19,7 +19,7 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.surfaces.cli import output
-from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
+from memwarden.surfaces.cli.options import AsOf, Options, command, read_argument, read_conditions, read_moment
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextPackage, ContextRequest, Task
 from memwarden.tiers.budget import TIERS
@@ -140,6 +140,7 @@ async def query(
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the answer may take.")] = 512,
     full: Annotated[bool, typer.Option("--full", help="Whole texts, not a line each.")] = False,
     explain: Explain = False,
+    as_of: AsOf = None,
 ) -> None:
     """Find the memories that answer a question, or several; nothing when none is relevant.
 
@@ -149,6 +150,7 @@ async def query(
       memwarden query "What did we decide?" --filter kind=decision --top-k 5
       memwarden query "What did he say in May?" --filter 'created_at={"$gte": "2026-05-01"}'
       memwarden query "Any allergies?" --agent supervisor --explain
+      memwarden query "Where does Ana work?" --as-of 2026-03-01
       memwarden query "Any allergies?" "Who comes to dinner?" --budget-tokens 300
     """
     async with options.open(existing=True) as warden:
@@ -162,6 +164,7 @@ async def query(
             budget_tokens=budget_tokens,
             returns="full" if full else "bullets",
             explain=explain,
+            as_of=read_moment(as_of),
         )
         if options.as_json:
             print_json(result)

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
-from memwarden.records import HistoryEntry, Memory, WriteResult
+from memwarden.records import HistoryEntry, Memory, MemoryState, WriteResult
 from memwarden.surfaces.cli.commands.memories import Id
-from memwarden.surfaces.cli.options import Options, command, read_argument
+from memwarden.surfaces.cli.options import Options, command, find_id, read_argument
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 # What of a change's meta is told in words, in this order.
@@ -48,7 +48,9 @@ async def edit(
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-from 2026-03-01 --clear valid_to
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).update(
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id)
+        result = await me.update(
             memory_id,
             text=None if text is None else read_argument(text),
             category=category,
@@ -73,7 +75,9 @@ async def restore(options: Options, memory_id: Id) -> None:
       memwarden restore 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).restore(memory_id)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id, MemoryState.SOFT_DELETED, MemoryState.ACTIVE)
+        result = await me.restore(memory_id)
     reason = result.results[0].reason
     _say(options, result, f"Not changed: {reason}." if reason else f"Restored: {memory_id}.")
 
@@ -92,7 +96,9 @@ async def pin(
       memwarden pin 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --off
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).pin(memory_id, not off)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id)
+        result = await me.pin(memory_id, not off)
     _say(options, result, f"{'No longer pinned' if off else 'Pinned'}: {memory_id}.")
 
 
@@ -141,7 +147,9 @@ async def history(
       memwarden history --since 40 --json
     """
     async with options.open(existing=True) as warden:
-        entries = await options.scope(warden).journal.history(memory_id, since=since, limit=limit)
+        me = options.scope(warden)
+        wanted = None if memory_id is None else await find_id(warden, me, memory_id, *MemoryState)
+        entries = await me.journal.history(wanted, since=since, limit=limit)
     if options.as_json:
         print_json(entries)
         return

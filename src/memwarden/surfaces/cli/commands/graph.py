@@ -14,7 +14,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
 from memwarden.records import Memory, Relation, RelationType
 from memwarden.surfaces.cli.commands.memories import Id
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, find_id
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 MAX_LABEL = 60
@@ -44,7 +44,9 @@ async def graph(
       memwarden graph 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --as dot | dot -Tsvg > graph.svg
     """
     async with options.open(existing=True) as warden:
-        memories, relations = await collect_neighbours(options.scope(warden), memory_id, depth, most)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id)
+        memories, relations = await collect_neighbours(me, memory_id, depth, most)
     if options.as_json:
         print_json({"memories": list(memories.values()), "relations": relations})
     elif as_ == As.TREE:

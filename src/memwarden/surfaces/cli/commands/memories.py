@@ -9,10 +9,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from memwarden import importance as scale
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.errors import NotFound
 from memwarden.records import CARD, Channel, Memory, Outcome
-from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
+from memwarden.surfaces.cli.options import (
+    AsOf,
+    Options,
+    command,
+    find_id,
+    read_argument,
+    read_conditions,
+    read_moment,
+    read_pairs,
+)
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, as query and find show it.")]
@@ -33,6 +41,12 @@ async def add(
     tag: Annotated[list[str] | None, typer.Option(help="A tag; again for more.")] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="First in line for a context block.")] = False,
     source: Annotated[str | None, typer.Option(help="Where it comes from, a path or URI.")] = None,
+    created_at: Annotated[str | None, typer.Option(metavar="TIME", help="When it was learned. [default: now]")] = None,
+    valid_from: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")] = None,
+    expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A value of your own; again for more. JSON too.")
+    ] = None,
     thread: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
 ) -> None:
     """Remember a statement, as given.
@@ -40,6 +54,7 @@ async def add(
     \b
     Examples:
       memwarden add "Tomas is allergic to hazelnuts only."
+      memwarden add "Ana works at the museum." --valid-from 2026-03-01 --metadata source=letter
       memwarden add "We use metric units." --category preferences --importance 0.8 --tag house --pinned
       pbpaste | memwarden add - --kind note --source https://example.org/page
     """
@@ -53,6 +68,10 @@ async def add(
             tags=tag or (),
             pinned=pinned,
             source=source,
+            created_at=created_at,
+            valid_from=valid_from,
+            expires_at=expires_at,
+            metadata=read_pairs(metadata, "metadata"),
         )
     if options.as_json:
         print_json(result)
@@ -77,7 +96,8 @@ async def get(options: Options, memory_id: Id) -> None:
       memwarden get 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --json
     """
     async with options.open(existing=True) as warden:
-        memory = await options.scope(warden).get(memory_id)
+        me = options.scope(warden)
+        memory = await me.get(await find_id(warden, me, memory_id))
     if options.as_json:
         print_json(memory)
         return
@@ -99,6 +119,7 @@ async def find(
     limit: Annotated[int, typer.Option(help="The most memories listed.")] = 100,
     order_by: Annotated[str, typer.Option(help="The field to order by.")] = "created_at",
     ascending: Annotated[bool, typer.Option("--ascending", help="The oldest or smallest first.")] = False,
+    as_of: AsOf = None,
 ) -> None:
     """List memories by filter, without a question; the newest first.
 
@@ -107,10 +128,11 @@ async def find(
       memwarden find --filter thread_id=2026-05-08 --ascending
       memwarden find --filter 'tags=["house", "garden"]' --filter 'importance={"$gte": 0.7}'
       memwarden find --filter kind=decision --order-by importance --json
+      memwarden find --filter metadata.project=kitchen --as-of 2026-05-01
     """
     async with options.open(existing=True) as warden:
         found = await options.scope(warden).find(
-            read_conditions(filter_), limit=limit, order_by=order_by, descending=not ascending
+            read_conditions(filter_), limit=limit, order_by=order_by, descending=not ascending, as_of=read_moment(as_of)
         )
     if options.as_json:
         print_json(found)
@@ -126,14 +148,65 @@ async def forget(options: Options, memory_id: Id) -> None:
     Example:
       memwarden forget 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
     """
-    if not memory_id.strip():
-        raise InvalidInput("the id is empty; query and find show ids")
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).forget(memory_id)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id)
+        result = await me.forget(memory_id)
     if options.as_json:
         print_json(result)
     else:
         printer().print(clean(f"Forgotten: {memory_id}."))
+
+
+@command
+async def reset(
+    options: Options,
+    confirm: Annotated[
+        str | None, typer.Option(metavar="USER", help="The user's name: without it nothing is forgotten.")
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="NAME=VALUE", help="Only memories with this; again for more. JSON too."),
+    ] = None,
+) -> None:
+    """Forget everything of a user, saved state and sessions too. For 30 days it can be restored.
+
+    \b
+    Examples:
+      memwarden reset --user ana --confirm ana
+      memwarden reset --user ana --confirm ana --filter run_id=r1
+    """
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        result = await me.reset(confirm=confirm, filters=read_conditions(filter_))
+    if options.as_json:
+        print_json(result)
+    else:
+        printer().print(clean(f"Forgotten: {len(result.results):,} memories of the user {me.who.user!r}."))
+
+
+@command
+async def users(options: Options) -> None:
+    """List the users of whom something is kept, with their number of memories.
+
+    \b
+    Example:
+      memwarden users
+    """
+    async with options.open(existing=True) as warden:
+        names = await warden.users(tenant=options.tenant)
+        spaces = [options.scope(warden, user=name).who.namespace for name in names]
+        told = [
+            {"user": name, "memories": await warden.store.count(space)}
+            for name, space in zip(names, spaces, strict=True)
+        ]
+    if options.as_json:
+        print_json(told)
+        return
+    table = Table("user", "memories", box=None)
+    for row in told:
+        table.add_row(*(clean(str(value)) for value in row.values()))
+    printer().print(table if told else "Nothing is kept of anybody.")
 
 
 def _list(found: Sequence[Memory]) -> None:
@@ -155,7 +228,7 @@ def _details(memory: Memory) -> Iterator[tuple[str, str]]:
     yield "said by" if memory.role else "stated by", memory.name or memory.role or memory.user_id or "somebody"
     yield "when", f"{memory.created_at:%Y-%m-%d %H:%M} UTC"
     yield "what", f"{memory.channel}, {memory.kind}, category {memory.category}"
-    yield "importance", f"{scale.to_level(memory.importance)} of 5" + (", pinned" if memory.pinned else "")
+    yield "importance", f"{memory.importance:.2g}" + (", pinned" if memory.pinned else "")
     yield "whose", f"{memory.namespace.path} in tenant {memory.namespace.tenant}"
     for name, value in (
         ("thread", memory.thread_id),

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from memwarden.records import Outcome, PendingReview, WriteResult
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.records import MemoryState, Outcome, PendingReview, WriteResult
+from memwarden.surfaces.cli.options import Options, command, find_id
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 # So many characters of a text are printed; --json has all of them.
@@ -61,7 +61,9 @@ async def approve(
       memwarden review approve 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --vouch
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).review.approve(memory_id, vouch=vouch)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id, MemoryState.CANDIDATE, MemoryState.QUARANTINED)
+        result = await me.review.approve(memory_id, vouch=vouch)
     (written,) = result.results
     reason = f": {written.reason}" if written.reason else ""
     known = written.outcome == Outcome.MERGED
@@ -78,7 +80,9 @@ async def reject(options: Options, memory_id: Id) -> None:
       memwarden review reject 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).review.reject(memory_id)
+        me = options.scope(warden)
+        memory_id = await find_id(warden, me, memory_id, MemoryState.CANDIDATE, MemoryState.QUARANTINED)
+        result = await me.review.reject(memory_id)
     _say(options, result, f"Rejected: {memory_id}.")
 
 
