@@ -192,10 +192,9 @@ def _print_leaks(found: LeakReport, enforced: bool) -> None:
     tried = sum(item.tried for item in found.tried)
     boundaries = len({item.boundary for item in found.tried})
     said = f"{found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}"
-    second = (
-        "" if enforced or found.leaks or found.left else " (no row security in this engine: of calls through memwarden)"
-    )
-    console.print(f"{tried:,} attempts across {boundaries} boundaries, {said}{second}.", soft_wrap=True)
+    alone = not (enforced or found.leaks or found.left)
+    second = " This engine has no row security: it holds for calls through memwarden." if alone else ""
+    console.print(f"{tried:,} attempts across {boundaries} boundaries, {said}.{second}", soft_wrap=True)
     if found.left:
         console.print(clean(f"The canaries were NOT removed: {found.left}"))
     if not enforced and (found.leaks or found.left):
