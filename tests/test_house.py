@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
+import subprocess
+import sys
 import tokenize
 from collections import Counter, defaultdict
 from functools import cache
@@ -94,6 +97,21 @@ def test_modules_and_folders_are_small() -> None:
     assert not {place: count for place, count in house().lines.items() if count > 600}
     folders = Counter(str(Path(place).parent) for place in house().lines)
     assert not {folder: count for folder, count in folders.items() if count > 16}
+
+
+@cache
+def modules_of_calls() -> dict[str, int]:
+    """How many modules each operation runs through, counted in a process with the default settings."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMWARDEN_")}
+    script = [sys.executable, str(ROOT / "bench/scripts/count_modules.py")]
+    counted = subprocess.run(script, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    return {name: int(number) for name, _, number in (line.partition(": ") for line in counted.stdout.splitlines())}
+
+
+@pytest.mark.parametrize(("operation", "most"), [("observe", 20), ("query", 25), ("turn", 40)])
+def test_a_warm_call_runs_through_few_modules(operation: str, most: int) -> None:
+    """Whoever follows a call through the code opens so many files."""
+    assert modules_of_calls()[operation] <= most
 
 
 def test_functions_are_short() -> None:

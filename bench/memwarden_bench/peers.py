@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from memwarden.errors import InvalidConfig
 from memwarden.models.wordllama import shared_embedder
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 from memwarden_bench.replay import BLOCK_BUDGETS, DEPTH, Tick, timeline
 
 

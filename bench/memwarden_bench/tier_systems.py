@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from memwarden.text.tokenizer import estimate
 from memwarden.tiers import ContextItem, ContextRequest, Task
 from memwarden.tiers.budget import DEFAULT_SHARES
-from memwarden.tokens import estimate
 from memwarden_bench.systems import ITEMS, Kind, LangGraph
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Count the modules of memwarden that run during a warm observe, remember, query and turn.
 
-A profile hook in every thread notes the file of each function that starts. ``--list`` also prints the modules.
+A profile hook in every thread notes the file of each function that starts. ``--list`` also prints the modules. What is
+written beside the calls has come to rest before an operation is counted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import memwarden
 from memwarden import AsyncWarden, ChatSettings
 
 ROOT = Path(memwarden.__file__).parent
+# Vectors of new turns and operational events are written beside the calls, within this time.
+SECONDS_TO_REST = 1.5
 TEXTS = ("I am allergic to peanuts.", "I moved to Graz in March.", "My sister Ana plays the cello.")
 
 
@@ -39,6 +42,7 @@ class ModuleCount:
     async def of(self, operation: Callable[[], Awaitable[object]]) -> list[str]:
         """The modules that the second run of an operation goes through, sorted."""
         await operation()
+        await asyncio.sleep(SECONDS_TO_REST)
         self.files.clear()
         self._on = True
         try:

@@ -22,9 +22,9 @@ import fit_statements
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.models.local import make_embedder
 from memwarden.models.protocols import Embedder, EncodedQuestion
-from memwarden.models.side_by_side import make_embedder
-from memwarden.recall.index import statement_table
+from memwarden.recall.index import columns as statement_table
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import dense_text, prepare_question

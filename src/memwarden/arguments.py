@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memwarden import clock
-from memwarden.checks import MAX_WHOLE, NAME, SHARE, TEXT, TRUTH, whole, word
+from memwarden.checks import NAME, SHARE, TEXT, TRUTH, check_whole, word
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
@@ -70,14 +70,6 @@ def check_memory_id(value: Any) -> str:
     """Return the id of a memory."""
     memory_id: str = NAME.check(value, "a memory id")
     return memory_id
-
-
-def check_whole(value: Any, what: str, least: int, most: int | None) -> int:
-    """Return a whole number within limits."""
-    if isinstance(value, int) and abs(value) > MAX_WHOLE:
-        raise InvalidInput(f"{what} is larger than any number that a store counts to")
-    number: int = whole(least, most).check(value, what)
-    return number
 
 
 def check_moment(value: Any) -> int | datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -92,3 +93,36 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and type(value) is not float:
         return float(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def check_whole(value: Any, what: str, least: int, most: int | None) -> int:
+    """Return a whole number within limits."""
+    if isinstance(value, int) and abs(value) > MAX_WHOLE:
+        raise InvalidInput(f"{what} is larger than any number that a store counts to")
+    number: int = whole(least, most).check(value, what)
+    return number
+
+
+UNRATED: Final = -1e-300
+"""The stored importance of an item without any: just below 0, and no value that a caller gives."""
+
+
+def check_importance(value: object) -> float:
+    """Return ``value`` as a float. Raises InvalidInput unless it is a number 0..1."""
+    checked: float = SHARE.check(value, "importance")
+    return checked
+
+
+def from_level(level: float) -> float:
+    """Convert a level 1..5 to 0..1 (value = level / 5)."""
+    return level / 5
+
+
+def to_level(value: float) -> int:
+    """Convert 0..1 to a level 1..5, rounded half up."""
+    return min(5, max(1, math.floor(value * 5 + 0.5)))
+
+
+def to_ten(value: float) -> int:
+    """Convert 0..1 to 1..10, rounded half up."""
+    return min(10, max(1, math.floor(value * 10 + 0.5)))

@@ -25,9 +25,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from memwarden.checks import MAX_WHOLE, quote
+from memwarden.checks import MAX_WHOLE, from_level, quote
 from memwarden.errors import InvalidFilter
-from memwarden.importance import from_level
 
 TEXT = "text"
 NUMBER = "number"

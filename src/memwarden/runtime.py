@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from memwarden.errors import StoreUnavailable
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from memwarden.models.protocols import ChatModel, Embedder
+    from memwarden.recall.index.encode import SignalFiller
     from memwarden.recall.index.namespace_index import NamespaceIndexes
     from memwarden.recall.large.registry import LargeNamespaces
     from memwarden.recall.recall import Recall
     from memwarden.remember.extract.extractor import Extractor
-    from memwarden.remember.filler import SignalFiller
     from memwarden.remember.items import ItemWriter
     from memwarden.remember.resolve.proposals import Proposals
     from memwarden.remember.resolve.review import ReviewQueue
+    from memwarden.remember.write_store import GuardedStore
     from memwarden.remember.writer import Writer
 
 
@@ -87,6 +88,7 @@ class ExtractionTasks:
 class Services:
     """The parts that there are once the store is open."""
 
+    guard: GuardedStore
     recall: Recall
     writer: Writer
     items: ItemWriter
@@ -138,6 +140,13 @@ class ScopeVerbs(Protocol):
         """Bring a forgotten memory back."""
 
 
+class _NotOpen:
+    """Stands for the parts before the warden is open: every use raises StoreUnavailable."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise StoreUnavailable("the warden is not open; use it as a context manager: with Warden.open(...) as warden")
+
+
 class Runtime:
     """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
 
@@ -153,17 +162,14 @@ class Runtime:
         self.late: dict[Namespace, asyncio.Task[Any]] = {}
         """Searches that nobody waits for any more, and that still go on."""
         self.opened: Services | None = None
+        # Whoever works with the parts asks for them here; a call before the warden is open is refused by its first use.
+        self.working: Services = cast("Services", _NotOpen())
         self.closed = False
 
     def verbs(self, who: Scope) -> ScopeVerbs:
         """Return the verbs of somebody who asks."""
         return self._verbs(self, who)
 
-    @property
-    def working(self) -> Services:
-        """The parts at work. Raises StoreUnavailable before the warden is open."""
-        if self.opened is None:
-            raise StoreUnavailable(
-                "the warden is not open; use it as a context manager: with Warden.open(...) as warden"
-            )
-        return self.opened
+    def open(self, services: Services) -> None:
+        """Let calls work with these parts."""
+        self.opened = self.working = services

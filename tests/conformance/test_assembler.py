@@ -12,6 +12,7 @@ from filled import fill
 from memwarden import Warden, clock
 from memwarden.errors import InvalidInput, UnknownAgent
 from memwarden.records import Channel, Namespace
+from memwarden.text.tokenizer import estimate
 from memwarden.tiers import (
     ContextPackage,
     ContextPolicy,
@@ -22,7 +23,6 @@ from memwarden.tiers import (
     Task,
 )
 from memwarden.tiers.backend import ContextItem
-from memwarden.tokens import estimate
 
 TASK = Task("k1", {"project_id": "web"})
 START = clock.parse("2026-01-01T10:00:00", "start")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.surfaces.conversation_files import TurnIdentity
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 from memwarden_bench import budgets, measure, peers
 from memwarden_bench.app import app
 from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point

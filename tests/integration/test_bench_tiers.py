@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.models.wordllama import shared_embedder
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 from memwarden_bench import report, speed, tier_systems, tiers
 from memwarden_bench.app import app
 from memwarden_bench.tier_systems import TIER_SYSTEMS, LangGraphTiers, Tiers, TiersOnDisk

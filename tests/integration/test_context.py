@@ -12,7 +12,7 @@ import pytest
 from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template, render_memories_block
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 SNAPSHOT = """<memories>
 You have the following relevant memories from past interactions:

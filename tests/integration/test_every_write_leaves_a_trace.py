@@ -240,7 +240,7 @@ def test_only_the_write_path_applies_batches() -> None:
         assert {item for item in above if not item.startswith("stores")} == {"observability/instrument.py"}
     # Vectors and signals of what stands, which change no memory.
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
-    assert above == {"remember/filler.py"}
+    assert above == {"recall/index/encode.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
     writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events", "fill"}
     assert verbs - writing == STORE_READS

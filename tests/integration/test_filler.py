@@ -12,7 +12,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
-from memwarden.models import side_by_side
+from memwarden.models import local
 
 
 class SlowEmbedder:
@@ -42,7 +42,7 @@ class SlowEmbedder:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowEmbedder]:
     made = SlowEmbedder()
-    monkeypatch.setattr(side_by_side, "_make_local", lambda choice: made)
+    monkeypatch.setattr(local, "_make_local", lambda choice: made)
     yield made
     made.gate.set()
 

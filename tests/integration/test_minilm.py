@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.minilm import MAX_END_CHARACTERS, MAX_KEPT_PIECES, QUESTION_END_PIECES, MiniLMEmbedder
+from memwarden.models.local import MAX_END_CHARACTERS, MAX_KEPT_PIECES, QUESTION_END_PIECES, MiniLMEmbedder
 from memwarden.recall.rank import features
 
 TEXTS = [

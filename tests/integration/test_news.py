@@ -15,7 +15,7 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Batch, Event, JournalEntry, Link, Memory, Namespace, Remove, ThreadMarks
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 QUESTION = "Where is the key?"
 SETTINGS: dict[str, Any] = {"embedder": "none"}

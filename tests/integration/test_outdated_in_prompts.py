@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memwarden import ChatSettings, Warden
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 OLD, NEW = "The launch of the web shop is on 3 May.", "The launch of the web shop is on 10 May."
 ASKED = [{"role": "user", "content": "When is the launch of the web shop?"}]

@@ -24,7 +24,7 @@ from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.testing.scripted import ScriptedModel
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 GOAL = "Who from my kudos list was active recently?"
 SAVED = {"kudos_givers_2025": ["athlete_123", "athlete_456"], "favorite_routes": ["river loop"]}

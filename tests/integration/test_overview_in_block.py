@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import ChatSettings, Warden
 from memwarden.errors import InvalidInput
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 SAID = [
     ("I'm allergic to walnuts.", "2026-01-05"),

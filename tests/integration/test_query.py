@@ -12,7 +12,7 @@ from memwarden import Warden
 from memwarden.errors import CategoryDenied, InvalidFilter, InvalidInput, UnknownAgent
 from memwarden.recall.answer.select import GATES
 from memwarden.records import QueryResult
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 TALK = [
     ("t1", "Ana", "I am allergic to peanuts, so no satay for me.", "2026-01-05"),

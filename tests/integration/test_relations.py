@@ -12,7 +12,7 @@ from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
 from memwarden.records import Batch, Link, QueryResult
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 from whose import warden_of
 
 QUESTION = "Where is the greenhouse?"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.cli.main import app
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 SAID = [
     ("I'm a vegetarian and I'm allergic to walnuts.", "2026-01-05"),

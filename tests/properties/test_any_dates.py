@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memwarden.recall.index.columns import date_closeness, find_overlaps, unpack_spans
 from memwarden.text.dates import recognizer
-from memwarden.text.dates.calendar import MAX_STORED_SPANS, DaySpan, decode, encode
-from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
+from memwarden.text.dates.calendar import MAX_STORED_SPANS, DaySpan
+from memwarden.text.dates.recognizer import asked_spans, decode, encode, may_name_days, spans_in
 from memwarden.text.dates.symbols import LANGUAGES
 
 WORDS = sorted({word for language in LANGUAGES.values() for word in language.words})

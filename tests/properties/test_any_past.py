@@ -32,7 +32,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.shared.sql_values import index_row
+from memwarden.stores.transfer.pages import index_row
 from memwarden.testing.examples import NAMESPACE, SIGNALS, START, a_memory
 
 DAY = timedelta(days=1)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from memwarden.recall.index.columns import date_closeness, find_overlaps, unpack_spans
-from memwarden.text.dates.calendar import DaySpan, decode, easter, encode, holiday
-from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
+from memwarden.text.dates.calendar import DaySpan, easter, holiday
+from memwarden.text.dates.recognizer import asked_spans, decode, encode, may_name_days, spans_in
 
 FRIDAY = datetime(2023, 6, 9, 19, 55)
 

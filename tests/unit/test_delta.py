@@ -10,7 +10,7 @@ import pytest
 from memwarden.recall.time.changes import NetChange, category_label, fit_delta, make_delta, net_changes, render_change
 from memwarden.records import JournalEntry, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 
 def journal(*entries: tuple[Any, ...]) -> list[JournalEntry]:

@@ -19,9 +19,9 @@ from memwarden.security import injection, secrets
 from memwarden.statements import reader
 from memwarden.statements import reader as statement_features
 from memwarden.statements import statement as statement_clauses
-from memwarden.text import flags, language, tokenizer
+from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
-from memwarden.text.flags import make_text_signals
+from memwarden.text.tokenizer import make_text_signals
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 PARTNERS = ["Ana", "Ben May"]
@@ -46,7 +46,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "terms": tokenizer.terms,
     "index terms": tokenizer.index_ids,
     "surface forms": tokenizer.surface_forms,
-    "flags": flags.flags,
+    "flags": tokenizer.flags,
     "signals": lambda text: make_text_signals(text, NOW),
     "orders": injection.find_suspicion,
     "orders in prompts": injection.redact_for_prompt,

@@ -9,7 +9,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context, render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 NOW = START + timedelta(days=3)
 

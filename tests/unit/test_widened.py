@@ -10,7 +10,7 @@ import pytest
 
 from memwarden.recall.answer.budget import BudgetedAnswer, widen_items
 from memwarden.records import Memory, Namespace, RecallItem, Why
-from memwarden.tokens import TokenCounter, estimate
+from memwarden.text.tokenizer import TokenCounter, estimate
 
 START, WHOLE = 100, 1_500
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

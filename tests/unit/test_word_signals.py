@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.rank.word_signals import QueryWord, idf, sum_by_table, sum_by_word, word_signals
+from memwarden.recall.question import QueryWord, idf, sum_by_table, sum_by_word, word_signals
 from memwarden.text.tokenizer import index_ids
 from memwarden_bench import sentences
 

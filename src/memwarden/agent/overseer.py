@@ -27,7 +27,7 @@ from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import clean_line, clean_value
 from memwarden.remember.ingest.intake import redact_value
 from memwarden.security.secrets import redact
-from memwarden.tokens import TokenCounter, estimate
+from memwarden.text.tokenizer import TokenCounter, estimate
 
 
 class SaveDecision(NamedTuple):

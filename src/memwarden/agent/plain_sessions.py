@@ -17,7 +17,7 @@ from memwarden.agent.session_rules import Message, Owner, Session, agent_receive
 from memwarden.agent.shorten import run_shortening_now
 from memwarden.errors import InvalidInput
 from memwarden.models.protocols import ChatModel
-from memwarden.tokens import TokenCounter, estimate
+from memwarden.text.tokenizer import TokenCounter, estimate
 
 F = TypeVar("F", bound=Callable[..., Any])
 # ``get_proactive_tool_messages(json_data)``: returns the messages of the tools that ran for a screen, in the form of

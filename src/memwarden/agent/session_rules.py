@@ -18,7 +18,7 @@ from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import clean_line, frame_external
 from memwarden.records import Trust
 from memwarden.remember.ingest.intake import screen
-from memwarden.tokens import TokenCounter
+from memwarden.text.tokenizer import TokenCounter
 
 Cache = MutableMapping[str, dict[str, Any]]
 

@@ -18,13 +18,13 @@ from typing import Any
 
 from memwarden import clock, filters
 from memwarden.checks import quote
-from memwarden.concurrency.tasks import read_long
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
+from memwarden.recall.index.encode import read_long
 from memwarden.records import Channel, Memory, MemoryState, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name

@@ -27,7 +27,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
-from memwarden.tokens import estimate
+from memwarden.text.tokenizer import estimate
 
 T = TypeVar("T")
 Session = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memwarden import arguments, clock
 from memwarden.categories import Categories
-from memwarden.checks import NAME, word
+from memwarden.checks import NAME, check_whole, word
 from memwarden.errors import Denied, NotFound
 from memwarden.observability.instrument import EventDraft, instrumented, record_event
 from memwarden.observability.records import (
@@ -97,7 +97,7 @@ class AsyncReview(ScopeHandle):
         states = [item for item in REVIEWED_STATES if state in (None, item)]
         if self.who.agent is not None:
             states = [MemoryState.CANDIDATE]
-        most = arguments.check_whole(limit, "limit", 1, None)
+        most = check_whole(limit, "limit", 1, None)
         return await list_pending(self._parts.store, self.who.namespace, states, self._readable, most)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
@@ -161,8 +161,8 @@ class AsyncJournal(ScopeHandle):
             self._parts.store,
             self.who.namespace,
             None if memory_id is None else arguments.check_memory_id(memory_id),
-            since=arguments.check_whole(since, "since", 0, None),
-            limit=arguments.check_whole(limit, "limit", 1, None),
+            since=check_whole(since, "since", 0, None),
+            limit=check_whole(limit, "limit", 1, None),
             readable=self._readable,
             descending=arguments.check_truth(descending, "descending"),
         )
@@ -182,7 +182,7 @@ class AsyncJournal(ScopeHandle):
         memories was changed later (undo that first), or when a link that it took away leads to a memory that is not
         there now (restore that first).
         """
-        wanted = arguments.check_whole(change, "change", 1, None)
+        wanted = check_whole(change, "change", 1, None)
         store, namespace = self._parts.store, self.who.namespace
         found = await store.journal(namespace, since=wanted - 1, limit=1)
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
@@ -199,7 +199,7 @@ class AsyncJournal(ScopeHandle):
         process answers the next time, and for others when the thread's next turn is observed: it is told at least once,
         and not further back than 20 turns of the thread. Raises InvalidInput, StoreError.
         """
-        since = None if since_rev is None else arguments.check_whole(since_rev, "since_rev", 0, None)
+        since = None if since_rev is None else check_whole(since_rev, "since_rev", 0, None)
         return await self._parts.working.recall.delta(self.who, since)
 
     async def events(
@@ -235,7 +235,7 @@ class AsyncJournal(ScopeHandle):
         Raises InvalidInput, StoreError.
         """
         wanted = self._filter(since, until, node, op, status, thread, memory_id)
-        most = arguments.check_whole(limit, "limit", 1, None)
+        most = check_whole(limit, "limit", 1, None)
         newest_first = arguments.check_truth(descending, "descending")
         await self._parts.events.flush()
         return await self._shown(wanted, most, newest_first)
@@ -262,7 +262,7 @@ class AsyncJournal(ScopeHandle):
         Raises InvalidInput, StoreError.
         """
         wanted = self._filter(since, until, node, op, status, thread, memory_id)
-        span = arguments.check_whole(seconds, "seconds", 1, MAX_SPAN_SECONDS)
+        span = check_whole(seconds, "seconds", 1, MAX_SPAN_SECONDS)
         await self._parts.events.flush()
         if wanted.viewer is not None:
             return count_events(await self._shown(wanted, _ALL, False), span)
@@ -372,7 +372,7 @@ class AsyncConsent(ScopeHandle):
         self._check_readable()
         if state is not None:
             word(ConsentState).check(state, "state")
-        arguments.check_whole(limit, "limit", 1, None)
+        check_whole(limit, "limit", 1, None)
         return await self._proposals.consents(self.who.namespace, state, limit)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
@@ -449,7 +449,7 @@ class AsyncUsage(ScopeHandle):
         memory = await self._get(memory_id)
         said = UseVerdict(word(UseVerdict).check(verdict, "verdict"))
         draft = EventDraft(Op.USE, said.status, said, memory.id, memory.category)
-        known = arguments.check_whole(rev, "rev", 0, None)
+        known = check_whole(rev, "rev", 0, None)
         if self._parts.events.takes:
             record_event(self._parts.events.put, self.who, Node.HOTPATH, draft, known)
 

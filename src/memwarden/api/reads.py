@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from memwarden import arguments, clock
 from memwarden import filters as filtering
 from memwarden.api.handles import ScopeHandle
-from memwarden.checks import quote, word
+from memwarden.checks import check_whole, quote, word
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
@@ -93,7 +93,7 @@ class ScopeReads(ScopeHandle):
         if as_of is not None:
             request = replace(request, as_of=arguments.check_moment(as_of))
         elif since_rev is not None:
-            request = replace(request, since_rev=arguments.check_whole(since_rev, "since_rev", 0, None))
+            request = replace(request, since_rev=check_whole(since_rev, "since_rev", 0, None))
         return await self._parts.working.recall.query(self.who, request)
 
     @instrumented(Node.CONTEXT, Op.SEARCH)
@@ -135,10 +135,10 @@ class ScopeReads(ScopeHandle):
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
-        most = arguments.check_whole(max_memories, "max_memories", 1, MAX_IN_CONTEXT)
+        most = check_whole(max_memories, "max_memories", 1, MAX_IN_CONTEXT)
         if not isinstance(template, Template):
             raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {quote(template)}")
-        glance = arguments.check_whole(overview_tokens, "overview_tokens", 0, None)
+        glance = check_whole(overview_tokens, "overview_tokens", 0, None)
         request = replace(request, most=most, template=template, overview=glance)
         if participants is not None:
             taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
@@ -174,7 +174,7 @@ class ScopeReads(ScopeHandle):
         allowed = self._parts.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))
-        most, by = arguments.check_whole(limit, "limit", 1, None), filtering.sort_field(order_by)
+        most, by = check_whole(limit, "limit", 1, None), filtering.sort_field(order_by)
         if as_of is not None:
             moment = arguments.check_moment(as_of)
             return await self._parts.working.recall.list_past(
@@ -206,7 +206,7 @@ class ScopeReads(ScopeHandle):
 
         What was said since the last second may be lacking. Raises InvalidInput, UnknownAgent, StoreError.
         """
-        budget = arguments.check_whole(budget_tokens, "budget_tokens", 1, None)
+        budget = check_whole(budget_tokens, "budget_tokens", 1, None)
         if about is not None:
             about = checked_name(about, "about")
         return await self._parts.working.recall.overview(self.who, about, budget)
@@ -247,7 +247,7 @@ class ScopeReads(ScopeHandle):
             self._parts.working.indexes,
             self.who.namespace,
             self._readable,
-            limit=arguments.check_whole(limit, "limit", 1, None),
+            limit=check_whole(limit, "limit", 1, None),
             progress=progress,
         )
 
@@ -285,11 +285,9 @@ class ScopeReads(ScopeHandle):
             query=checked_text(query, "query", settings.max_text_bytes),
             categories=settings.categories.readable(self.who.agent, wanted),
             where=self._where(filters),
-            top_k=arguments.check_whole(top_k, "top_k", 1, MAX_TOP_K),
+            top_k=check_whole(top_k, "top_k", 1, MAX_TOP_K),
             threshold=None if threshold is None else arguments.check_share(threshold, "threshold"),
-            budget_tokens=None
-            if budget_tokens is None
-            else arguments.check_whole(budget_tokens, "budget_tokens", 1, None),
+            budget_tokens=None if budget_tokens is None else check_whole(budget_tokens, "budget_tokens", 1, None),
             full=returns == "full",
             explain=bool(explain),
             steps=wanted is not None and procedures.CATEGORY in wanted,
@@ -297,6 +295,8 @@ class ScopeReads(ScopeHandle):
 
     def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:
         """Parse filters. A category that the agent may not read is refused here too, never silently dropped."""
+        if filters is None:
+            return ()
         where = filtering.parse(filters)
         for condition in where:
             if condition.field == "category" and condition.op in ("$eq", "$in"):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden import arguments, clock
-from memwarden import importance as scale
+from memwarden import checks as scale
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
@@ -16,7 +16,7 @@ from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.reads import ScopeReads
-from memwarden.checks import quote, word
+from memwarden.checks import check_whole, quote, word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.recording import TurnLog
@@ -388,10 +388,7 @@ class AsyncScope(ScopeReads):
             changes = procedures.check_corrected_procedure(changes)
         if not changes:
             raise InvalidInput(f"nothing to change; give {', '.join(given)} or clear")
-        if (
-            expected_version is not None
-            and arguments.check_whole(expected_version, "expected_version", 1, None) != old.version
-        ):
+        if expected_version is not None and check_whole(expected_version, "expected_version", 1, None) != old.version:
             raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
         known = [old]
 

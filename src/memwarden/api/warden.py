@@ -18,7 +18,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
-from memwarden.models.side_by_side import MismatchedEmbedder, make_embedder
+from memwarden.models.local import MismatchedEmbedder, make_embedder
 from memwarden.records import (
     Scope,
 )
@@ -26,6 +26,7 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.search import SearchableStore
 from memwarden.stores.transfer.backup import Manifest, require_backup
 from memwarden.stores.url import store_at
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
@@ -160,6 +161,7 @@ class AsyncWarden:
             categories = replace(categories, file=self._parts.settings.categories.file)
         self._parts.settings = replace(self._parts.settings, categories=categories)
         if self._parts.opened is not None:
+            self._parts.opened.guard.categories = categories
             self._parts.opened.recall.categories = categories
             self._parts.opened.extractor.categories = categories
 
@@ -268,11 +270,11 @@ class AsyncWarden:
     def _assemble(self, embedder: Embedder | None) -> None:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.models.isolation import IsolatedReranker
+        from memwarden.recall.index.encode import SignalFiller
         from memwarden.recall.index.namespace_index import NamespaceIndexes
         from memwarden.recall.large.registry import LargeNamespaces
         from memwarden.recall.recall import RERANK_TIMEOUT, Recall
         from memwarden.remember.extract.extractor import Extractor
-        from memwarden.remember.filler import SignalFiller
         from memwarden.remember.items import ItemWriter
         from memwarden.remember.resolve.proposals import Proposals
         from memwarden.remember.resolve.resolver import Resolver
@@ -302,7 +304,7 @@ class AsyncWarden:
         recall = Recall(
             self._parts.store,
             indexes,
-            larges,
+            larges if isinstance(self._parts.store, SearchableStore) else None,
             embedder,
             self._parts.settings.categories,
             held_bytes=held_bytes,
@@ -316,7 +318,7 @@ class AsyncWarden:
         events, raw = self._parts.events, self._parts.store
         recorded = InstrumentedStore(raw, events.put) if self._parts.settings.events == "on" else raw
         # Nothing but consent gets a store without the guard.
-        guarded = GuardedStore(recorded, lambda: self._parts.settings.categories)
+        guarded = GuardedStore(recorded, self._parts.settings.categories)
         resolver = Resolver(
             guarded,
             indexes,
@@ -341,7 +343,8 @@ class AsyncWarden:
             indexes.on_lacking = filler.add
         recall.filler = filler
         hold = self._parts.settings.external == "held"
-        self._parts.opened = Services(
+        services = Services(
+            guard=guarded,
             recall=recall,
             writer=Writer(guarded, embedder, resolver, filler, hold=hold),
             items=ItemWriter(guarded, embedder, hold=hold),
@@ -354,6 +357,7 @@ class AsyncWarden:
             filler=filler,
             chat=self._chat_model,
         )
+        self._parts.open(services)
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
         """Bind a new store to an embedder; another process may have been faster, with another."""

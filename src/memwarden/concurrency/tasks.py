@@ -99,12 +99,3 @@ async def retry_on_stale(
         if max_pause:
             await asyncio.sleep(random.uniform(0, max_pause))  # no secret
     raise AssertionError  # the last try returns or raises
-
-
-THREAD_CHARACTERS = 4_000
-"""More characters than this are read in a worker thread."""
-
-
-async def read_long(characters: int, read: Callable[[], T]) -> T:
-    """Return what ``read`` makes of so many characters."""
-    return read() if characters <= THREAD_CHARACTERS else await asyncio.to_thread(read)

@@ -26,7 +26,7 @@ from memwarden.recall.answer.budget import pack_items
 from memwarden.recall.answer.render import render_memories_block
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, Scope, Trust
 from memwarden.runtime import Runtime
-from memwarden.tokens import TokenCounter, estimate
+from memwarden.text.tokenizer import TokenCounter, estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class TurnLog:
             self.who,
             read,
             checked_name(key, "key"),
-            working.recall.seen(self.who),
+            working.recall.change_cursor.seen(self.who),
             category=categories.default_for(self.who.agent),
             readable=categories.readable(self.who.agent, None),
         )

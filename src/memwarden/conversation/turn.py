@@ -31,7 +31,7 @@ from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallIt
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
-from memwarden.text.flags import content_terms
+from memwarden.text.tokenizer import content_terms
 
 
 async def inject_memories(
@@ -409,8 +409,8 @@ class AsyncTurn:
             # An overview is made for its prompt, and no memory of its own.
             remembered = [item for item in self.block.items if item.id != OVERVIEW_ID]
             for item, used, share in judge_uses(remembered, said, answer):
-                verdict = UseVerdict.USED if used else UseVerdict.UNUSED
-                deed = EventDraft(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
+                verdict, status = (UseVerdict.USED, Status.OK) if used else (UseVerdict.UNUSED, Status.SKIPPED)
+                deed = EventDraft(Op.USE, status, verdict, item.id, item.category, round(share, 3))
                 record_event(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
         except Exception as error:  # a signal is no reason to fail
             self._note("without a word on what its memories were of use for", error)

@@ -183,7 +183,7 @@ def _skip_reason(outcome: str, reason: str) -> str:
 
 def _draft_search(result: QueryResult | ContextBlock) -> EventDraft:
     best = max(result.items, key=lambda item: item.score, default=None)
-    if best is None or not result:
+    if best is None or (isinstance(result, QueryResult) and not result.relevant):
         return EventDraft(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=result.confidence)
     return EventDraft(Op.SEARCH, Status.OK, "", best.id, best.category, best.score)
 

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.index.view import Floats
-from memwarden.recall.question import everyday_share, surface_of_stems
+from memwarden.recall.question import PSEUDO_MASS, everyday_share, find_word, form_ids, idf, surface_of_stems
 from memwarden.recall.rank.score import score_pair
-from memwarden.recall.rank.word_signals import PSEUDO_MASS, find_word, form_ids, idf
 from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]

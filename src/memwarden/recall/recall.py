@@ -13,46 +13,42 @@ import numpy as np
 
 from memwarden import clock
 from memwarden.categories import Categories
-from memwarden.concurrency.tasks import read_long
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.observability.instrument import record_model_failure
-from memwarden.recall.answer import budget as beside
 from memwarden.recall.answer import budget as items
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     MIN_ALIKE,
     MIN_ALIKE_OF_TABLE,
     BudgetedAnswer,
-    CachedMemory,
     Found,
-    MemoryCache,
-    has_relevant,
-    list_covering_facts,
-    list_cuts,
-    pack_items,
-    put_newer_first,
-    put_newest_first,
-    rearrange_items,
-    widen_items,
-)
-from memwarden.recall.answer.interleave import (
     OwnedCandidate,
     QueryContext,
     QuestionSearch,
     RankedQuery,
     answers_any,
+    append_related,
     arrange_by_question,
     choose_searched,
     find_prompt_echoes,
+    has_relevant,
     interleave_questions,
     join_covering_facts,
     join_cuts,
+    list_covering_facts,
+    list_cuts,
     make_found_item,
+    pack_items,
+    put_newer_first,
+    put_newest_first,
+    rearrange_items,
     tell_words_once,
+    widen_items,
 )
 from memwarden.recall.answer.overview import find_overview_item, read_overview
+from memwarden.recall.answer.render import CachedMemory, MemoryCache
 from memwarden.recall.answer.select import (
     OF_KNOWN_TRUST,
     Candidate,
@@ -62,9 +58,11 @@ from memwarden.recall.answer.select import (
     Selection,
     bar_of,
     block_budget,
+    choose_neighbours,
     classic_order,
     default_conditions,
     drop_repeats,
+    find_neighbours,
     in_categories,
     is_unsure,
     list_searched,
@@ -72,10 +70,10 @@ from memwarden.recall.answer.select import (
     resolve_metadata,
     select_candidates,
 )
-from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.encode import statement_reader
+from memwarden.recall.index.columns import Floats, Mask
+from memwarden.recall.index.encode import read_long, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.index.view import Floats, NamespaceView
+from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
 from memwarden.recall.large.statistics import measure_question
@@ -93,14 +91,12 @@ from memwarden.records import (
     QueryResult,
     RecallItem,
     Scope,
-    SeenMark,
 )
 from memwarden.settings import MIN_ITEM_SCORE
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
-from memwarden.text.flags import asks_question
 from memwarden.text.language import is_english
-from memwarden.tokens import TokenCounter, estimate
+from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 
 MAX_RERANKED = 50
 """Minimum number of candidates that a reranker reads."""
@@ -134,7 +130,7 @@ class Recall:
         self,
         store: Store,
         indexes: NamespaceIndexes,
-        larges: LargeNamespaces,
+        larges: LargeNamespaces | None,
         embedder: Embedder | None,
         categories: Categories,
         *,
@@ -159,7 +155,7 @@ class Recall:
         self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
         self._vouched = () if external else OF_KNOWN_TRUST
-        self._change_cursor = ChangeCursor(store, external=external)
+        self.change_cursor = ChangeCursor(store, external=external)
         self._pasts = PastIndexes(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
@@ -205,10 +201,10 @@ class Recall:
         left = [item.id for item in standing]
         cuts = join_cuts(searches, packed, left, None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
-            self._change_cursor.note_shown(scope, moment, (item.memory for item in packed.items))
+            self.change_cursor.note_shown(scope, moment, (item.memory for item in packed.items))
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
-            self._change_cursor.acknowledge(scope, moment)
+            self.change_cursor.acknowledge(scope, moment)
         confidences = tuple(search.asked.ranking.confidence for search in searches)
         return QueryResult(
             items=packed.items,
@@ -233,7 +229,7 @@ class Recall:
         # All are chosen before anything is awaited: until then the index stays as it is.
         chosen = [(self._select(item.ctx.index, item.ranking, item.gates, request, most, 1.0), item) for item in asked]
         related = [
-            beside.find_neighbours(item.ctx.index, item.gates, selection.ranked) if len(item.ctx.index.edges) else {}
+            find_neighbours(item.ctx.index, item.gates, selection.ranked) if len(item.ctx.index.edges) else {}
             for selection, item in chosen
         ]
         searches = []
@@ -260,14 +256,14 @@ class Recall:
         """Add what is related to the items, where the budget leaves room."""
         known = {item.id: searches[owners[item.id].question].related.get(item.id, ()) for item in packed.items}
         wanted = []
-        for entry, item_id in beside.choose_neighbours(known, packed.items, self.categories.declared):
+        for entry, item_id in choose_neighbours(known, packed.items, self.categories.declared):
             search = searches[owners[item_id].question]
             score = float(search.asked.ranking.scores[entry.place])
             read = await self._read(search.asked.ctx, [entry.place])
             if entry.place in read:
                 found = Candidate(entry.place, score, beside=item_id)
                 wanted.append(make_found_item(request.full, search, found, read))
-        return beside.append_related(packed, wanted, request.budget_tokens, self._count)
+        return append_related(packed, wanted, request.budget_tokens, self._count)
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
@@ -287,9 +283,7 @@ class Recall:
         header = told.text if told else ""
         render = partial(block.render_changes_and_block, header, now, request.template)
         covering = list_covering_facts(selection, ids)
-        glance, rests_on, told_whole = await find_overview_item(
-            ctx, self._tellable(scope), ranking, (budget, request.overview), self._count
-        )
+        glance, rests_on, told_whole = await self._glance(scope, ctx, ranking, budget, request)
         covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}
         made = list(map(make, selection.ranked))
         if classic:
@@ -319,7 +313,7 @@ class Recall:
             told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
         rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
         shown = [*rests_on, *(item.memory for item in packed.items if item.id != OVERVIEW_ID)]
-        self._change_cursor.note_shown(scope, moment, shown, outdated)
+        self.change_cursor.note_shown(scope, moment, shown, outdated)
         return ContextBlock(
             text=packed.text,
             items=packed.items,
@@ -342,11 +336,20 @@ class Recall:
         readable = self.categories.readable(scope.agent, None)
         # A part of a large namespace does not know what is there: the journal tells what was removed.
         is_there = ctx.index.is_active if ctx.follows else bool
-        found = await self._change_cursor.outdated(scope, moment, readable, is_there)
+        found = await self.change_cursor.outdated(scope, moment, readable, is_there)
         if not found.changes:
             return found, None
         told = fit_delta(tell_outdated(found.since, moment.rev, found.changes, ctx.now), budget, self._count)
         return (found if told else None), told
+
+    async def _glance(
+        self, scope: Scope, ctx: QueryContext, ranking: Ranking, budget: int | None, request: Request
+    ) -> tuple[list[RecallItem], list[Memory], dict[str, tuple[str, ...]]]:
+        """Return the overview of a block, where the settings ask for it; see :func:`find_overview_item`."""
+        if not request.overview:
+            return [], [], {}
+        budgets = budget, request.overview
+        return await find_overview_item(ctx, self._tellable(scope), ranking, budgets, self._count)
 
     def _item_vectors(
         self, index: NamespaceIndex, question: Question, shown: Sequence[RecallItem]
@@ -363,26 +366,22 @@ class Recall:
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision."""
-        if await self._larges.ready(scope.namespace):
+        if self._larges is not None and await self._larges.ready(scope.namespace):
             head = await self._store.head(scope.namespace)
             moment = IndexMoment(head.rev, head.epoch, head.rev)
         else:
             index = await self._indexes.current(scope.namespace)
             moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
-        found = await self._change_cursor.since(scope, moment, since_rev, self.categories.readable(scope.agent, None))
-        self._change_cursor.acknowledge(scope, moment)
+        found = await self.change_cursor.since(scope, moment, since_rev, self.categories.readable(scope.agent, None))
+        self.change_cursor.acknowledge(scope, moment)
         return found
-
-    def seen(self, scope: Scope) -> tuple[SeenMark, ...]:
-        """Return the revisions up to which the scope's thread, and agents in it, saw the changes."""
-        return self._change_cursor.seen(scope)
 
     async def _fit_changes(self, scope: Scope, moment: IndexMoment, request: Request) -> tuple[Delta | None, bool]:
         """Return the changes that fit the budget, and whether they count as seen."""
-        if request.since_rev is None and self._change_cursor.is_unchanged(scope, moment):
+        if request.since_rev is None and self.change_cursor.is_unchanged(scope, moment):
             return None, True
         readable = self.categories.readable(scope.agent, None)
-        found = await self._change_cursor.since(scope, moment, request.since_rev, readable)
+        found = await self.change_cursor.since(scope, moment, request.since_rev, readable)
         shown = fit_delta(found, request.budget_tokens, self._count) if found else None
         return shown, bool(shown or not found)
 
@@ -409,7 +408,9 @@ class Recall:
         self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]
     ) -> list[RankedQuery]:
         """Rank each text's answers. said: the messages that stand in the prompt anyway."""
-        large = await self._larges.ready(scope.namespace) if request.as_of is None else None
+        large = None
+        if self._larges is not None and request.as_of is None:
+            large = await self._larges.ready(scope.namespace)
         if large is not None:
             found = [await self._ask_store(scope, large, request, text, said) for text in texts]
             if all(found):
@@ -439,6 +440,7 @@ class Recall:
         self, scope: Scope, large: LargeNamespace, request: Request, text: str, said: Sequence[str]
     ) -> RankedQuery | None:
         """Rank a namespace that is searched by its store; None when it no longer is."""
+        assert self._larges is not None
         namespace, now = scope.namespace, self._now()
         encoded = await self._encode_question(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)

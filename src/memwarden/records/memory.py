@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -93,10 +93,15 @@ class Scope:
     thread: str | None = None
     run: str | None = None
     actor: str | None = None
+    # Made once: a call asks for it a dozen times.
+    namespace: Namespace = field(init=False, repr=False, compare=False)
+    """Where this scope reads and writes."""
 
-    @property
-    def namespace(self) -> Namespace:
-        """Where this scope reads and writes."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "namespace", self.find_namespace())
+
+    def find_namespace(self) -> Namespace:
+        """Return the namespace of the user."""
         return Namespace(self.tenant, f"user/{self.user}")
 
 
@@ -108,7 +113,7 @@ class Memory:
         id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.tiers.backend.AsyncBackend`.
         namespace: where it lives. A memory lives in exactly a single namespace.
         text: what is remembered; for a turn, word for word what was said. Never empty for turns and facts.
-        importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.importance`.
+        importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.checks`.
         source: where it comes from, as a path or URI (``thread/t1``, ``task/k1/plan``), or None.
         sources: ids of the turns that it rests on. For a turn: its own source id, which is the caller's ``id`` of the
             message if there was any.
@@ -180,7 +185,7 @@ class Signals:
     Attributes:
         terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.text.tokenizer`).
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
-        flags: bit set of :class:`memwarden.text.flags.Flag`.
+        flags: bit set of :class:`memwarden.text.tokenizer.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
         days: the days that the text names, from the day it was said (:func:`memwarden.text.dates.calendar.encode`).
         statements: who has which value of which attribute (:func:`memwarden.statements.statement.pack`), or None

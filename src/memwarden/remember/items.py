@@ -12,11 +12,11 @@ from typing import Any
 
 from memwarden import clock
 from memwarden.clock import new_id
-from memwarden.concurrency.tasks import read_long, retry_on_stale
+from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import Conflict, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.index.encode import make_signals_in_thread, read_long
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     Batch,
@@ -33,7 +33,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.remember.ingest.intake import Screening, redact_secrets, screen
-from memwarden.remember.write_store import GuardedStore
+from memwarden.remember.write_store import GuardedStore, hash_arguments
 
 
 class ItemWriter:
@@ -239,11 +239,6 @@ def clear_changes(memory: Memory, signals: Signals, at: datetime) -> tuple[Batch
     )
     back = () if memory.state == MemoryState.ACTIVE else (Restore(memory.id),)
     return *back, Put(empty, signals, WriteMode.UPDATE, keep_versions=0), Remove(memory.id, purge_at=at)
-
-
-def hash_arguments(arguments: Sequence[Any]) -> str:
-    """A short fingerprint of what an idempotency key stands for."""
-    return hashlib.blake2b(json.dumps(arguments).encode(), digest_size=16).hexdigest()
 
 
 def _digest_content(memory: Memory) -> str:

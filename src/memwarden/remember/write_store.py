@@ -5,8 +5,10 @@ Only consent (:mod:`memwarden.remember.resolve.proposals`) writes without the gu
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -137,12 +139,12 @@ class InstrumentedStore(_ReadThrough, BatchStore):
 class GuardedStore(_ReadThrough, BatchStore):
     """A store that checks who may write what: user contexts need consent, an agent its allowlist.
 
-    categories: returns those that hold now.
+    categories: those that hold now; they are replaced when the settings change.
     """
 
-    def __init__(self, store: BatchStore, categories: Callable[[], Categories] = shipped_categories) -> None:
+    def __init__(self, store: BatchStore, categories: Categories | None = None) -> None:
         super().__init__(store)
-        self._categories = categories
+        self.categories = categories or shipped_categories()
 
     async def apply(self, batch: Batch) -> Receipt:
         """Apply a batch as the store does.
@@ -152,14 +154,14 @@ class GuardedStore(_ReadThrough, BatchStore):
         read.
         """
         check_batch(batch)
-        check_offered(batch, self._categories())
+        check_offered(batch, self.categories)
         await self._check_agent(batch)
         return await self._store.apply(batch)
 
     async def _check_agent(self, batch: Batch) -> None:
         if batch.agent is None:
             return
-        categories = self._categories()
+        categories = self.categories
         for change in batch.changes:
             if isinstance(change, Put):
                 categories.check_writable(batch.agent, change.memory.category)
@@ -257,3 +259,8 @@ def _event_of_change(change: BatchChange, applied: ChangeResult) -> EventDraft |
 def _reason_for_state(put: Put) -> str:
     """The state that keeps a new memory out of answers; empty for an active memory."""
     return "" if put.state == MemoryState.ACTIVE else str(put.state)
+
+
+def hash_arguments(arguments: Sequence[Any]) -> str:
+    """A short fingerprint of what an idempotency key stands for."""
+    return hashlib.blake2b(json.dumps(arguments).encode(), digest_size=16).hexdigest()

@@ -15,11 +15,10 @@ from typing import Any, Final, Generic, TypeVar
 from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.clock import DEFAULT_THREAD, new_id
-from memwarden.concurrency.tasks import read_long
 from memwarden.errors import Denied, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.index.encode import SignalFiller, make_signals_in_thread, read_long
 from memwarden.records import (
     ALREADY,
     APART,
@@ -45,7 +44,6 @@ from memwarden.records import (
     WriteMode,
     WriteResult,
 )
-from memwarden.remember.filler import SignalFiller
 from memwarden.remember.ingest.intake import (
     MAX_COMPARED,
     NOT_SUSPICIOUS,
@@ -61,13 +59,12 @@ from memwarden.remember.ingest.intake import (
     trust_of,
 )
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
-from memwarden.remember.items import hash_arguments
 from memwarden.remember.resolve.proposals import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
 from memwarden.remember.resolve.review import check_restore, check_review_undo
 from memwarden.remember.undo import plan_undo
-from memwarden.remember.write_store import GuardedStore
-from memwarden.text.flags import Flag
+from memwarden.remember.write_store import GuardedStore, hash_arguments
+from memwarden.text.tokenizer import Flag
 
 SMALL_TALK_REJECTED = "greeting, thanks or small talk alone: nothing to remember"
 SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"

@@ -286,3 +286,9 @@ def _voters() -> tuple[frozenset[str], frozenset[str]]:
 
 def _prior(code: str) -> float:
     return _PRIOR_LISTED if code in _LISTED else _PRIOR_OTHER
+
+
+def lower_in_place(text: str) -> str:
+    """Lower case, each character in its place."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)

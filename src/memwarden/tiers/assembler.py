@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from memwarden import arguments, clock, filters
+from memwarden.checks import check_whole
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
@@ -16,6 +17,7 @@ from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_text
 from memwarden.runtime import Runtime
+from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget, items
 from memwarden.tiers.backend import ContextItem, as_item
 from memwarden.tiers.budget import (
@@ -32,7 +34,6 @@ from memwarden.tiers.budget import (
     Tier,
 )
 from memwarden.tiers.stores import AsyncTaskMemoryStore, ItemUses, TierScope, check_name
-from memwarden.tokens import TokenCounter, estimate
 
 # Tokens of a usual line; a read fetches as many items as such lines fill the budget.
 USUAL_LINE_TOKENS = 20
@@ -145,14 +146,12 @@ class AsyncContextAssembler:
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
         return ContextPlan(
-            budget=arguments.check_whole(asked.budget_tokens, "budget_tokens", 1, None),
+            budget=check_whole(asked.budget_tokens, "budget_tokens", 1, None),
             shares=budget.read_shares(shares),
             query=None if asked.query is None else checked_text(asked.query, "query", most),
             agent=asked.agent,
             threshold=None if asked.threshold is None else arguments.check_share(asked.threshold, "threshold"),
-            ends=arguments.check_whole(
-                next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None
-            ),
+            ends=check_whole(next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None),
             explain=arguments.check_truth(asked.explain, "explain"),
         )
 

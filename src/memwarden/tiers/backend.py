@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
-from memwarden.checks import quote
+from memwarden.checks import UNRATED, check_importance, quote
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput, MemoryBackendError, NotFound, StoreError
-from memwarden.importance import UNRATED, check_importance
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.ingest.intake import redact_value, trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names

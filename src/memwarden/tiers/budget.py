@@ -17,8 +17,8 @@ from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import NOTICE, QUOTED, clean_line
 from memwarden.recall.answer.render import TASK_CLOSE as CLOSE
 from memwarden.recall.answer.render import TASK_OPEN as OPEN
+from memwarden.text.tokenizer import TokenCounter
 from memwarden.tiers.backend import ContextItem
-from memwarden.tokens import TokenCounter
 
 TIERS: Final = ("task", "project", "global")
 # The default shares of the budget.

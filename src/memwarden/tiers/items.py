@@ -16,8 +16,8 @@ from memwarden.clock import new_id
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind
 from memwarden.remember.ingest.messages import checked_name, checked_names
+from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers.backend import ContextItem
-from memwarden.tokens import TokenCounter, estimate
 
 # The importance of each kind, 0..1.
 IMPORTANCE: Final[Mapping[str, float]] = {

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden import arguments, clock
+from memwarden.checks import check_whole
 from memwarden.concurrency.isolation import call_user_code
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.deprecation import add_old_names
@@ -17,10 +18,10 @@ from memwarden.lifecycle import Ends, ends
 from memwarden.records import Head, HistoryEntry, Memory, MemoryState, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime
+from memwarden.text.tokenizer import estimate
 from memwarden.tiers import items
 from memwarden.tiers.backend import ITEMS, AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
 from memwarden.tiers.items import read_failure
-from memwarden.tokens import estimate
 
 # Maximum items with a remembered last use; for others the creation time counts.
 MAX_REMEMBERED = 100_000
@@ -69,9 +70,8 @@ class TierScope(Scope):
     user: str = ""
     path: str = "global"
 
-    @property
-    def namespace(self) -> Namespace:
-        """The namespace that it reads and writes."""
+    def find_namespace(self) -> Namespace:
+        """Return the namespace of the path."""
         return parse_namespace(self.path, self.tenant)
 
 
@@ -340,7 +340,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
 def check_max_items(max_items: Any) -> int:
     """Return the maximum number of items of a project. Raises InvalidInput."""
-    return arguments.check_whole(max_items, "max_items", 1, None)
+    return check_whole(max_items, "max_items", 1, None)
 
 
 def choose_victims(

@@ -4,6 +4,6 @@ Pure functions on plain data: arguments are never changed, and no package of an 
 """
 
 from memwarden.conversation.formats.base import MODES, MessageFormat, Request, ToolCall
-from memwarden.conversation.formats.choose import FORMATS, detect_format
+from memwarden.conversation.formats.providers import FORMATS, detect_format
 
 __all__ = ["FORMATS", "MODES", "MessageFormat", "Request", "ToolCall", "detect_format"]

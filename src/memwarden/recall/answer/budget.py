@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import sys
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from datetime import datetime
+from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.categories import Category
+from memwarden.filters import Condition
 from memwarden.recall.answer import render
 from memwarden.recall.answer.render import (
     MAX_BULLET_CHARACTERS,
-    TermedSentence,
+    CachedMemory,
+    Template,
     cut_around_best,
-    one_line,
-    split_with_terms,
+    render_changes_and_block,
 )
-from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection
+from memwarden.recall.answer.select import GATES, Candidate, Gates, Neighbour, Selection, normalize_text
 from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.score import Ranking, Weights, explain_features
+from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
 from memwarden.records import (
     Cut,
+    Delta,
     Memory,
     RecallItem,
-    RelationType,
     Why,
 )
 from memwarden.settings import MIN_ITEM_SCORE
-from memwarden.text import tokenizer
-from memwarden.tokens import TokenCounter
+from memwarden.text.tokenizer import TokenCounter
 
 ALWAYS_SHARE = 0.4
 """Memories of ``context: all`` categories take at most this share of the budget."""
@@ -238,60 +239,6 @@ def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> 
     return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
 
 
-MAX_RELATED = 2
-"""Related bullets in an answer."""
-
-
-class Neighbour(NamedTuple):
-    """The memory at the end of a relation. facts: for a turn, ids of the memories that stand in for it."""
-
-    strength: float
-    place: int
-    id: str
-    category: str
-    facts: tuple[str, ...]
-
-
-def find_neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[str, list[Neighbour]]:
-    """Return, by candidate id, the related memories that may be in an answer."""
-    ids, open_ = index.columns.ids, gates.open
-    category = index.columns.coded["category"]
-    found: dict[str, list[Neighbour]] = {}
-    for candidate in candidates:
-        for (other, kind), strength in index.edges.of(ids[candidate.place]).items():
-            place = index.place(other)
-            if kind == RelationType.RELATED_TO and place is not None and open_[place]:
-                facts = tuple(ids[fact] for fact in index.facts_on(place))
-                named = str(category.values[category.codes[place]])
-                found.setdefault(ids[candidate.place], []).append(Neighbour(strength, place, other, named, facts))
-    return found
-
-
-def choose_neighbours(
-    known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem], declared: Mapping[str, Category]
-) -> list[tuple[Neighbour, str]]:
-    """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
-
-    Left out are memories in the answer, and those whose category's ``rag_length`` is used up there.
-    """
-    there = {item.id for item in items}
-    held = [item.category for item in items]
-    pairs = [(entry, item.id) for item in items for entry in known.get(item.id, ())]
-    taken: dict[str, tuple[Neighbour, str]] = {}
-    for entry, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
-        category = declared.get(entry.category)
-        full = category and category.rag_length and held.count(entry.category) >= category.rag_length
-        if (
-            len(taken) < MAX_RELATED
-            and entry.id not in {*there, *taken}
-            and not there.intersection(entry.facts)
-            and not full
-        ):
-            taken[entry.id] = entry, beside
-            held.append(entry.category)
-    return list(taken.values())
-
-
 def append_related(
     packed: BudgetedAnswer, related: Sequence[RecallItem], budget: int | None, count: TokenCounter
 ) -> tuple[BudgetedAnswer, list[RecallItem]]:
@@ -304,88 +251,6 @@ def append_related(
             packed = replace(packed, text=text, tokens=tokens)
             shown.append(item)
     return packed, shown
-
-
-ENTRY_BYTES = 1_500
-TEXT_SHARE = 8
-"""Estimate of an entry's size: these bytes, and this many times its texts (line, sentences, terms)."""
-
-
-class CachedMemory:
-    """A memory with its lazily computed excerpt parts."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    @cached_property
-    def line(self) -> str:
-        """The summary, else the text, as a single line."""
-        return one_line(self._shown_text)
-
-    @cached_property
-    def bullet_start(self) -> str:
-        """The beginning of its bullet."""
-        return render.render_bullet(self.memory, "")
-
-    @cached_property
-    def sentences(self) -> Sequence[TermedSentence]:
-        """The sentences of the summary, else of the text, with their terms."""
-        return split_with_terms(self._shown_text, tokenizer.words_and_forms)
-
-    @cached_property
-    def whole(self) -> str:
-        """The whole text, as far as it is fit for a prompt."""
-        return render.fit_to_show(self.memory, self.memory.text)
-
-    @cached_property
-    def _shown_text(self) -> str:
-        return render.shown_words(self.memory)
-
-    @property
-    def nbytes(self) -> int:
-        """About how much memory it takes."""
-        texts = (self.memory.text, self.memory.summary or "", self.memory.context or "")
-        return ENTRY_BYTES + TEXT_SHARE * sum(map(sys.getsizeof, texts))
-
-
-class MemoryCache:
-    """Cache of answered memories within a number of bytes, least recently used dropped first.
-
-    They are known by their index and their place in it. A place is a version of a memory: whoever changes or removes
-    the memory moves the store's revision, and an index that follows it has the memory at another place, or nowhere. So
-    what stands here is never older than the index that asks for it.
-    """
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._held: OrderedDict[tuple[int, int], CachedMemory] = OrderedDict()
-        self._bytes = 0
-
-    def known(self, index: int, places: Iterable[int]) -> dict[int, CachedMemory]:
-        """Return the cached memories of an index's places, and mark them as used."""
-        found = {}
-        for place in places:
-            item = self._held.get((index, place))
-            if item is not None:
-                self._held.move_to_end((index, place))
-                found[place] = item
-        return found
-
-    def hold(self, index: int, place: int, memory: Memory) -> CachedMemory:
-        """Keep a memory, unless it is too big or its payload could be changed by whoever reads it."""
-        item = CachedMemory(memory)
-        if memory.payload is None and item.nbytes <= self._max_bytes and (index, place) not in self._held:
-            self._held[index, place] = item
-            self._bytes += item.nbytes
-            while self._bytes > self._max_bytes:
-                _, dropped = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
-        return item
-
-    @property
-    def nbytes(self) -> int:
-        """About how much memory they take."""
-        return self._bytes
 
 
 Found = Mapping[int, CachedMemory]
@@ -457,3 +322,183 @@ def widen_item(question: Question, held: Mapping[str, CachedMemory], item: Recal
     if entry is None or len(entry.line) <= len(item.text):
         return item
     return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """The index and the moment in which a question is asked.
+
+    Attributes:
+        index: what is known there. now: when that is.
+        read: reads the memories of ids, as they are there; those that are gone are left out.
+        hidden: places that whoever asks may not read now, whatever their category was then.
+        follows: whether the index follows the store, so that what is gone from either is gone from both. An index
+            of the past does not: its memories are read each time.
+    """
+
+    index: NamespaceIndex
+    now: datetime
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
+    hidden: Sequence[int]
+    follows: bool
+
+
+class RankedQuery(NamedTuple):
+    """A question with its context, ranking, gates and echoes (places that only repeat the prompt)."""
+
+    ctx: QueryContext
+    question: Question
+    ranking: Ranking
+    gates: Gates
+    echoes: Sequence[int]
+
+
+class QuestionSearch(NamedTuple):
+    """A ranked question with its candidates. related: the neighbours of these by id. found: their memories."""
+
+    asked: RankedQuery
+    selection: Selection
+    related: Mapping[str, Sequence[Neighbour]]
+    found: Found
+
+
+class OwnedCandidate(NamedTuple):
+    """A candidate with the number of the question that it answers best."""
+
+    question: int
+    candidate: Candidate
+
+
+async def find_prompt_echoes(
+    ctx: QueryContext, said: Sequence[str], words: Sequence[Sequence[int]], thread: str | None
+) -> list[int]:
+    """Return the places that only repeat the prompt: turns, and facts made of the thread's own turns.
+
+    What the model said in the thread to an earlier message of the prompt stands there too: an application may put
+    the parts of an answer together, or leave out what was said before a tool was called.
+
+    words: the term ids of each text that was said.
+    """
+    index = ctx.index
+    found = [
+        (place, normalize_text(text)) for text, ids in zip(said, words, strict=True) for place in index.same_words(ids)
+    ]
+    if not found:
+        return []
+    ids = index.columns.ids
+    stored = await ctx.read(list(dict.fromkeys(ids[place] for place, _ in found)))
+    texts = {memory.id: normalize_text(memory.text) for memory in stored}
+    echoes = [(place, text) for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
+    earlier = {normalize_text(text) for text in said[:-1]}
+    asked = [place for place, text in echoes if text in earlier]
+    answers: list[int] = []
+    if asked:
+        of_model = index.mask((Condition("thread_id", "$eq", thread), Condition("role", "$eq", "assistant")))
+        answers = find_following(index.view.previous, of_model & index.view.turns, asked)
+    own = index.mask((Condition("thread_id", "$eq", thread),)) & index.view.turns
+    facts = [fact for place, _ in echoes if own[place] for fact in index.facts_on(place)]
+    return [*(place for place, _ in echoes), *answers, *facts]
+
+
+def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
+    """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
+    alone = asked[0]
+    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
+
+
+def interleave_questions(
+    searches: Sequence[QuestionSearch], lists: Sequence[Sequence[Candidate]]
+) -> dict[str, OwnedCandidate]:
+    """Return, by id, the best candidate of each question, then the second of each, and so on.
+
+    A memory that several questions found stands once, as the candidate of the question that it answers best.
+    """
+    best: dict[str, OwnedCandidate] = {}
+    for row in zip_longest(*lists):
+        for question, candidate in enumerate(row):
+            if candidate is None:
+                continue
+            memory_id = searches[question].asked.ctx.index.columns.ids[candidate.place]
+            known = best.get(memory_id)
+            if known is None or candidate.score > known.candidate.score:
+                best[memory_id] = OwnedCandidate(question, candidate)
+    return best
+
+
+def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, found: Found | None = None) -> RecallItem:
+    """Return the item of a candidate of a search. found: where its memory is, if not among the search's own."""
+    asked = search.asked
+    shown = show_whole if full else show_excerpt
+    memories = search.found if found is None else found
+    return make_item(asked.question, asked.ranking, asked.ranking.weights, shown, memories, candidate)
+
+
+def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
+    """Map the ids of turns among all candidates to the ids of the facts that rest on them."""
+    covering: dict[str, tuple[str, ...]] = {}
+    for search in searches:
+        covering |= list_covering_facts(search.selection, search.asked.ctx.index.columns.ids)
+    return covering
+
+
+def arrange_by_question(
+    shown: Sequence[RecallItem],
+    owners: Mapping[str, OwnedCandidate],
+    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
+) -> list[RecallItem]:
+    """Return items in which those of each question are arranged among their own places.
+
+    owners: the candidate of each item, by id. arrange: the items of a question in another order.
+    """
+    arranged = list(shown)
+    for question in dict.fromkeys(owners[item.id].question for item in shown):
+        places = [place for place, item in enumerate(shown) if owners[item.id].question == question]
+        ordered = arrange(question, [shown[place] for place in places])
+        for place, item in zip(places, ordered, strict=True):
+            arranged[place] = item
+    return arranged
+
+
+def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:
+    """Whether the answer holds something relevant to any of the questions."""
+    return any(has_relevant(packed, search.asked.ranking, bar) for search in searches)
+
+
+def join_cuts(
+    searches: Sequence[QuestionSearch], packed: BudgetedAnswer, left: Collection[str], most: int | None
+) -> tuple[Cut, ...]:
+    """Return what no question let in, each memory once, by the question to which it is nearest.
+
+    left: ids that stand in the answer beside its items.
+    """
+    lists = [
+        list_cuts(
+            search.asked.ctx.index.columns.ids,
+            search.selection,
+            packed,
+            search.asked.echoes,
+            search.asked.gates,
+            most,
+        )
+        for search in searches
+    ]
+    shown = {*left, *(item.id for item in packed.items)}
+    nearest: dict[str, Cut] = {}
+    for row in zip_longest(*lists):
+        for cut in row:
+            if cut is None or cut.id in shown:
+                continue
+            known = nearest.get(cut.id)
+            nearest[cut.id] = cut if known is None or cut.score > known.score else known
+    return tuple(nearest.values())[:most]
+
+
+def tell_words_once(
+    outdated: Outdated, told: Delta, packed: BudgetedAnswer, now: datetime, template: Template, count: TokenCounter
+) -> tuple[Delta, BudgetedAnswer]:
+    """Leave out of the changes the words that stand in the block."""
+    below = [item.id for item in packed.items]
+    short = tell_outdated(outdated.since, told.rev, outdated.changes, now, below)
+    told = fit_delta(short, count(told.text), count) or told
+    text = render_changes_and_block(told.text, now, template, packed.items)
+    return told, replace(packed, text=text, tokens=count(text))

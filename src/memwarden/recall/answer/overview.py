@@ -10,18 +10,16 @@ from typing import Final, NamedTuple
 
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer import render
-from memwarden.recall.answer.budget import ALWAYS_SHARE
-from memwarden.recall.answer.interleave import QueryContext
+from memwarden.recall.answer.budget import ALWAYS_SHARE, QueryContext
 from memwarden.recall.answer.render import one_line
 from memwarden.recall.answer.select import mask_without_cards, rests_on_ended
-from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.index.statement_table import TableRow
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
 from memwarden.statements.reader import NONE, SELF, StatementWeights, load_weights
 from memwarden.statements.statement import SORTS
-from memwarden.tokens import TokenCounter
+from memwarden.text.tokenizer import TokenCounter
 
 MIN_CHANCE: Final = 0.45
 """The chance that a clause states the attribute, from which on it is told."""

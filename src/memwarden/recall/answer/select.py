@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -14,19 +14,19 @@ import numpy as np
 from memwarden.categories import Category
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where, is_inside, matches
 from memwarden.recall.answer import render as block
-from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.index.view import Floats
 from memwarden.recall.time.past import AsOf
 from memwarden.records import (
     Channel,
     Memory,
     Namespace,
     RecallItem,
+    RelationType,
     Trust,
 )
 from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
-from memwarden.text.flags import content_terms
+from memwarden.text.tokenizer import content_terms
 
 GATES: Mapping[str, str] = {
     "category": "its category is not among those searched",
@@ -491,3 +491,57 @@ def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
     if relevant or confidence < DEFAULT_THRESHOLD:
         return False
     return len(set(content_terms(message))) >= MIN_WORDS
+
+
+MAX_RELATED = 2
+"""Related bullets in an answer."""
+
+
+class Neighbour(NamedTuple):
+    """The memory at the end of a relation. facts: for a turn, ids of the memories that stand in for it."""
+
+    strength: float
+    place: int
+    id: str
+    category: str
+    facts: tuple[str, ...]
+
+
+def find_neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[str, list[Neighbour]]:
+    """Return, by candidate id, the related memories that may be in an answer."""
+    ids, open_ = index.columns.ids, gates.open
+    category = index.columns.coded["category"]
+    found: dict[str, list[Neighbour]] = {}
+    for candidate in candidates:
+        for (other, kind), strength in index.edges.of(ids[candidate.place]).items():
+            place = index.place(other)
+            if kind == RelationType.RELATED_TO and place is not None and open_[place]:
+                facts = tuple(ids[fact] for fact in index.facts_on(place))
+                named = str(category.values[category.codes[place]])
+                found.setdefault(ids[candidate.place], []).append(Neighbour(strength, place, other, named, facts))
+    return found
+
+
+def choose_neighbours(
+    known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem], declared: Mapping[str, Category]
+) -> list[tuple[Neighbour, str]]:
+    """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
+
+    Left out are memories in the answer, and those whose category's ``rag_length`` is used up there.
+    """
+    there = {item.id for item in items}
+    held = [item.category for item in items]
+    pairs = [(entry, item.id) for item in items for entry in known.get(item.id, ())]
+    taken: dict[str, tuple[Neighbour, str]] = {}
+    for entry, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
+        category = declared.get(entry.category)
+        full = category and category.rag_length and held.count(entry.category) >= category.rag_length
+        if (
+            len(taken) < MAX_RELATED
+            and entry.id not in {*there, *taken}
+            and not there.intersection(entry.facts)
+            and not full
+        ):
+            taken[entry.id] = entry, beside
+            held.append(entry.category)
+    return list(taken.values())

@@ -19,21 +19,21 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
-from memwarden.recall.index import statement_table
 from memwarden.recall.index.columns import (
     Columns,
     Counts,
+    Floats,
     GrowingArray,
     Mask,
     Postings,
     Rows,
+    StatementTable,
     count_stems,
+    said_norms,
     unpack_spans,
 )
-from memwarden.recall.index.statement_table import StatementTable
 from memwarden.recall.index.view import (
     Edges,
-    Floats,
     Links,
     LinkVectors,
     MultilingualSide,
@@ -433,7 +433,7 @@ class NamespaceIndex:
         first.extend(unit_rows(both[:, :width]))
         second = unit_rows(both[:, width:])
         self._second.extend(second)
-        self._adapted_norm.extend(statement_table.said_norms(second))
+        self._adapted_norm.extend(said_norms(second))
 
     def _append(self, rows: list[IndexRow]) -> None:
         if not rows:
@@ -489,9 +489,7 @@ def multilingual_side(
 ) -> MultilingualSide:
     """Return the multilingual side of a view. adapted_norm: where it is known."""
     norms = derived.norms(vectors, links)
-    return MultilingualSide(
-        vectors, *norms, statement_table.said_norms(vectors) if adapted_norm is None else adapted_norm
-    )
+    return MultilingualSide(vectors, *norms, said_norms(vectors) if adapted_norm is None else adapted_norm)
 
 
 def unit_rows(vectors: Floats) -> Floats:

@@ -8,8 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.view import Ints
+from memwarden.recall.index.columns import Ints, Mask
 from memwarden.stores.shared.search import PackedColumns
 
 T = TypeVar("T")

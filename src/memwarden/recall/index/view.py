@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Counts, GrowingArray, Mask, Rows
+from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
 from memwarden.records import Edge, RelationType
-from memwarden.text.flags import Flag
+from memwarden.text.tokenizer import Flag
 
 if TYPE_CHECKING:
-    from memwarden.recall.index.statement_table import StatementTable
+    from memwarden.recall.index.columns import StatementTable
 
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 K1: Final = 0.9
 B: Final = 0.4

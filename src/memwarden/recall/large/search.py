@@ -19,11 +19,11 @@ import numpy as np
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.answer.select import normalize_text
-from memwarden.recall.index.columns import Counts, Mask, count_stems, unpack_spans
+from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, count_stems, unpack_spans
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
 from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
-from memwarden.recall.index.view import Floats, Ints, Links, LinkVectors, NamespaceView, derive_links
+from memwarden.recall.index.view import Links, LinkVectors, NamespaceView, derive_links
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question
 from memwarden.recall.rank import features
@@ -31,7 +31,7 @@ from memwarden.recall.rank.score import Ranking
 from memwarden.records import Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
-from memwarden.text.flags import Flag
+from memwarden.text.tokenizer import Flag
 
 _DAY: Final = 86_400_000_000
 MAX_SPANS: Final = 4
@@ -201,7 +201,7 @@ def word_query(
     """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common words only together.
 
     The rows that hold a rare word are few, and it weighs much; rows that hold only common words are worth a look when
-    they hold several of them. Empty for no words. forms: see :func:`memwarden.recall.rank.word_signals.word_signals`.
+    they hold several of them. Empty for no words. forms: see :func:`memwarden.recall.question.word_signals`.
     """
     share = {term: max(whole.holding(term, 0), 1) / max(whole.alive, 1) for term in terms}
     rarest = sorted(share, key=share.__getitem__)[:MAX_WORDS]

@@ -19,12 +19,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import count_stems, flatten_terms
+from memwarden.recall.index.columns import Floats, Ints, count_stems, flatten_terms
 from memwarden.recall.index.rows import FoundRows
-from memwarden.recall.index.view import K1, B, Floats, Ints, Links, NamespaceView, derive_links
-from memwarden.recall.question import Question, QuestionSpread
+from memwarden.recall.index.view import K1, B, Links, NamespaceView, derive_links
+from memwarden.recall.question import Question, QuestionSpread, idf
 from memwarden.recall.rank import features
-from memwarden.recall.rank.word_signals import idf
 from memwarden.text.tokenizer import SURFACE_BIT
 
 SAMPLE_ROWS: Final = 4_000

@@ -12,11 +12,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index import statement_table
-from memwarden.recall.index.columns import date_closeness
-from memwarden.recall.index.view import Floats, Ints, NamespaceView
-from memwarden.recall.question import Question, everyday_share
-from memwarden.recall.rank.word_signals import PSEUDO_MASS, WordSignals, idf, word_signals
+from memwarden.recall.index import columns
+from memwarden.recall.index.columns import Floats, Ints, date_closeness
+from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.question import PSEUDO_MASS, Question, WordSignals, everyday_share, idf, word_signals
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
@@ -225,12 +224,12 @@ def cosine_other(question: Question, view: NamespaceView) -> Floats:
 
 
 def adapted(question: Question, view: NamespaceView) -> Floats:
-    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.statement_table`)."""
+    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.columns`)."""
     if question.second is None or view.second is None:
         return np.zeros(view.size, np.float32)
     if "adapted" not in question.memo:
         side = view.second
-        question.memo["adapted"] = statement_table.closeness(question.second, side.vectors, side.adapted_norm)
+        question.memo["adapted"] = columns.closeness(question.second, side.vectors, side.adapted_norm)
     found: Floats = question.memo["adapted"]
     return found
 

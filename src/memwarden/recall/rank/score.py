@@ -11,14 +11,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from memwarden.recall.index import statement_table
-from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.statement_table import REPLACES
-from memwarden.recall.index.view import Floats, Ints, NamespaceView
-from memwarden.recall.question import Question
+from memwarden.recall.index import columns
+from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
+from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.question import PSEUDO_MASS, Question, find_word, idf
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
-from memwarden.recall.rank.word_signals import PSEUDO_MASS, find_word, idf
 from memwarden.records import Feature as Explained
 
 SignalWeights = Mapping[str, float]
@@ -100,7 +98,7 @@ def shown_signals(
         **best,
         "lacking": _lacking(question, signals, view, allowed, rows, named),
         "unseen": _unseen(question, view, allowed),
-        "personal": 0.0 if question.second is None else statement_table.personal(question.second),
+        "personal": 0.0 if question.second is None else columns.personal(question.second),
         "self": float(question.asks_of_self),
         "named": named,
         "detail": float(np.log(len(question.terms) + 1)),
@@ -183,7 +181,7 @@ def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, words: F
     """Return the logits with each outdated place just below the place that replaced it.
 
     logits: that each place bears on the question, not on its past. words: see
-    :meth:`memwarden.recall.index.statement_table.StatementTable.replacement_scores`.
+    :meth:`memwarden.recall.index.columns.StatementTable.replacement_scores`.
     """
     table = view.statements
     if table is None or not len(table):

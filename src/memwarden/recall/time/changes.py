@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from memwarden import importance
+from memwarden import checks
 from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import ELLIPSIS, clean_line, format_day, frame_memory, one_line, with_notice
 from memwarden.recall.answer.render import shown_words as shown_words
@@ -20,7 +20,7 @@ from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import CARD, Channel, Delta, Event, JournalEntry, Memory, Namespace, Scope, SeenMark, Trust
 from memwarden.stores.protocol import Store
-from memwarden.tokens import TokenCounter
+from memwarden.text.tokenizer import TokenCounter
 
 MAX_BULLETS = 3
 MAX_BULLET_CHARACTERS = 100
@@ -168,7 +168,7 @@ def render_change(net: NetChange, memory: Memory) -> str:
     sign = f"{SIGNS[net.kind]}{net.kind}"
     if net.kind == "merged":
         return f"{sign}: Combined {net.notes} notes: {words}"
-    level = f" (imp={importance.to_level(memory.importance)})" if net.kind == "created" else ""
+    level = f" (imp={checks.to_level(memory.importance)})" if net.kind == "created" else ""
     return f"{sign}: [{category_label(memory.category)}] {words}{level}"
 
 

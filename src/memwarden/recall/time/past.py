@@ -22,7 +22,7 @@ from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import Edge, Event, Head, HistoryEntry, IndexRow, JournalEntry, Memory, Namespace, Scan
 from memwarden.stores.protocol import Store, StoreReader
-from memwarden.stores.shared.sql_values import index_row
+from memwarden.stores.transfer.pages import index_row
 
 AsOf = int | datetime
 """A revision: what was recorded then. A time: what is known to have been true then."""

@@ -14,9 +14,8 @@ from memwarden import filters
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.index.view import Floats
 from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
 from memwarden.recall.rank.score import score_pair
 from memwarden.records import (

@@ -12,7 +12,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -27,38 +27,7 @@ class SecretSpan:
     kind: str
 
 
-def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """Return the spans from left to right, overlapping spans joined; the first span gives the kind.
-
-    So the order of ``spans`` is their rank: what knows a secret by its form comes before what only knows its label.
-    """
-    ranked = sorted(enumerate(spans), key=lambda item: (item[1].start, item[1].end))
-    result: list[tuple[int, SecretSpan]] = []
-    for rank, span in ranked:
-        if result and span.start < result[-1][1].end:
-            best, last = result[-1]
-            kind = span.kind if rank < best else last.kind
-            result[-1] = (min(rank, best), SecretSpan(last.start, max(last.end, span.end), kind))
-        else:
-            result.append((rank, span))
-    return [span for _, span in result]
-
-
-def lower_in_place(text: str) -> str:
-    """The text in lower case with every character at its place; of the letter İ Python makes two."""
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)
-
-
-# No secret of the rules is shorter than this, and hardly a word of a language is as long.
-_RUN = re.compile(r"[A-Za-z0-9_+/=~.-]{14,}")
 _DIGIT = re.compile(r"[0-9]")
-# A run without a digit is a long word, a path or a rule ("--------"); from here on it may be a token of letters.
-_LETTERS_ONLY = 20
-# How far before a run the name of its service is looked for; gitleaks allows some 30 characters between the two.
-_BEFORE = 80
 
 # How gitleaks begins a rule that goes by the name of a service. It finds no more by it, and it costs 50 tries a place.
 _LEAD = r"[\w.-]{0,50}?"
@@ -129,18 +98,8 @@ class ProviderRule:
     by_name: bool = False
 
 
-def find_provider_tokens(text: str) -> Iterator[SecretSpan]:
-    """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
-    near = _near_runs(text)
-    if not near:
-        return
-    for keyword, rules in _by_keyword():
-        if keyword in near:
-            for rule in rules:
-                yield from _match_rule(rule, text)
-
-
-def _match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
+def match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
+    """Yield what a rule finds in a text."""
     for match in _compile_rules(rule.pattern).finditer(text):
         group = rule.group or next((number for number, got in enumerate(match.groups(), 1) if got), 0)
         start, end = match.span(group)
@@ -151,17 +110,6 @@ def _match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
             continue
         rest = _REST.match(text, end)
         yield SecretSpan(start, rest.end() if rest else end, rule.kind)
-
-
-def _near_runs(text: str) -> str:
-    """Return the text in or shortly before runs that could be tokens, in lower case."""
-    parts: list[str] = []
-    done = 0
-    for run in _RUN.finditer(text):
-        if run.end() - run.start() >= _LETTERS_ONLY or _DIGIT.search(run.group()):
-            parts.append(text[max(done, run.start() - _BEFORE) : run.end()])
-            done = run.end()
-    return "".join(parts).lower()
 
 
 def _entropy(secret: str) -> float:
@@ -237,7 +185,8 @@ def _end_of_group(pattern: str, at: int) -> int:
 
 
 @cache
-def _by_keyword() -> tuple[tuple[str, tuple[ProviderRule, ...]], ...]:
+def rules_by_keyword() -> tuple[tuple[str, tuple[ProviderRule, ...]], ...]:
+    """All rules by each of their keywords."""
     found: dict[str, list[ProviderRule]] = {}
     for rule in provider_rules():
         for keyword in rule.keywords:

@@ -36,7 +36,7 @@ from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
-from memwarden.text.flags import make_text_signals
+from memwarden.text.tokenizer import make_text_signals
 
 log = logging.getLogger(__name__)
 

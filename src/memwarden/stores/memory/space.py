@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
-from memwarden.records import UNDOES, Head, JournalEntry, Memory, MemoryState, Namespace
+from memwarden.records import UNDOES, JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.shared.decide import find_dropped, may_leave
 from memwarden.stores.transfer.pages import (
     EarlierContent,
@@ -47,10 +47,6 @@ class NamespaceTables:
     extracted: dict[str, int] = field(default_factory=dict)
     journal: list[JournalEntry] = field(default_factory=list)
     receipts: dict[str, IdempotentAnswer] = field(default_factory=dict)
-
-    @property
-    def head(self) -> Head:
-        return Head(self.rev, self.epoch)
 
     def is_forgotten(self, row: MemoryRow) -> bool:
         """Whether a row was an active memory until it was forgotten or expired; what an undo removed never was."""

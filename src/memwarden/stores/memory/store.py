@@ -53,7 +53,6 @@ from memwarden.stores.shared.decide import (
     join_source_key,
 )
 from memwarden.stores.shared.event_list import EventList, check_events
-from memwarden.stores.shared.sql_values import index_row
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,
@@ -66,6 +65,7 @@ from memwarden.stores.transfer.pages import (
     Tally,
     check_canary,
     check_follows,
+    index_row,
 )
 
 _values = attrgetter(*(each.name for each in fields(Memory)))
@@ -323,11 +323,16 @@ class MemoryStore:
         return [index_row(row.n, row.memory, row.signals, live=True) for row in found if row is not None and row.live]
 
     async def head(self, namespace: Namespace) -> Head:
-        return (await self._space(namespace)).head
+        space = await self._space(namespace)
+        return Head(space.rev, space.epoch)
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         rows = (await self._space(namespace)).rows
-        return [rows[item].memory for item in ids if item in rows and (removed or rows[item].live)]
+        return [
+            rows[item].memory
+            for item in ids
+            if item in rows and (removed or rows[item].memory.state == MemoryState.ACTIVE)
+        ]
 
     async def find(
         self,
@@ -366,7 +371,7 @@ class MemoryStore:
             if row.rev > since
         ]
         edges = [Edge(*key, item.relation.strength, item.live) for key, item in space.edges.items() if item.rev > since]
-        return Scan(rows, space.head, edges)
+        return Scan(rows, Head(space.rev, space.epoch), edges)
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         space = await self._space(namespace)

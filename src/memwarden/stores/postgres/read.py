@@ -43,7 +43,7 @@ from memwarden.stores.postgres.rows import (
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
-from memwarden.text.flags import make_text_signals
+from memwarden.text.tokenizer import make_text_signals
 
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)

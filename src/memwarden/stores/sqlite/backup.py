@@ -19,7 +19,7 @@ from memwarden.stores.sqlite import file
 from memwarden.stores.transfer import backup
 from memwarden.stores.transfer.backup import PARTIAL, Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 from memwarden.text import TERMS_VERSION
-from memwarden.text.flags import make_text_signals
+from memwarden.text.tokenizer import make_text_signals
 
 ENGINE = "sqlite"
 STORE = "store.db"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from calendar import monthrange
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
@@ -12,7 +10,7 @@ from typing import Final
 MAX_STORED_SPANS: Final = 4
 """A memory keeps at most this many of the spans that its text names."""
 
-_EPOCH: Final = date(1970, 1, 1).toordinal()
+EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +31,7 @@ class DaySpan:
 
 def day_number(day: date) -> int:
     """Days since 1970-01-01."""
-    return day.toordinal() - _EPOCH
-
-
-def encode(spans: Sequence[DaySpan]) -> bytes:
-    """Encode up to four spans as days since 1970 in little-endian int32; the widest are left out."""
-    pairs = list(dict.fromkeys((day_number(span.first), day_number(span.last)) for span in spans))
-    kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MAX_STORED_SPANS])
-    return b"".join(struct.pack("<ii", *pair) for pair in pairs if pair in kept)
-
-
-def decode(stored: bytes) -> tuple[tuple[date, date], ...]:
-    """What :func:`encode` made."""
-    return tuple(
-        (date.fromordinal(first + _EPOCH), date.fromordinal(last + _EPOCH))
-        for first, last in struct.iter_unpack("<ii", stored)
-    )
+    return day.toordinal() - EPOCH_DAY
 
 
 Days = tuple[date, date]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memwarden.text.dates.calendar import (
     Days,
@@ -23,7 +23,10 @@ from memwarden.text.dates.calendar import (
     weekend_of,
     year_days,
 )
-from memwarden.text.dates.symbols import LANGUAGES, MAX_CLAUSE_WORDS, DateMatch, SymbolText, compile_tokens
+from memwarden.text.dates.symbols import LANGUAGES, MAX_CLAUSE_WORDS, DateMatch, compile_tokens
+
+if TYPE_CHECKING:
+    from memwarden.text.dates.recognizer import SymbolText
 
 _YEAR: Final = r"(?:<comma>?<of|from>{0,2}<year>)"
 _NUMBER: Final = r"<number|few|digits|large_number>{1,2}<of>?"

