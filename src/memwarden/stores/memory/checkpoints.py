@@ -193,6 +193,9 @@ class _MemoryItemsView:
         page = items if most is None else items[search.offset : search.offset + most]
         return [(item.path, item.key) for item in page]
 
+    def page(self, search: ItemSearch, most: int) -> Sequence[StoredItem]:
+        return [self._shelf[place].item for place in self.newest(search, most)]
+
     def read(self, identities: Sequence[ItemPlace]) -> Mapping[ItemPlace, StoredItem]:
         return {identity: self._shelf[identity].item for identity in identities}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -57,6 +58,8 @@ _ITEM = {
 _VECTOR = {"path": "text", "key": "text", "field": "text", "vector": "bytea"}
 _THESE = "(path, key) IN (SELECT * FROM unnest(%b::text[], %b::text[]))"
 _VECTOR_BATCH = 2_000
+# An entry of an index takes a third of a page of 8 kB at most.
+MAX_PLACE_BYTES = 2_600
 # So that whoever iterates over all namespaces, as a backup does, finds these items.
 _NEW_SPACE = "INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
 _PUT = (
@@ -123,9 +126,11 @@ class PostgresItems:
 
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         def work(db: Connection[Any]) -> list[ItemHit]:
-            begin(db, namespace, self._seconds, TransactionKind.READ)
-            found = answer_search(_PostgresItemsView(db, namespace), search)
-            db.execute(b"COMMIT")
+            # A search by meaning reads its vectors over a cursor, which a pipeline has not.
+            with db.pipeline() if search.rank is None else nullcontext():
+                begin(db, namespace, self._seconds, TransactionKind.READ)
+                found = answer_search(_PostgresItemsView(db, namespace), search)
+                db.execute(b"COMMIT")
             return found
 
         return await self._in_thread(work)
@@ -157,6 +162,8 @@ class PostgresItems:
         return await self._in_thread(work)
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+        for change in changes:
+            _check_place(namespace, change.item[:2] if isinstance(change, PutItem) else (change.path, change.key))
         puts = sorted((change for change in changes if isinstance(change, PutItem)), key=lambda item: item.item[:2])
         drops = [(change.path, change.key) for change in changes if isinstance(change, DropItem)]
         await self._transaction(namespace, _statements(scope_values(namespace), puts, drops))
@@ -195,10 +202,18 @@ class _PostgresItemsView:
         self._namespace = namespace
 
     def newest(self, search: ItemSearch, most: int | None) -> Iterable[ItemPlace]:
+        return [(path, key) for path, key in self._in_order("path, key", search, most)]
+
+    def page(self, search: ItemSearch, most: int) -> Sequence[StoredItem]:
+        return [_item(row) for row in self._in_order(_NAMES, search, most)]
+
+    def _in_order(self, columns: str, search: ItemSearch, most: int | None) -> list[Values]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
+        within += "".join(f" AND ({' OR '.join(['strpos(value, %s) > 0'] * len(some))})" for some in search.needles)
+        bound = (*bound, *(_text(needle) for some in search.needles for needle in some))
         page, values = ("", ()) if most is None else (" LIMIT %s::int8 OFFSET %s::int8", (most, search.offset))
-        sql = f"SELECT path, key FROM memwarden.items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
-        return [(path, key) for path, key in self._ask(sql, (*bound, *values))]
+        sql = f"SELECT {columns} FROM memwarden.items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
+        return self._ask(sql, (*bound, *values))
 
     def read(self, identities: Sequence[ItemPlace]) -> Mapping[ItemPlace, StoredItem]:
         sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}"
@@ -219,6 +234,16 @@ class _PostgresItemsView:
 
     def _ask(self, sql: str, values: Sequence[Any]) -> list[Values]:
         return self._db.execute(sql.encode(), values, binary=True).fetchall()
+
+
+def _check_place(namespace: Namespace, place: ItemPlace) -> None:
+    """Raise InvalidInput for a path and a key that do not fit a page of PostgreSQL's index."""
+    size = sum(len(_text(part).encode()) for part in (*scope_values(namespace), *place))
+    if size > MAX_PLACE_BYTES:
+        raise InvalidInput(
+            f"a namespace and a key have at most {MAX_PLACE_BYTES:,} bytes together on PostgreSQL, with the user's; "
+            f"with {place[1]!r:.80} it is {size:,}"
+        )
 
 
 def _statements(

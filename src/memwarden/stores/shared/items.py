@@ -18,8 +18,8 @@ from memwarden.stores.protocol import Store
 
 CHUNK = 500
 """Items per read while a search goes through them."""
-MAX_NAME_BYTES = 1_000
-"""Maximum bytes of a path and of a key: both together have to fit PostgreSQL's index pages."""
+MAX_NAME_BYTES = 16_000
+"""Maximum bytes of a path and of a key. PostgreSQL takes less: both together have to fit its index pages."""
 
 ItemPlace = tuple[str, str]
 """Where an item is: its path and its key."""
@@ -69,7 +69,8 @@ class ItemSearch(NamedTuple):
     """A search for items.
 
     path: under which; None: all. matches: None: every value. rank: None: the last written first. alive_at: leave out
-    items that expired by then, microseconds since 1970; None: expired items count too.
+    items that expired by then, microseconds since 1970; None: expired items count too. needles: of each, at least a
+    single text occurs in every wanted value, so that an engine may leave out others by itself.
     """
 
     path: str | None
@@ -78,6 +79,7 @@ class ItemSearch(NamedTuple):
     matches: Matches | None = None
     rank: Rank | None = None
     alive_at: int | None = None
+    needles: tuple[tuple[str, ...], ...] = ()
 
 
 class ItemHit(NamedTuple):
@@ -146,8 +148,12 @@ class ItemsView(Protocol):
     def newest(self, search: ItemSearch, most: int | None) -> Iterable[Any]:
         """Return identities under the path, the last written first, at equal times by path and key.
 
-        At most ``most`` of them, beginning with the offset; None: all, from the first.
+        At most ``most`` of them, beginning with the offset; None: all, from the first. Those in whose values the
+        needles do not occur may be left out, before they are counted.
         """
+
+    def page(self, search: ItemSearch, most: int) -> Sequence[StoredItem]:
+        """Return the items of ``newest(search, most)``."""
 
     def read(self, identities: Sequence[Any]) -> Mapping[Any, StoredItem]:
         """Return these items."""
@@ -188,11 +194,19 @@ def answer_search(view: ItemsView, search: ItemSearch) -> list[ItemHit]:
 
 def _newest(view: ItemsView, search: ItemSearch) -> list[StoredItem]:
     if search.matches is None:
-        page = list(view.newest(search, search.limit))
-        found = view.read(page)
-        return [found[item] for item in page]
-    matching = (item for _, item in _matching(view, search))
+        return list(view.page(search, search.limit))
+    matching = _found_by_needles(view, search) if search.needles else (item for _, item in _matching(view, search))
     return list(islice(matching, search.offset, search.offset + search.limit))
+
+
+def _found_by_needles(view: ItemsView, search: ItemSearch) -> Iterator[StoredItem]:
+    """Yield the matching items, the last written first; nearly all that the engine lets through are wanted."""
+    assert search.matches is not None
+    start, most = 0, search.offset + search.limit
+    while most:
+        some = view.page(search._replace(offset=start), most)
+        yield from (item for item in some if search.matches(item.value))
+        start, most = start + most, 0 if len(some) < most else max(CHUNK, 4 * most)
 
 
 def _matching(view: ItemsView, search: ItemSearch) -> Iterator[tuple[Any, StoredItem]]:

@@ -139,10 +139,18 @@ class _SqliteItemsView:
         self._namespace = namespace
 
     def newest(self, search: ItemSearch, most: int | None) -> Iterable[int]:
+        return [row for (row,) in self._in_order("row", search, most)]
+
+    def page(self, search: ItemSearch, most: int) -> Sequence[StoredItem]:
+        return [StoredItem._make(row) for row in self._in_order(_NAMES, search, most)]
+
+    def _in_order(self, columns: str, search: ItemSearch, most: int | None) -> list[Any]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
+        within += "".join(f" AND ({' OR '.join(['instr(value, ?)'] * len(some))})" for some in search.needles)
+        bound = (*bound, *(needle for some in search.needles for needle in some))
         page, values = ("", ()) if most is None else (" LIMIT ? OFFSET ?", (most, search.offset))
-        sql = f"SELECT row FROM items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
-        return [row for (row,) in self._db.execute(sql, (*bound, *values)).fetchall()]
+        sql = f"SELECT {columns} FROM items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
+        return self._db.execute(sql, (*bound, *values)).fetchall()
 
     def read(self, identities: Sequence[int]) -> Mapping[int, StoredItem]:
         found: dict[int, StoredItem] = {}

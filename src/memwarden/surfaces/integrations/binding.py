@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from memwarden.api.blocking import BoundScope, Warden
@@ -11,7 +13,8 @@ from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.concurrency.loop import Loop
 from memwarden.errors import InvalidInput
-from memwarden.records import Scope
+from memwarden.records import Namespace, Scope
+from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
 
 R = TypeVar("R")
@@ -23,6 +26,7 @@ class StoreBinding:
 
     Args:
         warden: a warden, which stands for its default user in the default tenant, or a scope.
+        user_from: the name under ``configurable`` of a run's config that says whose the call is. None: the scope's.
 
     A blocking warden has a loop of its own. The loop of an async warden is the loop that runs when this is made, or
     when it is first awaited.
@@ -30,7 +34,8 @@ class StoreBinding:
     Raises InvalidInput for anything else.
     """
 
-    def __init__(self, warden: AnyWarden) -> None:
+    def __init__(self, warden: AnyWarden, user_from: str | None = None) -> None:
+        self.user_from = checked_name(user_from, "user_from")
         self._own: Loop | None = None
         given: Any = warden
         if isinstance(warden, Warden | BoundScope):
@@ -43,6 +48,30 @@ class StoreBinding:
         self._home: asyncio.AbstractEventLoop | None = None
         if self._own is None:
             self._settle(_running())
+
+    def for_user(self, user: str) -> StoreBinding:
+        """Return the same binding for a user, whatever a config says."""
+        name = checked_name(user, "user")
+        if name is None:
+            raise InvalidInput("user is a text, not None")
+        bound = copy(self)
+        bound.user_from, bound.who = None, replace(self.who, user=name)
+        return bound
+
+    def namespace(self, config: Mapping[str, Any] | None = None) -> Namespace:
+        """Return where a call reads and writes.
+
+        config: of the run; None: of the run that is under way here. Raises InvalidInput when it names no user.
+        """
+        if self.user_from is None:
+            return self.who.namespace
+        named = ((_running_config() if config is None else config).get("configurable") or {}).get(self.user_from)
+        user = checked_name(None if named is None else str(named), self.user_from)
+        if user is None:
+            raise InvalidInput(
+                f"the config names no user; give {{'configurable': {{{self.user_from!r}: ...}}}}, or call for_user(...)"
+            )
+        return replace(self.who, user=user).namespace
 
     @property
     def blocking(self) -> bool:
@@ -86,6 +115,16 @@ class StoreBinding:
         """Adopt the running loop as the warden's, unless a living loop is already known."""
         if running is not None and (self._home is None or self._home.is_closed()):
             self._home = running
+
+
+def _running_config() -> Mapping[str, Any]:
+    """Return the config of the run of a graph that is under way here; an empty one outside of any."""
+    from langgraph.config import get_config
+
+    try:
+        return get_config()
+    except RuntimeError:
+        return {}
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

@@ -10,8 +10,13 @@ import math
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
+from dataclasses import fields, is_dataclass
+from datetime import date, time
+from enum import Enum
 from typing import Any, cast
+from uuid import UUID
 
+import msgspec
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp, ensure_embeddings, get_text_at_path, tokenize_path
@@ -35,23 +40,39 @@ MAX_PLAIN_NUMBER = 10**15
 _NEVER_IN_A_KEY = frozenset("'\"\\")
 
 
+class UnsavableValue(InvalidInput, TypeError):
+    """A value that cannot be kept. A TypeError too, as LangGraph's own stores raise."""
+
+
 def text_of(value: Any) -> str:
-    """Return a value as JSON text. Raises InvalidInput unless it is a JSON object of allowed size."""
+    """Return a value as JSON text. Raises InvalidInput unless it is a JSON object of allowed size.
+
+    Times, UUIDs, members of enums and dataclasses are written as LangGraph's stores write them: as texts, by their
+    values and as objects.
+    """
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"the value of an item is a mapping, not {value!r:.80}")
+        raise UnsavableValue(f"the value of an item is a mapping, not {value!r:.80}")
     try:
         _check_keys(value)
-        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, default=_mapping)
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, default=_plain)
         size = len(text.encode())
     except UnicodeEncodeError:  # half of a character pair: as an escape it is JSON all the same
-        text = json.dumps(dict(value), allow_nan=False, default=_mapping)
+        text = json.dumps(dict(value), allow_nan=False, default=_plain)
         size = len(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"the value of an item is not JSON: {error}") from None
+        raise UnsavableValue(f"the value of an item is not JSON: {error}") from None
     # Measured in bytes after encoding: that is what a row and a server hold.
     if size > MAX_BYTES:
         raise InvalidInput(f"the value of an item has at most {MAX_BYTES:,} bytes as JSON, not {size:,}")
     return text
+
+
+def value_of(text: str) -> Any:
+    """Return the value that :func:`text_of` wrote."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:  # half of a character pair, or a number beyond all floats
+        return json.loads(text)
 
 
 def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
@@ -66,39 +87,43 @@ def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
         return None
     if not isinstance(conditions, Mapping):
         raise InvalidFilter(f"a filter is a mapping of fields to conditions, not {conditions!r:.80}")
+    conditions = {field: _plain_condition(condition) for field, condition in conditions.items()}
     for field, condition in conditions.items():
         _check_field(field)
         _check(condition)
     # A substring test leaves most rows out before any JSON is parsed.
-    needles = _needles(conditions)
-    return lambda text: all(needle in text for needle in needles) and _fits_all(json.loads(text), conditions)
+    wanted = needles(conditions)
+    return lambda text: (
+        all(any(map(text.__contains__, some)) for some in wanted) and _fits_all(json.loads(text), conditions)
+    )
 
 
-def _needles(conditions: Mapping[str, Any]) -> list[str]:
-    """Return texts that occur in every matching value, as :func:`text_of` writes it.
+def needles(conditions: Mapping[str, Any] | None) -> tuple[tuple[str, ...], ...]:
+    """Return texts of which, for each condition, one occurs in every matching value, as :func:`text_of` writes it.
 
-    Looking for such a text is many times faster than parsing the value. Only fields on top are told apart from paths,
-    and only what has a single spelling: ASCII, as other signs may be escaped, and whole numbers as the beginning of a
-    number.
+    Looking for such a text is many times faster than parsing the value, and databases can do it. Only fields on top are
+    told apart from paths, and only what has few spellings: ASCII, as other signs may be escaped, and whole numbers as
+    the beginning of a number.
     """
     found = []
-    for field, condition in conditions.items():
+    for field, given in (conditions or {}).items():
+        condition = _plain_condition(given)
         wanted = condition.get("$eq") if isinstance(condition, Mapping) else condition
-        text = _json_beginning(wanted)
-        if text is not None and field.isascii() and "." not in field:
-            found.append(f"{json.dumps(field)}: {text}")
-    return found
+        texts = _json_beginnings(wanted)
+        if texts and field.isascii() and "." not in field:
+            found.append(tuple(f"{json.dumps(field)}: {text}" for text in texts))
+    return tuple(found)
 
 
-def _json_beginning(value: Any) -> str | None:
-    """Return the text with which JSON writes a value, None when there are several ways."""
+def _json_beginnings(value: Any) -> tuple[str, ...]:
+    """Return the texts with which JSON may write a value, none when there are many."""
     if isinstance(value, str):
-        return json.dumps(value) if value.isascii() else None
-    if isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, int | float) and 0 < abs(value) < MAX_PLAIN_NUMBER and value == int(value):
-        return str(int(value))
-    return None
+        return (json.dumps(value),) if value.isascii() else ()
+    if isinstance(value, bool | int | float) and value in (0, 1):  # 1 is true, as Python says
+        return ("1", "true") if value else ("0", "-0", "false")
+    if isinstance(value, int | float) and abs(value) < MAX_PLAIN_NUMBER and value == int(value):
+        return (str(int(value)),)
+    return ()
 
 
 def _check_field(field: Any) -> None:
@@ -164,9 +189,7 @@ def _holds(value: Any, operator: str, given: Any) -> bool:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Compare JSON values: true is not 1, at any depth."""
-    if isinstance(value, bool) or isinstance(other, bool):
-        return value is other
+    """Compare JSON values as Python does, and LangGraph's store in memory: true is 1, at any depth."""
     if isinstance(value, Mapping) and isinstance(other, Mapping):
         return value.keys() == other.keys() and all(_same(value[name], other[name]) for name in value)
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
@@ -186,6 +209,16 @@ def _number(value: Any) -> float | int | None:
     return value
 
 
+def _plain_condition(condition: Any) -> Any:
+    """Return a condition with times, UUIDs and the like as they stand in values."""
+    if isinstance(condition, Mapping):
+        return {name: _plain_condition(inner) for name, inner in condition.items()}
+    if isinstance(condition, list | tuple):
+        return [_plain_condition(inner) for inner in condition]
+    known = isinstance(condition, Enum | date | time | UUID) or is_dataclass(condition)
+    return _plain(condition) if known else condition
+
+
 def _check_keys(value: Any) -> None:
     if isinstance(value, Mapping):
         for name, inner in value.items():
@@ -197,9 +230,17 @@ def _check_keys(value: Any) -> None:
             _check_keys(inner)
 
 
-def _mapping(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date | time):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     raise TypeError(f"{type(value).__name__} is no JSON: {value!r:.80}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from memwarden.errors import InvalidInput
+from memwarden.records import Namespace
 from memwarden.stores.memory.checkpoints import require_checkpoints
 from memwarden.stores.shared.checkpoints import (
     PAGE,
@@ -56,16 +58,24 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         serde: what writes and reads values; None is LangGraph's JsonPlusSerializer. Nothing is pickled. With any
             other the view ``supervisor_checkpoints`` shows no values.
         most_bytes: a checkpoint, or the writes of a call, of more bytes is refused (InvalidInput).
+        user_from: serves many users with a graph that is compiled once: a name under ``configurable``, such as
+            ``user_id``, that says whose the thread is. What takes no config (``delete_thread``, ``copy_thread``,
+            ``prune``, ``list(None)``) is done over :meth:`for_user`. None: threads are the scope's.
 
     Raises InvalidInput for a store that keeps memories durably but no states (JSON files), and for what cannot be
     saved; and the errors of the store. Nothing of a refused call is kept.
     """
 
     def __init__(
-        self, warden: AnyWarden, *, serde: SerializerProtocol | None = None, most_bytes: int = DEFAULT_MAX_BYTES
+        self,
+        warden: AnyWarden,
+        *,
+        serde: SerializerProtocol | None = None,
+        most_bytes: int = DEFAULT_MAX_BYTES,
+        user_from: str | None = None,
     ) -> None:
         super().__init__(serde=serde)
-        self._bound = StoreBinding(warden)
+        self._bound = StoreBinding(warden, user_from)
         store = self._bound.parts.store
         if store.promises.durable and not store.checkpoints.durable:
             raise InvalidInput(
@@ -73,6 +83,12 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             )
         self._most_bytes = most_bytes
         CheckpointSerializer(self.serde, most_bytes)  # refuses what pickles, at once
+
+    def for_user(self, user: str) -> MemwardenSaver:
+        """Return the saver of a user's threads, whatever a config says."""
+        of_user = copy.copy(self)
+        of_user._bound = self._bound.for_user(user)
+        return of_user
 
     # LangGraph's methods, with the names and arguments that it gives them.
 
@@ -137,9 +153,9 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             filter: metadata that they have to have exactly. before: only checkpoints older than this.
             limit: at most so many.
         """
-        search, left = _search(config, filter, before), limit
+        search, left, namespace = _search(config, filter, before), limit, self._bound.namespace(config)
         while left is None or left > 0:
-            page = self._bound.run(self._find(search, left))
+            page = self._bound.run(self._find(namespace, search, left))
             yield from map(self._serializer.to_tuple, page)
             if len(page) < PAGE:
                 return
@@ -154,9 +170,9 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """See :meth:`list`."""
-        search, left = _search(config, filter, before), limit
+        search, left, namespace = _search(config, filter, before), limit, self._bound.namespace(config)
         while left is None or left > 0:
-            page = await self._bound.wait(self._find(search, left))
+            page = await self._bound.wait(self._find(namespace, search, left))
             for found in page:
                 yield self._serializer.to_tuple(found)
             if len(page) < PAGE:
@@ -165,27 +181,27 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove everything of a thread."""
-        self._bound.run(self._delete([thread_id]))
+        self._bound.run(self._delete(self._bound.namespace(), [thread_id]))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """See :meth:`delete_thread`."""
-        await self._bound.wait(self._delete([thread_id]))
+        await self._bound.wait(self._delete(self._bound.namespace(), [thread_id]))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints that these runs made, with their writes."""
-        self._bound.run(self._delete_runs(run_ids))
+        self._bound.run(self._delete_runs(self._bound.namespace(), run_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """See :meth:`delete_for_runs`."""
-        await self._bound.wait(self._delete_runs(run_ids))
+        await self._bound.wait(self._delete_runs(self._bound.namespace(), run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a whole thread, with its history and writes, to another id."""
-        self._bound.run(self._copy(source_thread_id, target_thread_id))
+        self._bound.run(self._copy(self._bound.namespace(), source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """See :meth:`copy_thread`."""
-        await self._bound.wait(self._copy(source_thread_id, target_thread_id))
+        await self._bound.wait(self._copy(self._bound.namespace(), source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove old checkpoints of threads, while no run is under way on them.
@@ -194,11 +210,11 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             strategy: ``keep_latest`` keeps the latest checkpoint of the graph and of each subgraph, and the older ones
                 without which a ``DeltaChannel`` of these could not be worked out. ``delete`` keeps nothing.
         """
-        self._bound.run(self._prune(thread_ids, strategy))
+        self._bound.run(self._prune(self._bound.namespace(), thread_ids, strategy))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """See :meth:`prune`."""
-        await self._bound.wait(self._prune(thread_ids, strategy))
+        await self._bound.wait(self._prune(self._bound.namespace(), thread_ids, strategy))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Return a version above ``current`` that no fork of the thread produces."""
@@ -227,7 +243,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         """Serialize everything at once, before the caller changes it; return the write to await."""
         told = get_checkpoint_metadata(config, metadata)
         saved, values = self._serializer.to_records(key, get_checkpoint_id(config), checkpoint, told, new)
-        return self._checkpoints.put(self._bound.who.namespace, saved, values)
+        return self._checkpoints.put(self._bound.namespace(config), saved, values)
 
     def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str
@@ -235,40 +251,41 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         key = _key(config, None)
         if not key.id:
             raise InvalidInput("writes belong to a checkpoint: the config of put_writes has to name a checkpoint_id")
-        return self._checkpoints.put_writes(self._bound.who.namespace, key, self._serializer.writes(writes, task, path))
-
-    async def _get(self, config: RunnableConfig) -> CheckpointRead | None:
-        key = _key(config, None)
-        return await self._checkpoints.get(self._bound.who.namespace, key.thread, key.ns, key.id or None)
-
-    async def _find(self, search: CheckpointSearch, left: int | None) -> Sequence[CheckpointRead]:
-        return await self._checkpoints.find(
-            self._bound.who.namespace, search, PAGE if left is None else min(left, PAGE)
+        return self._checkpoints.put_writes(
+            self._bound.namespace(config), key, self._serializer.writes(writes, task, path)
         )
 
-    async def _delete(self, threads: Sequence[str]) -> None:
-        await self._checkpoints.delete_threads(self._bound.who.namespace, [str(thread) for thread in threads])
+    def _get(self, config: RunnableConfig) -> Coroutine[Any, Any, CheckpointRead | None]:
+        # The user is read here, on the caller's side: the store's loop knows no run.
+        return self._read(self._bound.namespace(config), _key(config, None))
 
-    async def _delete_runs(self, runs: Sequence[str]) -> None:
-        await self._checkpoints.delete_runs(
-            self._bound.who.namespace, [str(item) for item in _several(runs, "run_ids")]
-        )
+    async def _read(self, namespace: Namespace, key: CheckpointKey) -> CheckpointRead | None:
+        return await self._checkpoints.get(namespace, key.thread, key.ns, key.id or None)
 
-    async def _copy(self, source: str, target: str) -> None:
-        await self._checkpoints.copy_thread(self._bound.who.namespace, str(source), str(target))
+    async def _find(self, namespace: Namespace, search: CheckpointSearch, left: int | None) -> Sequence[CheckpointRead]:
+        return await self._checkpoints.find(namespace, search, PAGE if left is None else min(left, PAGE))
 
-    async def _prune(self, threads: Sequence[str], strategy: str) -> None:
+    async def _delete(self, namespace: Namespace, threads: Sequence[str]) -> None:
+        await self._checkpoints.delete_threads(namespace, [str(thread) for thread in threads])
+
+    async def _delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
+        await self._checkpoints.delete_runs(namespace, [str(item) for item in _several(runs, "run_ids")])
+
+    async def _copy(self, namespace: Namespace, source: str, target: str) -> None:
+        await self._checkpoints.copy_thread(namespace, str(source), str(target))
+
+    async def _prune(self, namespace: Namespace, threads: Sequence[str], strategy: str) -> None:
         if strategy not in STRATEGIES:
             raise InvalidInput(f"strategy is any of {', '.join(STRATEGIES)}, not {strategy!r}")
         if strategy == "delete":
-            await self._delete(_several(threads, "thread_ids"))
+            await self._delete(namespace, _several(threads, "thread_ids"))
             return
         for thread in _several(threads, "thread_ids"):
             # Outlines carry no values: a long thread is pruned without reading its states.
-            outlines = await self._checkpoints.outlines(self._bound.who.namespace, str(thread))
+            outlines = await self._checkpoints.outlines(namespace, str(thread))
             kept = still_needed(outlines)
             gone = [outline.key for outline in outlines if outline.key not in kept]
-            await self._checkpoints.remove(self._bound.who.namespace, gone)
+            await self._checkpoints.remove(namespace, gone)
 
 
 def still_needed(outlines: Iterable[CheckpointOutline]) -> set[CheckpointKey]:
@@ -359,7 +376,7 @@ class _SaverContents(NamedTuple):
 
 
 async def _copy_contents(source: InMemorySaver, target: MemwardenSaver) -> int:
-    checkpoints, namespace = target._checkpoints, target._bound.who.namespace
+    checkpoints, namespace = target._checkpoints, target._bound.namespace()
     copied = 0
     for held in _iterate_contents(source):
         versions = held.checkpoint["channel_versions"]

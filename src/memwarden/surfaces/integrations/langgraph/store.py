@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import copy
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -145,6 +145,10 @@ class MemwardenStore(BaseStore):
             ``distance_type`` (``cosine``, ``l2``, ``inner_product``). Without ``embed`` the warden's embedder is used;
             ``dims`` may be left out. None: ``search`` takes no notice of a query, ``put`` none of its ``index``.
         ttl: LangGraph's ``TTLConfig``, all of its keys, times in minutes.
+        user_from: serves many users with a graph that is compiled once: a name under ``configurable`` of the run's
+            config, such as ``user_id``, that says whose the items of the call are. A call outside of a run is refused;
+            :meth:`for_user` is for those. Swept are the items of users whom this object has served. None: the items
+            are the scope's.
 
     What differs between LangGraph's stores is as follows here. Without a query the items written last come first. With
     a query, items that have no vectors come last, without a score. ``created_at`` stays when an item is written again.
@@ -152,8 +156,9 @@ class MemwardenStore(BaseStore):
     like, numbers as numbers; what cannot be compared does not match. A missing field equals None.
 
     Raises:
-        InvalidInput: (a ValueError) for a value that is no JSON object or longer than 16 MB; a namespace or a key of
-            more than 1,000 bytes; a limit or an offset below 0; a wrong ``ttl``; an unknown filter operator.
+        InvalidInput: (a ValueError) for a value that is no JSON object (a TypeError too) or longer than 16 MB; a
+            namespace or a key of more than 16,000 bytes, on PostgreSQL 2,600 together; a limit or an offset below 0; a
+            wrong ``ttl``; an unknown filter operator.
         langgraph.store.base.InvalidNamespaceError: (a ValueError) as LangGraph says.
         StoreError: when the storage refuses; what the embedding raises comes through.
     """
@@ -166,11 +171,13 @@ class MemwardenStore(BaseStore):
         *,
         index: Mapping[str, Any] | None = None,
         ttl: TTLConfig | None = None,
+        user_from: str | None = None,
     ) -> None:
         super().__init__()
-        self._bound = StoreBinding(warden)
+        self._bound = StoreBinding(warden, user_from)
         items = require_items(self._bound.parts.store)
-        self._executor = _ItemExecutor(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
+        self._served: set[Namespace] = set()
+        self._executor = _ItemExecutor(items, bool((ttl or {}).get("omit_expired")))
         self._index = ItemIndex(index, self._bound.parts) if index else None
         self.index_config = self._index.config if self._index else None
         self.embeddings = self._index.embeddings if self._index else None
@@ -185,18 +192,29 @@ class MemwardenStore(BaseStore):
 
         The last write of a place wins.
         """
+        namespace = self._whose()
         tasks = [_plan_operation(item, self._index) for item in ops]
         queries, texts = _to_embed(tasks)
         asked = {text: self._embeddings.embed_query(text) for text in queries}
         made = dict(zip(texts, self._embeddings.embed_documents(texts), strict=True)) if texts else {}
-        return list(map(_to_langgraph, self._bound.run(self._executor.do(self._ready(tasks, asked, made)))))
+        return list(map(_to_langgraph, self._bound.run(self._executor.do(namespace, self._ready(tasks, asked, made)))))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations as :meth:`batch` does.
 
         Concurrent calls are executed as a batch, in the order of their arrival.
         """
-        return list(map(_to_langgraph, await self._batcher.ask([_plan_operation(item, self._index) for item in ops])))
+        namespace = self._whose()
+        asked = [(namespace, _plan_operation(item, self._index)) for item in ops]
+        return list(map(_to_langgraph, await self._batcher.ask(asked)))
+
+    def for_user(self, user: str) -> MemwardenStore:
+        """Return the store of a user's items, for calls outside of a run. It has no sweeper of its own."""
+        of_user = copy.copy(self)
+        of_user._bound = self._bound.for_user(user)
+        self._served.add(of_user._bound.namespace())
+        of_user._batcher = CallBatcher(of_user._do_async)
+        return of_user
 
     def setup(self) -> Any:
         """Do nothing: an open warden's store is ready. Over an async warden to be awaited."""
@@ -207,7 +225,7 @@ class MemwardenStore(BaseStore):
 
         Over an async warden to be awaited, as in LangGraph's async stores; so are the two methods below.
         """
-        return self._bound.run(self._executor.sweep()) if self._bound.blocking else self.asweep_ttl()
+        return self._bound.run(self._sweep()) if self._bound.blocking else self.asweep_ttl()
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Any:
         """Sweep regularly, in a thread; over an async warden in a task of the event loop.
@@ -228,7 +246,7 @@ class MemwardenStore(BaseStore):
 
     async def asweep_ttl(self) -> int:
         """The async twin of :meth:`sweep_ttl`, over every kind of warden."""
-        return await self._bound.wait(self._executor.sweep())
+        return await self._bound.wait(self._sweep())
 
     async def astart_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
         """The async twin of :meth:`start_ttl_sweeper`: a task of the running loop."""
@@ -242,12 +260,31 @@ class MemwardenStore(BaseStore):
         if hasattr(self, "_thread_sweeper"):
             self._thread_sweeper.stop(0)
 
-    async def _do_async(self, tasks: Sequence[_Task]) -> list[Any]:
+    async def _do_async(self, asked_for: Sequence[tuple[Namespace, _Task]]) -> list[Any]:
+        tasks = [task for _, task in asked_for]
         queries, texts = _to_embed(tasks)
         vectors = await asyncio.gather(*(self._embeddings.aembed_query(text) for text in queries))
         asked = dict(zip(queries, vectors, strict=True))
         made = dict(zip(texts, await self._embeddings.aembed_documents(texts), strict=True)) if texts else {}
-        return await self._bound.wait(self._executor.do(self._ready(tasks, asked, made)))
+        ready = self._ready(tasks, asked, made)
+        results: list[Any] = [None] * len(ready)
+        for namespace in dict.fromkeys(where for where, _ in asked_for):
+            places = [place for place, (where, _) in enumerate(asked_for) if where == namespace]
+            did = await self._bound.wait(self._executor.do(namespace, [ready[place] for place in places]))
+            for place, result in zip(places, did, strict=True):
+                results[place] = result
+        return results
+
+    def _whose(self) -> Namespace:
+        namespace = self._bound.namespace()
+        if self._bound.user_from is not None:
+            self._served.add(namespace)
+        return namespace
+
+    async def _sweep(self) -> int:
+        """Remove expired items of the scope, or of the users that were served; return how many."""
+        own = () if self._bound.user_from else (self._bound.who.namespace,)
+        return sum([await self._executor.sweep(item) for item in (*own, *self._served)])
 
     @property
     def _embeddings(self) -> Any:
@@ -283,39 +320,40 @@ class _Task(NamedTuple):
 class _ItemExecutor:
     """Executes tasks on a namespace's items."""
 
-    def __init__(self, items: Items, namespace: Namespace, omit_expired: bool) -> None:
+    def __init__(self, items: Items, omit_expired: bool) -> None:
         self._items = items
-        self._namespace = namespace
         self._omit_expired = omit_expired
 
-    async def do(self, tasks: Sequence[_Task]) -> list[Any]:
+    async def do(self, namespace: Namespace, tasks: Sequence[_Task]) -> list[Any]:
         at = clock.microseconds(clock.now())
         alive_at = at if self._omit_expired else None
         # All reads come before the writes, as LangGraph says of a batch.
         places = [task.do.place for task in tasks if isinstance(task.do, _Get)]
-        found = await self._items.get(self._namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
-        results = [await self._answer(task, found, alive_at) for task in tasks]
+        found = await self._items.get(namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
+        results = [await self._answer(namespace, task, found, alive_at) for task in tasks]
         read = [
             kept for item, result in zip(tasks, results, strict=True) if item.refresh for kept in _read_items(result)
         ]
         # An item without a lifetime needs no write to be read.
         refreshed = dict.fromkeys((item.path, item.key) for item in read if item.ttl is not None)
         if refreshed:
-            await self._items.refresh(self._namespace, list(refreshed), at, alive_at=alive_at)
+            await self._items.refresh(namespace, list(refreshed), at, alive_at=alive_at)
         changes = [task.do for task in tasks if isinstance(task.do, PutItem | DropItem)]
         if changes:
-            await self._items.write(self._namespace, _set_times(changes, at))
+            await self._items.write(namespace, _set_times(changes, at))
         return results
 
-    async def sweep(self) -> int:
-        return await self._items.sweep(self._namespace, clock.microseconds(clock.now()))
+    async def sweep(self, namespace: Namespace) -> int:
+        return await self._items.sweep(namespace, clock.microseconds(clock.now()))
 
-    async def _answer(self, task: _Task, found: Mapping[ItemPlace, StoredItem], alive_at: int | None) -> Any:
+    async def _answer(
+        self, namespace: Namespace, task: _Task, found: Mapping[ItemPlace, StoredItem], alive_at: int | None
+    ) -> Any:
         do = task.do
         if isinstance(do, ItemSearch):
-            return await self._items.search(self._namespace, do._replace(alive_at=alive_at))
+            return await self._items.search(namespace, do._replace(alive_at=alive_at))
         if isinstance(do, ListNamespacesOp):
-            paths = await self._items.paths(self._namespace, common_prefix(do), alive_at=alive_at)
+            paths = await self._items.paths(namespace, common_prefix(do), alive_at=alive_at)
             return list_namespaces(paths, do)
         return found.get(do.place) if isinstance(do, _Get) else None
 
@@ -328,7 +366,8 @@ def _plan_operation(op: Op, index: ItemIndex | None) -> _Task:
         return _Task(_Get((_path(op.namespace), _key(op.key))), refresh=op.refresh_ttl)
     if isinstance(op, SearchOp):
         path = _path(op.namespace_prefix) if op.namespace_prefix else None
-        search = ItemSearch(path, _count(op.limit, "limit"), _count(op.offset, "offset"), values.matcher(op.filter))
+        limit, offset = _count(op.limit, "limit"), _count(op.offset, "offset")
+        search = ItemSearch(path, limit, offset, values.matcher(op.filter), needles=values.needles(op.filter))
         return _Task(search, query=op.query if index and op.query else None, refresh=op.refresh_ttl)
     if isinstance(op, ListNamespacesOp):
         check_listing(op)
@@ -400,7 +439,7 @@ def _item_fields(item: StoredItem) -> dict[str, Any]:
     return {
         "namespace": tuple(item.path.split(".")),
         "key": item.key,
-        "value": json.loads(item.value),
+        "value": values.value_of(item.value),
         "created_at": clock.moment(item.created_at),
         "updated_at": clock.moment(item.updated_at),
     }
