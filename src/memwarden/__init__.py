@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from memwarden.settings import Settings
     from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
     from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
+    from memwarden.surfaces.integrations.langchain import as_langchain_tools as as_langchain_tools
     from memwarden.surfaces.integrations.langgraph import MemwardenSaver as MemwardenSaver
     from memwarden.surfaces.integrations.langgraph import MemwardenStore as MemwardenStore
     from memwarden.surfaces.integrations.langgraph import acopy_from_memory as acopy_from_memory
@@ -118,7 +119,7 @@ _MODULES: Final = {
     "security.secrets": ("redact",),
     "settings": ("Settings",),
     # These need the extras langchain and langgraph, so that they are not in __all__.
-    "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever"),
+    "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"),
     "surfaces.integrations.langgraph": (
         "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
     ),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memwarden.surfaces.integrations.langchain.byte_store import MemwardenByteStore
     from memwarden.surfaces.integrations.langchain.retriever import MemwardenRetriever
+    from memwarden.surfaces.integrations.langchain.tools import as_langchain_tools
 
-__all__ = ["MemwardenByteStore", "MemwardenRetriever"]
+__all__ = ["MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"]
 
-_WHERE = {"MemwardenByteStore": "byte_store", "MemwardenRetriever": "retriever"}
+_WHERE = {"MemwardenByteStore": "byte_store", "MemwardenRetriever": "retriever", "as_langchain_tools": "tools"}
 
 
 def __getattr__(name: str) -> Any:
