@@ -145,7 +145,9 @@ class ReadTests:
             assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
             assert (row.days, row.pieces, row.statements) == (signals.days, signals.pieces, signals.statements)
             assert row.live is True
-            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days", "pieces", "statements"}:
+            assert row.forgotten is False
+            of_signals = {"n", "live", "forgotten", "terms", "vector", "flags", "days", "pieces", "statements"}
+            for name in set(row._fields) - of_signals:
                 value, wanted = getattr(row, name), getattr(memory, name)
                 assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
             assert isinstance(row.pinned, bool)
