@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden_bench import beside, budgets, everyday, machine, measure, report, same_fact, speed, writes
+from memwarden_bench import against, beside, budgets, everyday, machine, measure, report, same_fact, speed, writes
 from memwarden_bench import profiles as truths
 from memwarden_bench import tiers as three_tiers
 from memwarden_bench.beside_report import beside_plot
@@ -204,6 +204,27 @@ def speed_command(
         report.speed_plot(result, plot)
         if compared is not None:
             beside_plot(compared, plot.with_stem(f"{plot.stem}-beside"))
+
+
+@app.command("against")
+def against_command(
+    checkout: Annotated[Path, typer.Argument(help="Another clone or worktree of memwarden.")],
+    size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Turns in the namespace; give it several times.")
+    ] = None,
+    embedder: Annotated[str, typer.Option(help="The embedder of this code; auto: its default.")] = "auto",
+    embedder_before: Annotated[str, typer.Option(help="The embedder of the other checkout.")] = "wordllama",
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure is taken.")] = 10,
+    queries: Annotated[int, typer.Option(min=3, help="Questions a round, as far as three seconds go.")] = 20,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Time this code beside another checkout, in turn: hot queries, and turns observed a second."""
+    sizes, embedders = size or list(speed.SIZES), (embedder_before, embedder)
+    with progress(against.count_steps(sizes, rounds)) as tick:
+        own, found = against.measure_against(checkout, sizes, embedders, rounds, queries, tick)
+    result = against.AgainstReport(machine.circumstances(), embedders, rounds, own, found)
+    _deliver(report.to_json(result), against.against_markdown(result), as_json, markdown)
 
 
 @app.command("writes")

@@ -28,6 +28,9 @@ QUIET: Mapping[str, str] = {
 """Nothing is told to anybody while it is measured."""
 
 
+_BENCH = Path(__file__).parents[1]
+
+
 class SeatFailed(MemwardenError, RuntimeError):
     """A system failed to execute an order; the message holds its error output."""
 
@@ -35,13 +38,17 @@ class SeatFailed(MemwardenError, RuntimeError):
 class Seat:
     """A system in a process of its own. See :mod:`memwarden_bench.seat`."""
 
-    def __init__(self, kind: Kind, place: Path, embedder: str, *, seconds: float) -> None:
-        """place: a folder for this system and its store. seconds: the time limit of an order."""
+    def __init__(self, kind: Kind, place: Path, embedder: str, *, seconds: float, checkout: Path | None = None) -> None:
+        """place: a folder for this system and its store. seconds: the time limit of an order.
+
+        checkout: a clone of memwarden whose code runs in place of the installed code.
+        """
         self.kind = kind
         self.store = place / "store"
         self.store.mkdir(parents=True, exist_ok=True)
         self._seconds = seconds
         self._said = place / "stderr.txt"
+        paths = {"PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(_BENCH)])} if checkout else {}
         setting = {"system": kind.name, "folder": str(self.store), "embedder": embedder}
         with self._said.open("a") as said:
             self._process = subprocess.Popen(
@@ -50,7 +57,7 @@ class Seat:
                 stdout=subprocess.PIPE,
                 stderr=said,
                 text=True,
-                env={**os.environ, **QUIET, "MEM0_DIR": str(place / "mem0"), "MEMWARDEN_EMBEDDER": embedder},
+                env={**os.environ, **QUIET, "MEM0_DIR": str(place / "mem0"), "MEMWARDEN_EMBEDDER": embedder, **paths},
             )
 
     def do(self, what: str, **order: Any) -> dict[str, Any]:

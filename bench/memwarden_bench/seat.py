@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memwarden_bench.machine import memory_now, memory_peak
-from memwarden_bench.systems import ITEMS, SYSTEMS, Kind, System, model
+from memwarden_bench.systems import AT_DEFAULTS, ITEMS, SYSTEMS, Kind, MemwardenAtDefaults, System, model
 
 MIN_QUESTIONS = 3
 """So many questions are asked, however long they take."""
@@ -65,6 +65,11 @@ def close_store(system: System, order: Order) -> Order:
     return {"ms": _time_call(system.close)}
 
 
+def settle(system: System, order: Order) -> Order:
+    """Wait until everything that was added can be found."""
+    return {"ms": _time_call(getattr(system, "settle", lambda: None))}
+
+
 ORDERS: Mapping[str, Callable[[System, Order], Order]] = {
     "open": open_store,
     "add": add,
@@ -72,12 +77,15 @@ ORDERS: Mapping[str, Callable[[System, Order], Order]] = {
     "add and ask": add_and_ask,
     "memory": memory,
     "close": close_store,
+    "settle": settle,
 }
 
 
 def _kind(name: str) -> Kind:
     if name in SYSTEMS:
         return SYSTEMS[name]
+    if name == AT_DEFAULTS.name:
+        return AT_DEFAULTS
     from memwarden_bench.tier_systems import TIER_SYSTEMS  # what others need not hold in memory
 
     return TIER_SYSTEMS[name]
@@ -85,7 +93,8 @@ def _kind(name: str) -> Kind:
 
 def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None:
     """Execute orders until they end."""
-    system = _kind(setting["system"]).driver(Path(setting["folder"]), model(setting["embedder"]))
+    kind, folder = _kind(setting["system"]), Path(setting["folder"])
+    system = MemwardenAtDefaults(folder) if kind is AT_DEFAULTS else kind.driver(folder, model(setting["embedder"]))
     for line in orders:
         order = json.loads(line)
         try:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import count
@@ -46,8 +48,9 @@ class System(Protocol):
 class MemwardenSystem:
     """memwarden through its public API: a namespace a user, every text a turn."""
 
-    def __init__(self, folder: Path, model: Embedder) -> None:
-        self._url = f"sqlite:///{folder / 'memory.db'}"
+    def __init__(self, folder: Path, model: Embedder | None = None) -> None:
+        self._file = folder / "memory.db"
+        self._url = f"sqlite:///{self._file}"
         self._numbers = count()
 
     def open(self) -> None:
@@ -71,6 +74,22 @@ class MemwardenSystem:
     def close(self) -> None:
         """See :class:`System`."""
         self._warden.close()
+
+
+class MemwardenAtDefaults(MemwardenSystem):
+    """memwarden as it comes: the bar is on. Where vectors follow their turns, it can be waited for."""
+
+    def ask(self, user: str, question: str, most: int = ITEMS) -> list[str]:
+        """See :class:`System`."""
+        return [item.memory.text for item in self._warden.scope(user=user).query(question, top_k=most).items]
+
+    def settle(self) -> None:
+        """Wait until every turn has its vector; earlier versions made it before a write returned."""
+        if os.environ["MEMWARDEN_EMBEDDER"] == "none":
+            return
+        with closing(sqlite3.connect(f"file:{self._file}?mode=ro", uri=True)) as database:
+            while database.execute("SELECT count(*) FROM signals WHERE vector IS NULL").fetchone()[0]:
+                time.sleep(0.2)
 
 
 class Floor:
@@ -319,6 +338,15 @@ class Kind:
 ASPECTS = ("an add is on disk when it returns", "searches by", "the turn before and its session", "nothing relevant")
 BASE = "memwarden"
 FLOOR = "floor"
+AT_DEFAULTS = Kind(
+    "memwarden at its defaults",
+    MemwardenAtDefaults,
+    ("memwarden",),
+    "from memwarden import Warden",
+    keeps=True,
+    does=("yes, synced", "words and vectors, exact", "count", "calibrated bar"),
+)
+"""What two checkouts are compared by."""
 SYSTEMS: Mapping[str, Kind] = {
     item.name: item
     for item in (

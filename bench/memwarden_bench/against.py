@@ -1,0 +1,144 @@
+"""Compares this code with another checkout: the same turns and questions, a process each, round by round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from memwarden.errors import InvalidInput
+from memwarden_bench import metrics, sentences
+from memwarden_bench.marks import grid, number
+from memwarden_bench.replay import Tick
+from memwarden_bench.rounds import Seat, Sheet, Spread, rotate
+from memwarden_bench.systems import AT_DEFAULTS, model
+
+OBSERVING, HOT, LESS_MODEL = "turns observed a second", "hot query, ms", "hot query less the model's own time, ms"
+CALLS = 10
+"""Calls of twenty turns whose rate is taken a round, at most."""
+SECONDS = 3.0
+PATIENCE = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutFigure:
+    """A figure of both checkouts, as medians over the rounds, and the ratio of now to before in each round."""
+
+    rows: int
+    name: str
+    before: float
+    now: float
+    ratio: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstReport:
+    """The results of a comparison with another checkout. embedders: of before and now."""
+
+    circumstances: Mapping[str, str]
+    embedders: tuple[str, str]
+    rounds: int
+    model_ms: float
+    figures: Sequence[CheckoutFigure]
+
+
+def measure_against(
+    checkout: Path, sizes: Sequence[int], embedders: tuple[str, str], rounds: int, questions: int, tick: Tick
+) -> tuple[float, list[CheckoutFigure]]:
+    """Measure both checkouts at every size. Returns the model's own milliseconds for a question, and the figures."""
+    if not (checkout / "src/memwarden/__init__.py").is_file():
+        raise InvalidInput(f"{str(checkout)!r} is no checkout of memwarden: it has no src/memwarden")
+    own = _time_model(embedders[1], sentences.questions(questions))
+    found: list[CheckoutFigure] = []
+    for rows in sizes:
+        found += _measure_size(checkout, rows, embedders, rounds, questions, own, tick)
+    return own, found
+
+
+def count_steps(sizes: Sequence[int], rounds: int) -> int:
+    """Return how often progress is told."""
+    return len(sizes) * (rounds + 2)
+
+
+def _time_model(embedder: str, questions: Sequence[str]) -> float:
+    if embedder == "none":
+        return 0.0
+    embed = model(embedder).embed
+    embed(questions[:3])
+    taken = []
+    for question in questions:
+        start = time.perf_counter()
+        embed([question])
+        taken.append(1_000 * (time.perf_counter() - start))
+    return median(taken)
+
+
+def _measure_size(
+    checkout: Path, rows: int, embedders: tuple[str, str], rounds: int, questions: int, own: float, tick: Tick
+) -> Iterator[CheckoutFigure]:
+    sheet = Sheet()
+    with TemporaryDirectory(prefix="memwarden-bench-") as folder, ExitStack() as stack:
+        seats: dict[str, Seat] = {}
+        for name, embedder, code in (("before", embedders[0], checkout), ("now", embedders[1], None)):
+            seats[name] = Seat(AT_DEFAULTS, Path(folder) / name, embedder, seconds=PATIENCE, checkout=code)
+            stack.callback(seats[name].stop)
+            seats[name].do("open")
+        _fill(seats, rows, sheet)
+        tick(f"{rows:,} turns observed")
+        for seat in seats.values():
+            seat.do("settle")
+        tick(f"{rows:,} turns with their vectors")
+        asked = sentences.questions(questions * (rounds + 1))
+        for number_ in range(rounds + 1):
+            _ask(seats, asked[number_ * questions :][:questions], own, sheet if number_ else Sheet(), number_)
+            tick(f"{rows:,} turns asked")
+    for (_, name), figure in sheet.figures.items():
+        ratio = figure.ratio("now", "before")
+        assert ratio is not None
+        yield CheckoutFigure(rows, name, figure.middle("before"), figure.middle("now"), ratio)
+
+
+def _fill(seats: Mapping[str, Seat], rows: int, sheet: Sheet) -> None:
+    """Observe the turns in threads; the checkouts take turns, a few calls each."""
+    made = [[message["content"] for message in thread] for _, thread in sentences.threads(sentences.turns(rows))]
+    for number_, start in enumerate(range(0, len(made), CALLS)):
+        calls = made[start : start + CALLS]
+        for name in rotate(list(seats), number_):
+            spent = sum(seats[name].do("add", user="somebody", texts=texts)["ms"] for texts in calls)
+            sheet.note("all", OBSERVING, "", name, 1_000 * sum(map(len, calls)) / spent)
+
+
+def _ask(seats: Mapping[str, Seat], questions: Sequence[str], own: float, sheet: Sheet, number_: int) -> None:
+    for name in rotate(list(seats), number_):
+        answer: dict[str, Any] = seats[name].do("ask", user="somebody", questions=questions, seconds=SECONDS)
+        took = metrics.percentile(answer["times"], 0.5)
+        sheet.note("all", HOT, "ms", name, took)
+        sheet.note("all", LESS_MODEL, "ms", name, max(0.0, took - (own if name == "now" else 0.0)))
+
+
+def against_markdown(report: AgainstReport) -> str:
+    """Return the comparison as Markdown."""
+    lines = [
+        (
+            f"{item.rows:,}",
+            item.name,
+            number(item.before, 2),
+            number(item.now, 2),
+            f"{number(item.ratio.median, 2)} ({number(item.ratio.low, 2)}–{number(item.ratio.high, 2)})",
+        )
+        for item in report.figures
+    ]
+    parts = [
+        "# Speed, beside another checkout",
+        grid(("what", "value"), list(report.circumstances.items())),
+        f"Embedder before: {report.embedders[0]}, now: {report.embedders[1]}, whose own time for a question is "
+        f"{number(report.model_ms, 2)} ms. {report.rounds} rounds; each is a process, and they take turns. Medians "
+        "over the rounds, and the ratio of now to before in the same round, with the least and the greatest.",
+        grid(("turns", "figure", "before", "now", "ratio"), lines),
+    ]
+    return "\n\n".join(parts) + "\n"
