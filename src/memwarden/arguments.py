@@ -13,8 +13,8 @@ from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.settings import Settings
 
+# Fields that a memory need not have, so that ``update`` can clear them.
 CLEARABLE_FIELDS: Final = ("valid_from", "valid_to", "summary", "context", "metadata")
-"""Fields that a memory need not have, so that ``update`` can clear them."""
 KIND: Final = word(Kind)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, UnknownAgent
 
+# The category of turns, and of what is stated without a category.
 DEFAULT_CATEGORY: Final = "activity"
-"""The category of turns, and of what is stated without a category."""
 _TOP_LEVEL: Final = ("categories", "allowlists")
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal
 
 from memwarden.errors import InvalidInput
 
+# Maximum whole number: stores count in 64 bits.
 MAX_WHOLE: Final = 2**62
-"""Maximum whole number: stores count in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ def check_whole(value: Any, what: str, least: int, most: int | None) -> int:
     return number
 
 
+# The stored importance of an item without any: just below 0, and no value that a caller gives.
 UNRATED: Final = -1e-300
-"""The stored importance of an item without any: just below 0, and no value that a caller gives."""
 
 
 def check_importance(value: object) -> float:

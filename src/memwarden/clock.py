@@ -13,8 +13,8 @@ from memwarden.errors import InvalidInput
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+# Stands for "no time" in an integer column.
 UNSET = -(2**62)
-"""Stands for "no time" in an integer column."""
 
 
 def now() -> datetime:

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# The most characters of a message; what is longer loses its middle.
 MAX_MESSAGE = 2_000
-"""The most characters of a message; what is longer loses its middle."""
 
 
 def _cut(message: str) -> str:

@@ -35,6 +35,7 @@ TIME = "time"
 MANY = "list of text"
 OBJECT = "object"
 
+# Every field that can be filtered by, and the type of its values.
 FIELDS: Mapping[str, str] = {
     "id": TEXT,
     "channel": TEXT,
@@ -59,26 +60,25 @@ FIELDS: Mapping[str, str] = {
     "valid_to": TIME,
     "metadata": OBJECT,
 }
-"""Every field that can be filtered by, and the type of its values."""
 
+# The same for items of the tiers, which stores answer and the index of a namespace does not.
 ITEM_FIELDS: Mapping[str, str] = {**FIELDS, "token_cost": NUMBER}
-"""The same for items of the tiers, which stores answer and the index of a namespace does not."""
 
+# The designs' other names for a field.
 ALIASES: Mapping[str, str] = {"timestamp": "created_at", "context_item_id": "id", "conversation_id": "thread_id"}
-"""The designs' other names for a field."""
 
+# Names the order of writing, to order by it; it is not a field to filter by.
 WRITTEN = "written"
-"""Names the order of writing, to order by it; it is not a field to filter by."""
 
 SORTABLE = frozenset(name for name, sort in ITEM_FIELDS.items() if sort not in (MANY, OBJECT)) | {WRITTEN}
 
+# An operator of ours that no caller can write: the field is not set, or later than the value.
 UNSET_OR_AFTER = "$unset_or_after"
-"""An operator of ours that no caller can write: the field is not set, or later than the value."""
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
+# Maximum names in a path into the metadata.
 MAX_DEPTH = 8
-"""Maximum names in a path into the metadata."""
 # Quotes and backslashes end a name in the paths of SQLite.
 _NAMES = re.compile(r'[^"\\\x00-\x1f]{1,256}').fullmatch
 
@@ -109,8 +109,8 @@ class Condition(NamedTuple):
     path: tuple[str, ...] = ()
 
 
+# Conditions that must all hold.
 Where = tuple[Condition, ...]
-"""Conditions that must all hold."""
 
 
 def parse(filters: Mapping[str, Any] | None, fields: Mapping[str, str] = FIELDS) -> Where:

@@ -12,11 +12,11 @@ from typing import Final
 
 from memwarden.records import Channel
 
+# How long a forgotten memory can be restored before it is purged.
 KEPT_AFTER_FORGETTING: Final = timedelta(days=30)
-"""How long a forgotten memory can be restored before it is purged."""
+# Earlier contents that are kept of a value saved by key: enough to take a mistake back, and a session that is written
+# with every question does not grow for ever.
 EARLIER_STATES: Final = 10
-"""Earlier contents that are kept of a value saved by key: enough to take a mistake back, and a session that is written
-with every question does not grow for ever."""
 
 
 class Ends(StrEnum):

@@ -30,6 +30,7 @@ MERGING = ("auto", "off")
 EVENTS = ("on", "off")
 EXTERNAL = ("quote", "held", "off")
 PRESETS = ("auto", "chat", "assistant")
+# The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`).
 FEATURES = (
     "bm25_turn",
     "bm25_pair",
@@ -58,8 +59,8 @@ FEATURES = (
     "on_date",
     "answers_question",
 )
-"""The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`)."""
 
+# What each setting but ``categories`` takes.
 RULES: Final[Mapping[str, Rule]] = {
     "db": TEXT,
     "embedder": word(EMBEDDERS),
@@ -85,7 +86,6 @@ RULES: Final[Mapping[str, Rule]] = {
     "events_days": whole(1, 36_500),
     "events_rows": whole(1, 1_000_000_000),
 }
-"""What each setting but ``categories`` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +217,9 @@ def _from_environment() -> dict[str, Any]:
     return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}
 
 
+# An answer is given when the chance that it holds what was asked for reaches this.
 DEFAULT_THRESHOLD: Final = 0.44
-"""An answer is given when the chance that it holds what was asked for reaches this."""
+# A block put in unasked takes half of its budget while the chance is below this.
 HALF_BUDGET_THRESHOLD: Final = 0.55
-"""A block put in unasked takes half of its budget while the chance is below this."""
+# Items are shown down to this chance of bearing on the question.
 MIN_ITEM_SCORE: Final = 0.01
-"""Items are shown down to this chance of bearing on the question."""

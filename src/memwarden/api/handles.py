@@ -133,8 +133,8 @@ class AsyncReview(ScopeHandle):
 
 
 When = datetime | str | float | None
+# When too few of what was read may be shown, so many times as much is read.
 _MORE = 4
-"""When too few of what was read may be shown, so many times as much is read."""
 _ALL = 2**62
 MAX_SPAN_SECONDS = 366 * DAY_SECONDS
 
@@ -310,8 +310,8 @@ def _word(value: Any, words: type[StrEnum]) -> str | None:
     return None if value is None else str(word(words).check(value, words.__name__.lower()))
 
 
+# How a person's decision reached us.
 WAYS = ("api", "cli", "ui", "chat")
-"""How a person's decision reached us."""
 
 
 class AsyncConsent(ScopeHandle):

@@ -50,6 +50,7 @@ from memwarden.remember.ingest.messages import (
 from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
 
+# Verbs that a scope had before it had handles; they go with the next release.
 OLD_NAMES = {
     "look_through": "extract_pending",
     "delta": "journal.delta",
@@ -68,9 +69,9 @@ OLD_NAMES = {
     "feedback": "usage.feedback",
     "uses": "usage.uses",
 }
-"""Verbs that a scope had before it had handles; they go with the next release."""
 
 
+# Verbs of other libraries, and what does the same here.
 FOREIGN_NAMES = {
     "add": "observe for what was said, remember for what you state",
     "add_messages": "observe",
@@ -85,7 +86,6 @@ FOREIGN_NAMES = {
     "delete_all": "reset",
     "clear": "reset",
 }
-"""Verbs of other libraries, and what does the same here."""
 
 
 @hint_at("a scope", FOREIGN_NAMES)

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Config = Settings | Mapping[str, Any] | str | Path | None
+# Verbs that are of a scope, here or in other libraries.
 FOREIGN_NAMES = {name: f"scope(user=...), and there {verb}" for name, verb in SCOPE_NAMES.items()} | dict.fromkeys(
     ("observe", "remember", "query", "context", "find", "forget", "reset"), "scope(user=...), which has it"
 )
-"""Verbs that are of a scope, here or in other libraries."""
+# This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again.
 HELD_SHARE = 64
-"""This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
+# And this part for the indexes of moments in the past that were asked about last.
 PAST_SHARE = 8
-"""And this part for the indexes of moments in the past that were asked about last."""
+# And this part for what is known of namespaces that are searched in the store.
 LARGE_SHARE = 16
-"""And this part for what is known of namespaces that are searched in the store."""
 
 
 @hint_at("a warden", FOREIGN_NAMES)

@@ -18,11 +18,11 @@ from memwarden.errors import ModelUnavailable
 T = TypeVar("T")
 _END: Final = object()
 
+# Maximum calls of a model at the same time; further calls wait. Extraction, the judge of pairs and the overseer ask
+# side by side, and a model that hangs must not gather threads.
 MAX_CALLS = 4
-"""Maximum calls of a model at the same time; further calls wait. Extraction, the judge of pairs and the overseer ask
-side by side, and a model that hangs must not gather threads."""
+# How often a thread that waits for its turn checks whether its caller still waits.
 _CHECK_SECONDS = 1.0
-"""How often a thread that waits for its turn checks whether its caller still waits."""
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class _ModelCalls:
 
 
 _lock = threading.Lock()
+# By the identity of the model, while a thread uses it: models need not be hashable or weakly referenceable.
 _calls: dict[int, _ModelCalls] = {}
-"""By the identity of the model, while a thread uses it: models need not be hashable or weakly referenceable."""
 
 
 async def isolated(model: object, work: Callable[[], T]) -> T:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 
 R = TypeVar("R")
+# How long calls of other threads may take to end while a warden is closed; then they are cancelled.
 CLOSE_SECONDS = 1.0
-"""How long calls of other threads may take to end while a warden is closed; then they are cancelled."""
 
 
 class LastingThreadPool(concurrent.futures.ThreadPoolExecutor):

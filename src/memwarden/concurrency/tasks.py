@@ -12,10 +12,10 @@ from memwarden.errors import Conflict, Stale
 T = TypeVar("T")
 
 
+# A loop that ends cancels every task once, so that a second run is enough; the third is to be safe.
 MAX_CANCELLED_RUNS = 3
-"""A loop that ends cancels every task once, so that a second run is enough; the third is to be safe."""
+# Maximum tries of an optimistic write.
 MAX_TRIES = 5
-"""Maximum tries of an optimistic write."""
 
 
 async def shielded(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

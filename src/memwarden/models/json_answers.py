@@ -21,8 +21,8 @@ T = TypeVar("T")
 _OPENING = re.compile(r'[\[{](?=\s*["{}\[\]\-0-9tfnNI])')
 _MAX_OPENINGS = 1_000
 
+# Time limit of a question together with its repair.
 TIME_LIMIT_SECONDS = 20.0
-"""Time limit of a question together with its repair."""
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ TIMEOUT_SECONDS = 10.0
 # Endpoints refuse inputs above 8,192 tokens; the beginning of a text is its topic.
 MAX_CHARACTERS = 8_000
 ANSWER_SECONDS = 120.0
+# Seconds without calls after a failure; texts and questions go by their words meanwhile.
 PAUSE_SECONDS = 30.0
-"""Seconds without calls after a failure; texts and questions go by their words meanwhile."""
 # Status codes that refuse a text; they do not mean that the endpoint is down.
 _ABOUT_THE_TEXT = (400, 413, 422)
 

@@ -188,16 +188,16 @@ def _draft_search(result: QueryResult | ContextBlock) -> EventDraft:
     return EventDraft(Op.SEARCH, Status.OK, "", best.id, best.category, best.score)
 
 
+# How long events wait to be written: a SIGKILL loses at most those of this time.
 FLUSH_SECONDS = 1.0
-"""How long events wait to be written: a SIGKILL loses at most those of this time."""
+# Maximum events in memory, about 5 MB. A full queue drops later events.
 MAX_WAITING = 10_000
-"""Maximum events in memory, about 5 MB. A full queue drops later events."""
+# How long closing waits for the last batch.
 CLOSE_SECONDS = 5.0
-"""How long closing waits for the last batch."""
+# Old events of a namespace are removed after this many new events, and with the first.
 PRUNE_EVERY = 1_000
-"""Old events of a namespace are removed after this many new events, and with the first."""
+# Larger batches are prepared in a thread, so that calls on the loop go on.
 MIN_FOR_THREAD = 100
-"""Larger batches are prepared in a thread, so that calls on the loop go on."""
 _MAX_COUNTED = 10_000
 
 log = logging.getLogger(__name__)

@@ -15,16 +15,16 @@ from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]
 
+# Neighbours that are compared with a statement.
 MAX_NEIGHBOURS = 8
-"""Neighbours that are compared with a statement."""
 MIN_COSINE = 0.2
 MIN_WORD_SHARE = 0.35
+# Bounds below which a memory is no neighbour, by cosine or by shared words; the last applies without vectors. Names
+# move a sentence far: two statements of where somebody lives can have a cosine of .3.
 MIN_WORD_SHARE_ALONE = 0.25
-"""Bounds below which a memory is no neighbour, by cosine or by shared words; the last applies without vectors. Names
-move a sentence far: two statements of where somebody lives can have a cosine of .3."""
 
+# Copying a vector out of the index costs as much as multiplying this many in place.
 COPY_COST = 8
-"""Copying a vector out of the index costs as much as multiplying this many in place."""
 
 
 class NearbyMemory(NamedTuple):

@@ -71,8 +71,8 @@ class RecallItem:
         return {**vars(self), "explain": partial(Why, why.words, why.features, why.note)}
 
 
+# The id of the item of a block that is an overview.
 OVERVIEW_ID = "overview"
-"""The id of the item of a block that is an overview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +233,8 @@ class Outcome(StrEnum):
     DELETED = "deleted"
 
 
+# The reason of what was there before, with which it begins.
 ALREADY = "already stored"
-"""The reason of what was there before, with which it begins."""
 
 
 @dataclass(frozen=True, slots=True)

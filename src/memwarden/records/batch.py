@@ -37,8 +37,8 @@ class Event(StrEnum):
     EVICT = "EVICT"
 
 
+# In the ``meta`` of an entry that takes a change back: the step that it takes back.
 UNDOES = "undoes"
-"""In the ``meta`` of an entry that takes a change back: the step that it takes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +210,8 @@ class Unlink:
     meta: Mapping[str, Any] | None = None
 
 
+# Every way to change a namespace. A store refuses any other, and a test holds that each leaves a journal entry.
 BatchChange = Put | Remove | Restore | Link | Unlink
-"""Every way to change a namespace. A store refuses any other, and a test holds that each leaves a journal entry."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,12 @@ class MemoryState(StrEnum):
     PROPOSED = "proposed"
 
 
+# States of what waits for somebody's word, and was no memory yet.
 APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.PROPOSED})
-"""States of what waits for somebody's word, and was no memory yet."""
+# The actor of what was extracted from turns: nobody stated it.
 EXTRACTED_BY = "memwarden"
-"""The actor of what was extracted from turns: nobody stated it."""
+# The tag of an index card, and what says in the journal that an entry is of a card.
 CARD = "card"
-"""The tag of an index card, and what says in the journal that an entry is of a card."""
 
 
 class Trust(StrEnum):

@@ -305,6 +305,7 @@ def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]
     return replace(text, screening=screen_memory(memory, unreviewed=unreviewed, hold=call.hold))
 
 
+# How a message becomes a turn; then the batch of all of them is applied.
 OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
     for_each(strip_own_context),
     for_each(redact),
@@ -314,8 +315,8 @@ OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
     encode,
     for_each(screen_for_orders),
 )
-"""How a message becomes a turn; then the batch of all of them is applied."""
 
+# How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that.
 REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
     for_each(redact),
     encode,
@@ -323,7 +324,6 @@ REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
     for_each(make_memory),
     for_each(screen_for_orders),
 )
-"""How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that."""
 
 
 async def run_steps(steps: Sequence[Step[T]], call: WriteCall, sources: Sequence[T]) -> list[IncomingText[T]]:

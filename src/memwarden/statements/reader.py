@@ -47,8 +47,8 @@ def buckets_of(text: str) -> list[int]:
 
 Floats = npt.NDArray[np.float32]
 
+# The attribute of what fits no known attribute.
 NONE = "none"
-"""The attribute of what fits no known attribute."""
 
 
 class LinearHead(NamedTuple):
@@ -155,13 +155,13 @@ def load_weights() -> StatementWeights:
 
 SELF: Final = "self"
 ASSISTANT: Final = "assistant"
+# So far from "my" the relation may stand that it means.
 NEAR_SIGNS: Final = 22
-"""So far from "my" the relation may stand that it means."""
+# So far a name and a relation may stand apart and mean the same person ("my sister Ana").
 BESIDE_SIGNS: Final = 16
-"""So far a name and a relation may stand apart and mean the same person ("my sister Ana")."""
 MAX_SIGNS: Final = 400
+# A name that stands later in a statement is seldom whom it is about ("moved to Porto"); in a question it often is.
 NAME_SIGNS: Final = 14
-"""A name that stands later in a statement is seldom whom it is about ("moved to Porto"); in a question it often is."""
 
 _NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒ]+(?:['’][A-Za-zÀ-ÿ]+)?")
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -342,16 +342,16 @@ def same_subject(left: Collection[str], right: Collection[str]) -> bool:
     return not left or not right or "third" in left or "third" in right or not set(left).isdisjoint(right)
 
 
+# Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case.
 MAX_STATEMENTS: Final = 5
-"""Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case."""
+# What states something with a smaller chance is evidence for a search, but shown as a statement nowhere.
 MIN_CHANCE: Final = 0.35
-"""What states something with a smaller chance is evidence for a search, but shown as a statement nowhere."""
 MAX_VALUE: Final = 200
 ATYPICAL: Final = 0.3
+# The attribute of a clause is one of those that are known, however far it lies from all of them. A clause nearer to
+# the centre of an attribute's statements than TYPICAL is told with its full chance, a clause farther than ATYPICAL
+# never. As evidence for a search it counts either way: there a name in a short sentence moves it as far.
 TYPICAL: Final = 0.6
-"""The attribute of a clause is one of those that are known, however far it lies from all of them. A clause nearer
-to the centre of an attribute's statements than TYPICAL is told with its full chance, a clause farther than ATYPICAL
-never. As evidence for a search it counts either way: there a name in a short sentence moves it as far."""
 CLAUSE_BATCH: Final = 256
 
 When = Literal["current", "past", "list", "when", "why"]

@@ -12,10 +12,10 @@ from typing import Final, Literal, NamedTuple
 Sort = Literal["state", "change", "end"]
 SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
 
+# Numbers of a packed vector, one byte each.
 WIDTH: Final = 256
-"""Numbers of a packed vector, one byte each."""
+# The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding.
 FORMAT: Final = 2
-"""The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding."""
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
@@ -124,14 +124,14 @@ def unpack(packed: bytes) -> list[PackedStatement]:
     return found
 
 
+# Of a longer text only the beginning is read: a pasted log costs no more than a long message.
 MAX_CHARACTERS: Final = 4_000
-"""Of a longer text only the beginning is read: a pasted log costs no more than a long message."""
 MAX_CLAUSES: Final = 12
+# A shorter text of several clauses is read as a whole too: what a short clause means stands in the others.
 MAX_WHOLE: Final = 640
-"""A shorter text of several clauses is read as a whole too: what a short clause means stands in the others."""
 MIN_WIDTH: Final = 4
+# A wider sentence is read as a whole and clause by clause; a full-width sign counts as two.
 LONG_SENTENCE: Final = 70
-"""A wider sentence is read as a whole and clause by clause; a full-width sign counts as two."""
 MIN_CLAUSE: Final = 8
 SHORT_CLAUSE: Final = 18
 

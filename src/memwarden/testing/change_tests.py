@@ -34,6 +34,7 @@ from memwarden.testing.examples import NAMESPACE, OTHER_USER, SIGNALS, START, a_
 AT = START + timedelta(hours=1)
 UPDATE = WriteMode.UPDATE
 
+# A change of each kind that changes what :func:`some_history` left.
 ONE_OF_EACH: dict[type[Any], BatchChange] = {
     Put: a_put("new"),
     Remove: Remove("a"),
@@ -41,7 +42,6 @@ ONE_OF_EACH: dict[type[Any], BatchChange] = {
     Link: Link("a", "b", strength=0.5),
     Unlink: Unlink("b", "a"),
 }
-"""A change of each kind that changes what :func:`some_history` left."""
 
 
 async def some_history(store: Store) -> None:

@@ -27,6 +27,7 @@ def an_event(number: int = 0, **fields: Any) -> OpEvent:
     return OpEvent(**{"id": f"e{number:06}", "ts": START + timedelta(minutes=number), **given})
 
 
+# 48 events, 47 minutes: every word with every other, with and without thread, memory, category and agent.
 VARIED_EVENTS = tuple(
     an_event(
         number, node=node, op=op, status=status, thread_id=thread, memory_id=memory, category=category, agent_id=agent,
@@ -40,7 +41,6 @@ VARIED_EVENTS = tuple(
         )
     )
 )  # fmt: skip
-"""48 events, 47 minutes: every word with every other, with and without thread, memory, category and agent."""
 FILTERS_OF_EVENTS = (
     EVERYTHING,
     EventFilter(since=START + timedelta(minutes=7)),

@@ -42,6 +42,7 @@ def a_batch(
     return Batch(namespace, changes, START + timedelta(hours=1), key, fingerprint, actor)
 
 
+# A memory with every field set, to values that are easy to get wrong.
 FULL = a_memory(
     "full",
     text='Line one\nand "two", ünïcödé 東京 😀 \x00 end',
@@ -71,10 +72,10 @@ FULL = a_memory(
     valid_to=datetime(2026, 6, 1, 0, 0, 0, 7, tzinfo=UTC),
     trust="external",
 )
-"""A memory with every field set, to values that are easy to get wrong."""
 
 _DAY = timedelta(days=1)
 
+# Four memories, a to d in the order of writing, that differ in every field.
 VARIED = (
     a_memory(
         "a",
@@ -149,8 +150,8 @@ VARIED = (
         updated_at=START + 5 * _DAY,
     ),
 )
-"""Four memories, a to d in the order of writing, that differ in every field."""
 
+# Filters and the ids of :data:`VARIED` that each must select, told by hand.
 FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({}, "abcd"),
     ({"id": "c"}, "c"),
@@ -271,8 +272,8 @@ FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"user_id": "u1", "role": "assistant"}, ""),
     ({"role": "' OR '1'='1"}, ""),
 )
-"""Filters and the ids of :data:`VARIED` that each must select, told by hand."""
 
+# ``order_by``, ``descending`` and the order of :data:`VARIED` that they must give.
 ORDERS: tuple[tuple[str, bool, str], ...] = (
     ("created_at", True, "cdba"),
     ("created_at", False, "abdc"),
@@ -308,4 +309,3 @@ ORDERS: tuple[tuple[str, bool, str], ...] = (
     ("written", False, "abcd"),
     ("written", True, "dcba"),
 )
-"""``order_by``, ``descending`` and the order of :data:`VARIED` that they must give."""

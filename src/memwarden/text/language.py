@@ -16,26 +16,26 @@ from typing import Final, NamedTuple
 from memwarden.text.lexicon import load_words, read_lines
 
 DEFAULT_LANGUAGE: Final = "en"
+# Languages in Latin script that are told apart.
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl", "tr")
-"""Languages in Latin script that are told apart."""
+# Words that are read; more do not change the answer.
 MAX_WORDS: Final = 300
-"""Words that are read; more do not change the answer."""
+# Lead over the next language, in nats, from which a language is known and not only likely.
 MIN_LEAD: Final = 3.0
-"""Lead over the next language, in nats, from which a language is known and not only likely."""
 
 _VOTE: Final = 4.0
+# Least score of a word, so that a single name does not decide.
 _MIN_WORD: Final = -6.0
-"""Least score of a word, so that a single name does not decide."""
 _LISTED: Final = frozenset(("en", "de", "fr", "es"))
+# Scores at the start: memories are mostly in English, and in languages that the lists know best.
 _PRIOR_LISTED, _PRIOR_OTHER = -2.0, -9.0
-"""Scores at the start: memories are mostly in English, and in languages that the lists know best."""
+# Function words of English alone, beyond those of other languages alone, that tell English without a closer look.
 _CLEAR_VOTES: Final = 2
-"""Function words of English alone, beyond those of other languages alone, that tell English without a closer look."""
+# Lead that letters alone need against the default: "Paolo Rossi" is a name in any language.
 _MIN_LETTERS_LEAD: Final = 5.0
-"""Lead that letters alone need against the default: "Paolo Rossi" is a name in any language."""
 
+# For each of :data:`LATIN` how well words fit, in nats; 0 each for no words.
 LanguageScores = tuple[float, ...]
-"""For each of :data:`LATIN` how well words fit, in nats; 0 each for no words."""
 
 
 class LanguageEvidence(NamedTuple):
@@ -148,8 +148,8 @@ _SCRIPTS: Final = (
 _OTHER_SCRIPT: Final = re.compile("|".join(f"(?P<{code}>[{signs}])" for code, signs in _SCRIPTS))
 _ANY_OTHER_SCRIPT: Final = re.compile("[" + "".join(signs for _, signs in _SCRIPTS) + "]")
 _WITHOUT_SPACES: Final = frozenset(("ja", "zh", "ko", "th"))
+# A sign of a script without spaces says as much as so many Latin letters.
 _LETTERS_OF_SIGN: Final = 3
-"""A sign of a script without spaces says as much as so many Latin letters."""
 # Characters that Japanese alone has or writes so, and those that Chinese alone has in everyday texts.
 _JAPANESE_HAN: Final = frozenset("曜駅円気図読発転辺売実帰払込働畑峠枠匂々〆〇戻掛届頃嬉込対単県広鉄焼渋浜沢")
 _CHINESE_HAN: Final = frozenset("你您们這这個个吗嗎呢吧啊么麼怎哪她它谁誰很没沒还說说时過过对對给讓让")
@@ -259,8 +259,8 @@ def _letter_groups() -> dict[str, LanguageScores]:
     return {line[:3]: tuple(-_STEP * (ord(line[3 + place]) - ord("a")) for place in order) for line in lines}
 
 
+# Nats between two letters of the table; see bench/scripts/make_letter_groups.py.
 _STEP: Final = 0.35
-"""Nats between two letters of the table; see bench/scripts/make_letter_groups.py."""
 
 
 @cache

@@ -26,8 +26,8 @@ _ABBREVIATION: Final = re.compile(
     r"(?:^|[^\w.])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|approx|No|a\.m|p\.m|e\.g|i\.e|U\.S|U\.K|[A-Z]"
     r"|z\.\s?B|bzw|ca|usw|Nr|Hr|Fr|Mme|Mlle|Sra?|núm|aprox)\.$"
 )
+# Characters before a full stop that can be an abbreviation; no more are looked at.
 _MAX_ABBREVIATION: Final = 8
-"""Characters before a full stop that can be an abbreviation; no more are looked at."""
 _DAY: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
 _GERMAN_MONTHS: Final = frozenset((*load_months("de"), "jänner"))
 _MAX_LOOKAHEAD: Final = 40

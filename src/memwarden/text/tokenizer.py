@@ -35,6 +35,7 @@ from memwarden.text.language import normalize_text as normal
 from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays, load_words
 
 STOP_WORDS: Final = {code: frozenset(listed) for code, listed in load_words("function_words", "stop").items()}
+# Snowball algorithm of each language; others are stemmed as English is.
 _STEMMERS: Final = {
     "ar": "arabic",
     "da": "danish",
@@ -53,7 +54,6 @@ _STEMMERS: Final = {
     "ta": "tamil",
     "tr": "turkish",
 }
-"""Snowball algorithm of each language; others are stemmed as English is."""
 
 # A word in any of these scripts is in the language of the script, whatever the text around it is in.
 _SCRIPT_LANGUAGE: Final = (
@@ -246,8 +246,8 @@ def _other_terms(parts: _WordsOfText) -> list[str]:
     return out
 
 
+# Set in the ids of surface forms, so that a text's length counts its words once.
 SURFACE_BIT: Final = 0x8000_0000
-"""Set in the ids of surface forms, so that a text's length counts its words once."""
 
 
 def term_id(term: str) -> int:
@@ -398,8 +398,8 @@ class TextSignals(NamedTuple):
     days: bytes
 
 
+# Of a longer text the beginning is searched for dates: a memory keeps a few of its days only.
 MAX_DATED_CHARACTERS = 20_000
-"""Of a longer text the beginning is searched for dates: a memory keeps a few of its days only."""
 
 
 def make_text_signals(text: str, said: datetime) -> TextSignals:

@@ -38,17 +38,17 @@ from memwarden.records import (
 from memwarden.settings import MIN_ITEM_SCORE
 from memwarden.text.tokenizer import TokenCounter
 
+# Memories of ``context: all`` categories take at most this share of the budget.
 ALWAYS_SHARE = 0.4
-"""Memories of ``context: all`` categories take at most this share of the budget."""
 
+# So many times as long as at first a cut text becomes when the budget leaves room.
 WIDENING_FACTORS = (2, 4, 8, 16)
-"""So many times as long as at first a cut text becomes when the budget leaves room."""
+# Cosine of two items from which on they are about the same matter.
 MIN_ALIKE = 0.3
-"""Cosine of two items from which on they are about the same matter."""
+# The same for vectors that are means of a table: there all texts lie nearer to each other.
 MIN_ALIKE_OF_TABLE = 0.6
-"""The same for vectors that are means of a table: there all texts lie nearer to each other."""
+# For fewer tokens, some words, no more of a text is tried.
 MIN_WORTHWHILE_TOKENS = 20
-"""For fewer tokens, some words, no more of a text is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +253,11 @@ def append_related(
     return packed, shown
 
 
+# The candidates' memories by place.
 Found = Mapping[int, CachedMemory]
-"""The candidates' memories by place."""
 
+# Makes the text of an item.
 Shown = Callable[[Question, CachedMemory], str]
-"""Makes the text of an item."""
 
 
 def make_item(

@@ -21,22 +21,22 @@ from memwarden.statements.reader import NONE, SELF, StatementWeights, load_weigh
 from memwarden.statements.statement import SORTS
 from memwarden.text.tokenizer import TokenCounter
 
+# The chance that a clause states the attribute, from which on it is told.
 MIN_CHANCE: Final = 0.45
-"""The chance that a clause states the attribute, from which on it is told."""
+# A value is told by the newest statement that is nearly as sure as the surest of its attribute.
 NEAR_BEST: Final = 0.7
-"""A value is told by the newest statement that is nearly as sure as the surest of its attribute."""
+# A shorter fragment ("in April") says little without what stood before it; a full-width sign counts as two.
 MIN_SIGNS: Final = 12
-"""A shorter fragment ("in April") says little without what stood before it; a full-width sign counts as two."""
+# Of an attribute that holds several values at once the newest are told.
 MAX_VALUES: Final = 3
-"""Of an attribute that holds several values at once the newest are told."""
+# Characters of a value.
 MAX_WORDS: Final = 90
-"""Characters of a value."""
 MAX_LINES: Final = 60
+# What has been said again and again matters more: each further statement of an attribute raises it by this share.
 MENTION_SHARE: Final = 0.15
-"""What has been said again and again matters more: each further statement of an attribute raises it by this share."""
 MAX_MENTIONS: Final = 5
+# A change that is younger is marked as new.
 LATELY_DAYS: Final = 45
-"""A change that is younger is marked as new."""
 
 
 class Value(NamedTuple):

@@ -28,6 +28,7 @@ from memwarden.records import (
 from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
 from memwarden.text.tokenizer import content_terms
 
+# Every gate that can leave a memory out, in the order in which they stand, and what it means.
 GATES: Mapping[str, str] = {
     "category": "its category is not among those searched",
     "filter": "a filter leaves it out",
@@ -45,13 +46,12 @@ GATES: Mapping[str, str] = {
     "top_k": "enough better memories are in the answer",
     "budget": "it does not fit into what is left of the token budget",
 }
-"""Every gate that can leave a memory out, in the order in which they stand, and what it means."""
 
 
+# Places examined beyond the wanted number, so that near misses can be named.
 MAX_NEARLY_IN = 20
-"""Places examined beyond the wanted number, so that near misses can be named."""
+# Scores are looked through in blocks of this many, to find the best few without sorting all.
 BLOCK = 64
-"""Scores are looked through in blocks of this many, to find the best few without sorting all."""
 
 
 @dataclass(frozen=True)
@@ -293,19 +293,19 @@ def _list_shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[
     return out
 
 
+# Messages before a message that leans on them, searched with it.
 MAX_RECENT_MESSAGES = 3
-"""Messages before a message that leans on them, searched with it."""
 
 
+# A message with fewer words that say something leans on the talk before it: "and in May?", "why?".
 MIN_OWN_TERMS = 3
-"""A message with fewer words that say something leans on the talk before it: "and in May?", "why?"."""
 
 
+# Leaves out what nobody vouches for.
 OF_KNOWN_TRUST = (Condition("trust", "$ne", str(Trust.EXTERNAL)),)
-"""Leaves out what nobody vouches for."""
 
+# How a person wants to be spoken to is of the same channel, and of another category.
 _SAVED_STATE = (Condition("category", "$eq", "state"),)
-"""How a person wants to be spoken to is of the same channel, and of another category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,8 +478,8 @@ async def resolve_metadata(
     return (*others, Condition("id", "$in", frozenset(ids)))
 
 
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
 MIN_WORDS = 8
-"""A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?"."""
 
 
 def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
@@ -493,8 +493,8 @@ def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
     return len(set(content_terms(message))) >= MIN_WORDS
 
 
+# Related bullets in an answer.
 MAX_RELATED = 2
-"""Related bullets in an answer."""
 
 
 class Neighbour(NamedTuple):

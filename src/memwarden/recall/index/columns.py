@@ -320,10 +320,10 @@ ATTRIBUTE_SHARE: Final = 0.3
 STATES_SHARE: Final = 0.3
 CHANGE_SHARE: Final = 0.3
 WORDS_SHARE: Final = 0.3
+# From this score on the later of two texts that both bear on a question replaces the earlier text.
 REPLACES: Final = 1.0
-"""From this score on the later of two texts that both bear on a question replaces the earlier text."""
+# Vectors that are widened at a time: more leave the processor's cache.
 CHUNK_ROWS: Final = 8_192
-"""Vectors that are widened at a time: more leave the processor's cache."""
 
 _NONE_CODE: Final = attribute_code(NONE)
 

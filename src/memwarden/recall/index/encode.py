@@ -30,11 +30,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+# A text and when it was said; for what somebody said also the role and the speaker, by whom statements are read.
 TextAndTime = tuple[str, datetime] | SaidText
-"""A text and when it was said; for what somebody said also the role and the speaker, by whom statements are read."""
 
+# More characters than this are read in a worker thread.
 THREAD_CHARACTERS = 4_000
-"""More characters than this are read in a worker thread."""
 
 
 async def read_long(characters: int, read: Callable[[], T]) -> T:
@@ -138,10 +138,10 @@ def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
     return embedder.encode(texts) if isinstance(embedder, PieceEmbedder) else EncodedTexts(embedder.embed(texts), [])
 
 
+# Rows that are made ready between two writes: about a third of a second with MiniLM beside the multilingual model.
 BATCH_ROWS = 64
-"""Rows that are made ready between two writes: about a third of a second with MiniLM beside the multilingual model."""
+# A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
-"""A model or a store that failed is left alone for so long."""
 
 
 class SignalFiller:

@@ -50,16 +50,16 @@ THREAD_PAGE = 500
 
 _NUMBERS = count()
 
+# What an index without rows takes.
 EMPTY_BYTES = 13_000
-"""What an index without rows takes."""
 
+# Stands for no thread in particular: ids that memwarden made are known in all of them.
 ANY_THREAD = -1
-"""Stands for no thread in particular: ids that memwarden made are known in all of them."""
+# The thread of those who name none.
 DEFAULT_THREAD = "default"
-"""The thread of those who name none."""
 
+# What clients put into ``name`` that is nobody's name.
 NAMELESS_ROLES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
-"""What clients put into ``name`` that is nobody's name."""
 
 
 class NamespaceIndex:

@@ -318,8 +318,8 @@ def _length_part(length: Floats, mean: float) -> Floats:
     return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)
 
 
+# Vectors at a time that fit into a processor's cache.
 CHUNK = 2_048
-"""Vectors at a time that fit into a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,8 +442,8 @@ class LinkVectors:
         self._session_sum = total
 
 
+# The memory at the other end, the type, and whether the edge goes there.
 _End = tuple[str, str, bool]
-"""The memory at the other end, the type, and whether the edge goes there."""
 
 _NONE: Mapping[_End, float] = MappingProxyType({})
 _BYTES = 350  # an edge, kept at both of its ends

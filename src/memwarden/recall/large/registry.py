@@ -26,15 +26,15 @@ from memwarden.records import Head, Namespace, Scan
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchRows
 
+# Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go.
 DROP_SHARE: Final = 0.8
-"""Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go."""
 MAX_CHANGED_SHARE: Final = 0.02
+# A digest is taken anew when this part of the rows has changed since, but not for less than so many changes.
 MIN_CHANGED_ROWS: Final = 1_000
-"""A digest is taken anew when this part of the rows has changed since, but not for less than so many changes."""
+# Seconds until the store is asked again whether another process made a namespace ready.
 RECHECK_SECONDS: Final = 10.0
-"""Seconds until the store is asked again whether another process made a namespace ready."""
+# Seconds until a failed preparation is tried again.
 RETRY_SECONDS: Final = 600.0
-"""Seconds until a failed preparation is tried again."""
 
 log = logging.getLogger(__name__)
 

@@ -36,8 +36,8 @@ from memwarden.text.tokenizer import Flag
 _DAY: Final = 86_400_000_000
 MAX_SPANS: Final = 4
 MAX_WORDS: Final = 8
+# Words of a question occur together about this many times as often as chance has it.
 CO_OCCURRENCE: Final = 3.0
-"""Words of a question occur together about this many times as often as chance has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,12 @@ from memwarden.recall.question import Question, QuestionSpread, idf
 from memwarden.recall.rank import features
 from memwarden.text.tokenizer import SURFACE_BIT
 
+# So many rows stand for all, about: the deviation of a signal is told to within some hundredths.
 SAMPLE_ROWS: Final = 4_000
-"""So many rows stand for all, about: the deviation of a signal is told to within some hundredths."""
+# A word in this many sample rows is measured on them; a rarer word has its spread in the digest.
 MIN_MEASURED_ROWS: Final = 40
-"""A word in this many sample rows is measured on them; a rarer word has its spread in the digest."""
+# Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them.
 COUNTED: Final = 3
-"""Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them."""
 
 SIGNALS: Final = ("bm25_turn", "bm25_pair", "bm25_session")
 

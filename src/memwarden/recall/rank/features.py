@@ -21,10 +21,10 @@ from memwarden.text.tokenizer import term_id, terms
 
 TokenVectors = npt.NDArray[np.int8]
 
+# So many of the best by words and vectors are looked at again.
 MAX_CANDIDATES: Final = 100
-"""So many of the best by words and vectors are looked at again."""
+# Weight of :func:`match_closeness` in the sum of z-scores: its spread over candidates is about .05.
 MET: Final = 20.0
-"""Weight of :func:`match_closeness` in the sum of z-scores: its spread over candidates is about .05."""
 
 _ONE: Final = np.float32(1 / 127)
 
@@ -292,6 +292,7 @@ def list_signals(question: Question, view: NamespaceView) -> tuple[list[str], Fl
     return [part.__name__ for part, _ in counted], np.array([weight for _, weight in counted], np.float32), signals
 
 
+# Weights in deviations, by preset, and for a question without vectors.
 SIGNALS: Final[dict[str, dict[Feature, float]]] = {
     "chat": {
         bm25_pair: 0.4,
@@ -317,7 +318,6 @@ SIGNALS: Final[dict[str, dict[Feature, float]]] = {
     },
     "words": {bm25_turn: 1.0, bm25_pair: 1.0, bm25_session: 0.7},
 }
-"""Weights in deviations, by preset, and for a question without vectors."""
 
 
 def _lift_by_pieces(question: Question, view: NamespaceView, total: Floats) -> Floats:

@@ -22,8 +22,8 @@ from memwarden.records import Feature as Explained
 SignalWeights = Mapping[str, float]
 
 MAX_LOGIT = 60.0
+# However much speaks for an answer, so often it stands in what is shown: the rest is what ranking misses.
 MAX_CHANCE = 0.75
-"""However much speaks for an answer, so often it stands in what is shown: the rest is what ranking misses."""
 
 
 class Calibration(NamedTuple):
@@ -105,17 +105,17 @@ def shown_signals(
     }
 
 
+# Among fewer memories than this a lesser closeness is told from chance.
 FEW = 20
-"""Among fewer memories than this a lesser closeness is told from chance."""
 MIN_PLAIN = 1e-3
+# Memories of fewer words are plain statements, which lie near to a question for them.
 PLAIN_TERMS = 5.0
-"""Memories of fewer words are plain statements, which lie near to a question for them."""
+# So near lies a plain statement that answers, by the cosines of all models and half of the words.
 NEAR = 0.965
-"""So near lies a plain statement that answers, by the cosines of all models and half of the words."""
+# What a shared name adds to that without being an answer.
 NAME = 0.49
-"""What a shared name adds to that without being an answer."""
+# NEAR where statements are read: then the share of the attribute that is told counts with the cosines.
 NEAR_WITH_ATTRIBUTE = 1.115
-"""NEAR where statements are read: then the share of the attribute that is told counts with the cosines."""
 
 
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
@@ -170,10 +170,10 @@ def chance(logits: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
 
 
+# Of the places only the best are compared: what stands below them is in no answer.
 MAX_EXAMINED: Final = 24
-"""Of the places only the best are compared: what stands below them is in no answer."""
+# So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
 MAX_GAP: Final = 0.8
-"""So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter."""
 STEP: Final = 0.05
 
 
@@ -215,12 +215,13 @@ def best_places(logits: Floats, allowed: Mask) -> Sequence[int]:
 
 Preset = Mapping[Feature, float]
 
+# Small boost for what is related to an answer; the setting ``relation_weight`` overrides it.
 RELATION_WEIGHT: Final = 0.10
-"""Small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
 
+# Weight of what statements say; a deviation of it is about .15.
 STATED: Final = 5.0
-"""Weight of what statements say; a deviation of it is about .15."""
 
+# Weights for people talking to each other, and for somebody talking to an assistant.
 PRESETS: Final[Mapping[str, Preset]] = {
     "chat": {
         features.base: 1.0,
@@ -248,7 +249,6 @@ PRESETS: Final[Mapping[str, Preset]] = {
         features.related: RELATION_WEIGHT,
     },
 }
-"""Weights for people talking to each other, and for somebody talking to an assistant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,21 +274,21 @@ class Scale:
 
 
 WORDS_SCALE: Final = Scale(middle=0.07)
+# By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone.
 DENSE_SCALES: Final[Mapping[str, Scale]] = {
     "wordllama-l2-supercat-128": Scale(middle=0.33),
     # Of a question to a wrong store the best evidence grows by .053 (RealMem) and .062 (LoCoMo) an e-fold.
     "all-minilm-l6-v2-int8-80": Scale(middle=0.31, growth=0.05),
 }
-"""By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
+# Logits at the middle of a scale: there an answer is just given.
 AT_MIDDLE: Final = 0.35
-"""Logits at the middle of a scale: there an answer is just given."""
+# No more logits than this are given to an answer, however many words it shares with the question.
 MAX_TOLD: Final = 4.0
-"""No more logits than this are given to an answer, however many words it shares with the question."""
+# No more logits than this are given to two statements.
 MAX_LOGITS: Final = 3.0
-"""No more logits than this are given to two statements."""
+# Weight of the share of words that two statements share, beside a cosine.
 WORD_WEIGHT: Final = 0.7
-"""Weight of the share of words that two statements share, beside a cosine."""
 
 
 @dataclass(frozen=True, slots=True)

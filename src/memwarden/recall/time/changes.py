@@ -23,9 +23,10 @@ from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import TokenCounter
 
 MAX_BULLETS = 3
+# A bullet's text is cut to this length: it tells what changed, the memory itself is a query away.
 MAX_BULLET_CHARACTERS = 100
-"""A bullet's text is cut to this length: it tells what changed, the memory itself is a query away."""
 
+# The sign of each kind of change: ``deleted`` was forgotten, ``soft_deleted`` expired or was evicted.
 SIGNS: Mapping[str, str] = {
     "created": "+",
     "updated": "↑",
@@ -34,8 +35,6 @@ SIGNS: Mapping[str, str] = {
     "soft_deleted": "~",
     "restored": "↺",
 }
-"""The sign of each kind of change: ``deleted`` was forgotten, ``soft_deleted`` expired or was
-evicted."""
 
 
 class NetChange(NamedTuple):
@@ -272,14 +271,14 @@ def _text(since: int, bullets: Sequence[str], more: int) -> str:
     return "\n".join([head, with_notice("\n".join([*(f"- {change}" for change in bullets), *others]))])
 
 
+# Memories of which it is known that a thread's model was shown them; the oldest are dropped.
 MAX_SHOWN = 200
-"""Memories of which it is known that a thread's model was shown them; the oldest are dropped."""
+# Threads whose cursor a process holds; the store knows the others' up to their last turn.
 MAX_THREADS = 10_000
-"""Threads whose cursor a process holds; the store knows the others' up to their last turn."""
 
 
+# Separates thread and agent in a mark's name; no name holds it, since names are printable.
 SEPARATOR = "\x1f"
-"""Separates thread and agent in a mark's name; no name holds it, since names are printable."""
 
 
 class IndexMoment(NamedTuple):
@@ -453,8 +452,8 @@ def cursor_name(thread: str | None, agent: str | None) -> str:
     return name if agent is None else f"{name}{SEPARATOR}{agent}"
 
 
+# How the ids of what is saved by key begin; the user context, which is of the same channel, is news.
 _UNREPORTED_CATEGORIES = ("state:", "session:", "in-prompt:")
-"""How the ids of what is saved by key begin; the user context, which is of the same channel, is news."""
 
 
 def _is_unreported(entry: JournalEntry) -> bool:

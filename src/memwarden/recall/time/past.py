@@ -24,13 +24,13 @@ from memwarden.records import Edge, Event, Head, HistoryEntry, IndexRow, Journal
 from memwarden.stores.protocol import Store, StoreReader
 from memwarden.stores.transfer.pages import index_row
 
+# A revision: what was recorded then. A time: what is known to have been true then.
 AsOf = int | datetime
-"""A revision: what was recorded then. A time: what is known to have been true then."""
 
+# Indexes of the past that are kept, for further questions about the same moment.
 MAX_PASTS = 2
-"""Indexes of the past that are kept, for further questions about the same moment."""
+# Journal entries read at a time.
 JOURNAL_PAGE = 5_000
-"""Journal entries read at a time."""
 
 
 class PastNamespace:
@@ -262,8 +262,8 @@ async def read_entries_after(
 
 HISTORY_PAGE = 500
 EDGE_EVENTS = (Event.LINK, Event.UNLINK)
+# Under these names the meta of an entry holds the id of another memory.
 META_IDS = ("by", "of", "into", "near", "to")
-"""Under these names the meta of an entry holds the id of another memory."""
 
 
 class JournalContents(NamedTuple):

@@ -59,11 +59,11 @@ MAX_TRIES = 20
 AMPLE_FACTS_LEFT = 20
 
 
+# The channels of facts.
 FACT_CHANNELS = [Channel.SEMANTIC, Channel.EPISODIC]
-"""The channels of facts."""
 
+# What exchanges give, by the ids of their turns.
 ReadExchanges = dict[tuple[str, ...], Kept]
-"""What exchanges give, by the ids of their turns."""
 
 
 class ExtractedStatement(NamedTuple):

@@ -24,8 +24,8 @@ from memwarden.text.language import is_english, is_latin, read_evidence
 from memwarden.text.sentences import split_sentences
 
 _FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)
+# The most memories that are taken from an answer.
 MAX_PROPOSALS = 50
-"""The most memories that are taken from an answer."""
 
 
 @dataclass(frozen=True, slots=True)

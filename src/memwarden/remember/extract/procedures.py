@@ -46,6 +46,7 @@ _SUBJECT = re.compile(
     r"hate|want|prefer|think|know|feel|believe|never|\w+ed)\b)(?=[a-z])",
     re.IGNORECASE,
 )
+# How a person asks for steps to be kept: English, German, Spanish, French.
 _REQUEST: Final = re.compile(
     r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
     r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
@@ -55,7 +56,6 @@ _REQUEST: Final = re.compile(
     r")\b(?P<what>[^:\n?]*?)(?P<end>[:\n?]|[.!](?=\s)|$)",
     re.IGNORECASE,
 )
-"""How a person asks for steps to be kept: English, German, Spanish, French."""
 # How something was done, or is, tells no way of doing it.
 _PAST: Final = re.compile(
     r"(?:\w+ed|did|was|were|am|are|went|made|got|had|felt|spent|spoke|wrote|took)\b", re.IGNORECASE

@@ -9,10 +9,10 @@ from typing import Literal, Protocol
 
 from memwarden.records import Channel, Kind, Memory
 
+# The most characters of an item.
 MAX_STATEMENT_CHARACTERS = 280
-"""The most characters of an item."""
+# The most facts and candidates of a turn.
 MAX_ITEMS_PER_TURN = 3
-"""The most facts and candidates of a turn."""
 
 ItemTier = Literal["fact", "candidate", "card"]
 StatementFrame = Literal[
@@ -96,8 +96,8 @@ class ExchangeExtract:
     passed: tuple[RejectedClause, ...] = ()
 
 
+# The most turns before the mark at which an exchange may begin.
 MAX_TURNS_BEFORE = 20
-"""The most turns before the mark at which an exchange may begin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ class Screening:
 
 
 NOT_SUSPICIOUS = Screening()
+# The kind of what is held back for its source alone.
 UNSEEN = ("external",)
-"""The kind of what is held back for its source alone."""
 
 
 def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:

@@ -17,16 +17,16 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+# The optional fields of a message beside its role and content.
 OWN_FIELDS = ("name", "id", "created_at")
-"""The optional fields of a message beside its role and content."""
 # Names and ids are keys of indexes; a longer value is a text in the wrong place.
 MAX_NAME = 256
 MAX_METADATA_BYTES = 65_536
 MAX_METADATA_DEPTH = 16
+# A smaller number (before March 1973) is a duration or a count, and no time.
 MIN_SECONDS = 100_000_000
-"""A smaller number (before March 1973) is a duration or a count, and no time."""
+# A number of so many seconds would be in the year 5138: it counts milliseconds.
 MIN_MILLISECONDS = 100_000_000_000
-"""A number of so many seconds would be in the year 5138: it counts milliseconds."""
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
 # C0 but for white space, and DEL and C1.

@@ -245,8 +245,8 @@ def _finding_to_forget(kind: Flaw, memory: Memory, why: str) -> AuditFinding:
 
 # Judged in pages, so that little is held and the event loop serves others in between.
 PAGE = 200
+# Called with how many memories have been looked at, and how many will be.
 Progress = Callable[[int, int], None]
-"""Called with how many memories have been looked at, and how many will be."""
 
 
 @dataclass(slots=True)

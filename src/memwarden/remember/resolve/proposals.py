@@ -58,8 +58,8 @@ from memwarden.remember.resolve.user_context import (
 from memwarden.remember.write_store import is_reserved
 from memwarden.stores.protocol import BatchStore
 
+# How long a proposal waits for consent before it expires.
 PROPOSAL_LIFETIME = timedelta(days=7)
-"""How long a proposal waits for consent before it expires."""
 # A single turn may be a joke or a slip. Where no consent is required, a second turn that says the same is enough.
 MIN_SIGNALS = 2
 

@@ -35,10 +35,10 @@ from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.tokenizer import terms
 
+# The most links that a new memory gets, to its nearest neighbours.
 MAX_LINKS = 5
-"""The most links that a new memory gets, to its nearest neighbours."""
+# The most older statements that a new statement supersedes.
 MAX_SUPERSEDED = 3
-"""The most older statements that a new statement supersedes."""
 # The first and the last turns are named; what was merged into a memory keeps its own sources.
 MAX_SOURCES = 64
 
@@ -223,8 +223,8 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
+# Days after which a candidate that nobody repeated may be removed.
 CANDIDATE_DAYS = 90
-"""Days after which a candidate that nobody repeated may be removed."""
 # A cheap filter by Jaccard similarity, since the rules of same_fact are the costly part.
 MIN_SHARED_WORDS = 0.4
 # Each comparison costs time while the writer waits.

@@ -53,8 +53,8 @@ from memwarden.remember.resolve.resolution import (
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.write_store import GuardedStore
 
+# The most pairs in a single prompt.
 MAX_PAIRS = 5
-"""The most pairs in a single prompt."""
 # Room for MAX_PAIRS labels; a model that explains itself is cut off.
 _MAX_ANSWER_TOKENS = 200
 # Words that models use without being told what they mean; the product's own labels are terms.

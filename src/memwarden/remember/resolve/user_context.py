@@ -21,16 +21,16 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Memory, UserContext
 from memwarden.remember.ingest.messages import normalize_line
 
+# The id of the memory that holds the user context of a namespace.
 CONTEXT_ID = "user-context"
-"""The id of the memory that holds the user context of a namespace."""
 # An agent needs this category on its allowlist to see anything of the context.
 CATEGORY = "profile"
 
 # Who somebody is: a wrong value would be repeated to them in every answer.
 CONSENT_FIELDS = ("preferred_name", "pronouns", "city", "language")
 TONE, GOALS_ADD, GOALS_REMOVE = "tone", "goals_add", "goals_remove"
+# The fields that hold a single value, or None.
 VALUES = (*CONSENT_FIELDS, TONE)
-"""The fields that hold a single value, or None."""
 EDITABLE = (*VALUES, GOALS_ADD, GOALS_REMOVE)
 # A value is a name or a goal. A text would be room for orders in every prompt.
 MAX_VALUE_CHARACTERS = 200

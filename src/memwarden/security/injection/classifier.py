@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeVar
 
 from memwarden.security.injection.obfuscation import fold_lookalikes
 
+# A word or sign, and its sense.
 Token = tuple[str, str]
-"""A word or sign, and its sense."""
 
 _READERS = frozenset(("AI", "HELPER"))
 _SIGNS = frozenset(":,;!-])\u2013\u2014\u3001\uff1a\u060c")

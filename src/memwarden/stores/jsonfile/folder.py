@@ -171,20 +171,20 @@ def _answer(said: Mapping[str, Any]) -> IdempotentAnswer:
     return IdempotentAnswer(said["key"], said["fingerprint"], datetime.fromisoformat(said["at"]), receipt)
 
 
+# Version of the file format. A higher number was written by a later memwarden.
 FORMAT = 2
-"""Version of the file format. A higher number was written by a later memwarden."""
 SNAPSHOT = "memory.json"
 _NEW = "memory.json.new"
 _LOG = re.compile(r"log\.(\d{8})\.jsonl")
 _END = re.compile(rb'\n, "crc32": "([0-9a-f]{8})"\}\n\Z')
 _WHOSE = re.compile(r'\{"tenant": ("(?:[^"\\]|\\.)*"), "path": ("(?:[^"\\]|\\.)*"), ')
+# Bytes before the JSON of a log's line: its CRC-32 in hexadecimal digits and a space.
 _CHECK = 9
-"""Bytes before the JSON of a log's line: its CRC-32 in hexadecimal digits and a space."""
 _PLURAL = {"project": "projects", "user": "users", "task": "tasks"}
 _PLAIN = re.compile(r"[a-z0-9_-]")
 _MAX_NAME_LENGTH = 200
+# Names that Windows gives to devices.
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))}
-"""Names that Windows gives to devices."""
 
 
 class Folder:

@@ -40,12 +40,12 @@ from memwarden.text.tokenizer import make_text_signals
 
 log = logging.getLogger(__name__)
 
+# Default maximum of memories in a namespace: every snapshot holds and writes all of them.
 MAX_ITEMS = 10_000
-"""Default maximum of memories in a namespace: every snapshot holds and writes all of them."""
+# Seconds without a write after which a namespace's snapshot is written.
 QUIET_SECONDS = 1.0
-"""Seconds without a write after which a namespace's snapshot is written."""
+# Maximum seconds between a write and the snapshot, however busy the namespace is.
 MAX_SNAPSHOT_DELAY_SECONDS = 10.0
-"""Maximum seconds between a write and the snapshot, however busy the namespace is."""
 _ABOUT = "store.json"
 _LOCK = "store.lock"
 T = TypeVar("T")

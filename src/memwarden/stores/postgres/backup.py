@@ -27,8 +27,8 @@ from memwarden.stores.transfer.backup import Manifest, NamespaceRevision, TableC
 
 ENGINE = "postgres"
 TABLES = "rp"
+# Kinds of relations (``pg_class.relkind``) without data of their own: views, indexes, toast, types.
 DERIVED = "vitcI"
-"""Kinds of relations (``pg_class.relkind``) without data of their own: views, indexes, toast, types."""
 
 _KINDS = b"""
     SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace ORDER BY relname

@@ -107,6 +107,7 @@ _FORGET_THREAD = f"""
         SELECT FROM memwarden.checkpoints c
         WHERE c.tenant = t.tenant AND c.namespace = t.namespace AND c.thread_id = t.thread_id)
 """
+# For each table the columns of its key after the thread, and the others.
 _COPIED = {
     "checkpoints": (
         ("checkpoint_ns", "checkpoint_id"),
@@ -118,9 +119,8 @@ _COPIED = {
         ("task_path", "channel", "kind", "data"),
     ),
 }
-"""For each table the columns of its key after the thread, and the others."""
+# Written statements after which the server is asked to refresh its statistics.
 _STATISTICS_INTERVAL = 500
-"""Written statements after which the server is asked to refresh its statistics."""
 _TABLES = (*_COPIED, "checkpoint_threads")
 _ESCAPED = re.compile(r"\\u000[01]")
 

@@ -213,12 +213,12 @@ def _in_state(state: MemoryState) -> str:
     return f" AND state = '{MemoryState(state).value}'"
 
 
+# Before this migration the database may be open in processes that would write earlier terms.
 TERMS_MIGRATION = 8
-"""Before this migration the database may be open in processes that would write earlier terms."""
+# Memories whose terms are made anew in a transaction.
 TERMS_PAGE = 500
-"""Memories whose terms are made anew in a transaction."""
+# Name of this memwarden's connections, with the number of the last migration that older processes must not miss.
 APPLICATION = "memwarden 8"
-"""Name of this memwarden's connections, with the number of the last migration that older processes must not miss."""
 _DONE = f"terms_{TERMS_VERSION}"
 _PAGE_SECONDS = 60.0
 

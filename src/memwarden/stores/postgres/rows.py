@@ -39,6 +39,7 @@ from memwarden.records import UNDOES, Edge, IndexRow, JournalEntry, Memory, Name
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
+# The columns that hold what the caller wrote, and their types; ``memories`` and ``versions`` both have them.
 CONTENT = {
     "created_at": "int8",
     "updated_at": "int8",
@@ -68,8 +69,8 @@ CONTENT = {
     "text": "text",
     "escaped": "bool",
 }
-"""The columns that hold what the caller wrote, and their types; ``memories`` and ``versions`` both have them."""
 
+# The columns of :class:`memwarden.records.Signals`.
 SIGNALS = {
     "flags": "int8",
     "terms": "bytea",
@@ -78,11 +79,10 @@ SIGNALS = {
     "pieces": "bytea",
     "statements": "bytea",
 }
-"""The columns of :class:`memwarden.records.Signals`."""
 
+# Separates the texts of a list that travels as a single text; no stored text holds it. Decoding arrays to Python
+# lists would take half of the time of a scan.
 _BETWEEN = "\x01\x04"
-"""Separates the texts of a list that travels as a single text; no stored text holds it. Decoding arrays to Python
-lists would take half of the time of a scan."""
 
 
 def _list_column(name: str) -> str:
@@ -95,6 +95,7 @@ _STATE_NOW = (
     "WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq = m.rev AND j.old_version IS NOT NULL "
     f"AND position('\"{UNDOES}\"' IN coalesce(j.meta, '')) = 0) ELSE 0 END"
 )
+# The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped.
 INDEX_COLUMNS = (
     f"m.n, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
     f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, "
@@ -102,7 +103,6 @@ INDEX_COLUMNS = (
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
     "m.valid_from, m.valid_to, m.trust, m.escaped"
 )
-"""The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped."""
 
 JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 

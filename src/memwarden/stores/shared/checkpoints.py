@@ -16,12 +16,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
 
+# Default number of checkpoints per read.
 PAGE = 100
-"""Default number of checkpoints per read."""
 
 
+# Where a value lies in a thread: subgraph, channel, version.
 ValuePlace = tuple[str, str, str]
-"""Where a value lies in a thread: subgraph, channel, version."""
 
 
 class CheckpointKey(NamedTuple):

@@ -32,11 +32,11 @@ from memwarden.records import (
 )
 from memwarden.stores.transfer.pages import KEPT_VERSIONS
 
+# Maximum changes of a chunk.
 MAX_CHUNK_CHANGES = 500
-"""Maximum changes of a chunk."""
 
+# How the paths of the namespaces of tasks begin.
 TASKS = "task/"
-"""How the paths of the namespaces of tasks begin."""
 
 
 class EdgeKey(NamedTuple):
@@ -103,8 +103,8 @@ def _marks(change: BatchChange, key_of: Callable[[Put], str | None]) -> tuple[li
     return (ids if key is None else [*ids, ("source key", key)]), []
 
 
+# Maximum memories that a namespace can ever hold: SQLite keeps the number in the low 32 bits of a row id.
 MAX_ROWS = 2**32 - 1
-"""Maximum memories that a namespace can ever hold: SQLite keeps the number in the low 32 bits of a row id."""
 E = TypeVar("E")
 
 

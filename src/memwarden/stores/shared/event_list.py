@@ -86,11 +86,11 @@ def _order(event: OpEvent) -> tuple[datetime, str]:
     return event.ts, event.id
 
 
+# The columns of a row after the two names of its namespace.
 COLUMNS = (
     "ts", "id", "node", "op", "status", "user_id", "agent_id", "thread_id", "memory_id", "category", "sim", "rev", "ms",
     "count", "reason",
 )  # fmt: skip
-"""The columns of a row after the two names of its namespace."""
 EventValues = tuple[Any, ...]
 
 

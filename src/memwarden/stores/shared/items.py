@@ -16,17 +16,17 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 
+# Items per read while a search goes through them.
 CHUNK = 500
-"""Items per read while a search goes through them."""
+# Maximum bytes of a path and of a key. PostgreSQL takes less: both together have to fit its index pages.
 MAX_NAME_BYTES = 16_000
-"""Maximum bytes of a path and of a key. PostgreSQL takes less: both together have to fit its index pages."""
 
+# Where an item is: its path and its key.
 ItemPlace = tuple[str, str]
-"""Where an item is: its path and its key."""
+# Whether a value, as its JSON text, is wanted.
 Matches = Callable[[str], bool]
-"""Whether a value, as its JSON text, is wanted."""
+# How close each of some vectors is to what is asked for; more is closer.
 Rank = Callable[[Sequence[bytes]], Sequence[float]]
-"""How close each of some vectors is to what is asked for; more is closer."""
 
 
 class StoredItem(NamedTuple):

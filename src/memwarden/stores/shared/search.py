@@ -53,8 +53,8 @@ class SearchLegs:
     filtered: int = 0
 
 
+# Maximum memories of ``context: all`` categories to consider: the pinned, the important, the newest.
 MAX_ALWAYS = 1_000
-"""Maximum memories of ``context: all`` categories to consider: the pinned, the important, the newest."""
 
 
 class PackedColumns(NamedTuple):

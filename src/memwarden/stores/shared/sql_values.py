@@ -11,10 +11,10 @@ from memwarden.filters import Condition, Where
 from memwarden.records import Signals
 
 COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+# Columns without NULL, so that ordering by them needs no NULLS LAST.
 NEVER_UNSET = frozenset(
     {"id", "channel", "kind", "category", "importance", "pinned", "trust", "created_at", "updated_at"}
 )
-"""Columns without NULL, so that ordering by them needs no NULLS LAST."""
 
 
 def meta_text(meta: Mapping[str, Any] | None) -> str | None:

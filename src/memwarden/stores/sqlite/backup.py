@@ -22,8 +22,8 @@ from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals
 
 ENGINE = "sqlite"
+# The file in the backup: a SQLite file as any tool opens it.
 STORE = "store.db"
-"""The file in the backup: a SQLite file as any tool opens it."""
 
 _PAGES = 500  # are copied between two looks at the clock: 2 MB
 _BUSY_SECONDS = 30.0
@@ -145,8 +145,8 @@ def explain_errors(path: Path, written: Path | None = None) -> Iterator[None]:
 
 log = logging.getLogger(__name__)
 
+# Maximum backups kept beside a file, the newest: each upgrade adds a copy as large as the store.
 MAX_COPIES = 3
-"""Maximum backups kept beside a file, the newest: each upgrade adds a copy as large as the store."""
 
 _COPY = r"\.schema-(\d+)\.(\d{8}T\d{12})\.mwbackup"
 
@@ -184,8 +184,8 @@ def list_copies(path: Path) -> list[Path]:
     return [found[when] for when in sorted(found)]
 
 
+# Memories whose terms are made anew in a transaction.
 TERMS_PAGE = 500
-"""Memories whose terms are made anew in a transaction."""
 
 
 def require_alone(path: Path, busy_seconds: float) -> None:

@@ -78,8 +78,8 @@ class SqliteReader(Protocol):
     async def __call__(self, read: Callable[[sqlite3.Connection], T], rows: int = 0) -> T: ...
 
 
+# The store's write function: runs a callback on the writer thread.
 Writing = Callable[[Callable[[sqlite3.Connection], None]], Awaitable[Any]]
-"""The store's write function: runs a callback on the writer thread."""
 
 
 class SqliteCheckpoints:

@@ -18,8 +18,8 @@ from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, 
 from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.text import TERMS_VERSION
 
+# Stands in the header of every memwarden file: "mwdr".
 APPLICATION_ID = 0x6D776472
-"""Stands in the header of every memwarden file: "mwdr"."""
 
 _MAGIC = b"SQLite format 3\x00"
 _NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs", "ceph", "fuse.ceph", "9p"}
@@ -122,8 +122,8 @@ def refuse_network(path: Path, mounts: str) -> None:
         )
 
 
+# Before this migration a file may be open in a process that would write earlier terms.
 TERMS_MIGRATION = 8
-"""Before this migration a file may be open in a process that would write earlier terms."""
 
 
 def refuse_shared_upgrade(path: Path, busy_seconds: float) -> None:

@@ -205,8 +205,8 @@ def _in_snapshot(read: Callable[[sqlite3.Connection], T], db: sqlite3.Connection
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
+# Maximum wait for another process; after it the events are dropped.
 BUSY_SECONDS = 1.0
-"""Maximum wait for another process; after it the events are dropped."""
 _EVENTS_HERE = "tenant = ? AND namespace = ?"
 _INSERT = (
     f"INSERT OR IGNORE INTO events (tenant, namespace, {', '.join(COLUMNS)}) "

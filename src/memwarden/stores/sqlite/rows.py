@@ -29,6 +29,7 @@ from memwarden.records import UNDOES, Channel, IndexRow, JournalEntry, Memory, N
 from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
+# The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them.
 CONTENT = (
     "created_at",
     "updated_at",
@@ -57,13 +58,13 @@ CONTENT = (
     "text",
     "trust",
 )
-"""The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
 # 1: active, -1: forgotten, else neither. The entry of a row's revision tells what removed it.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM journal j WHERE j.ns = m.ns "
     f"AND j.seq = m.rev AND j.old_version IS NOT NULL AND instr(coalesce(j.meta, ''), '\"{UNDOES}\"') = 0) ELSE 0 END"
 )
+# The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``.
 INDEX_COLUMNS = (
     f"m.row & 4294967295, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
     "m.created_at, "
@@ -71,14 +72,13 @@ INDEX_COLUMNS = (
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
     "m.valid_to, m.trust"
 )
-"""The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
 
 JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 
+# Which rows of ``versions`` may be removed: :func:`memwarden.stores.shared.decide.may_leave`.
 MAY_LEAVE = (
     f"(channel = '{Channel.STATE}' OR (SELECT path FROM namespaces WHERE no = versions.row >> 32) LIKE '{TASKS}%')"
 )
-"""Which rows of ``versions`` may be removed: :func:`memwarden.stores.shared.decide.may_leave`."""
 
 Values = tuple[Any, ...]
 

@@ -66,8 +66,8 @@ _INLINE_SECONDS = 0.002  # a read on the event loop may hold it up for this long
 _STEPS_BETWEEN_LOOKS = 1_000
 _INLINE_ROWS = 500
 _MAX_IDS = 500
+# Python's message for a number too large to bind. A number too large to read back has another message.
 _UNBINDABLE = "too large to convert to SQLite"
-"""Python's message for a number too large to bind. A number too large to read back has another message."""
 
 _NS = "(SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
 _CONTENT = f"id, version, {', '.join(CONTENT)}"

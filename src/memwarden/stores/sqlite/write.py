@@ -296,6 +296,7 @@ Write = Callable[[sqlite3.Connection], Any]
 
 _MAX_GROUP_CHANGES = 5_000
 
+# Errors of sqlite3 for a value that it cannot bind, and for None where a value must be.
 _CALLERS_FAULT = (
     sqlite3.InterfaceError,
     sqlite3.ProgrammingError,
@@ -304,7 +305,6 @@ _CALLERS_FAULT = (
     OverflowError,
     UnicodeError,
 )
-"""Errors of sqlite3 for a value that it cannot bind, and for None where a value must be."""
 
 
 class WriteJob(NamedTuple):

@@ -25,8 +25,8 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from memwarden.errors import Conflict, InvalidInput, StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 
+# Progress callback: steps done, and steps in all.
 Tick = Callable[[int, int], None]
-"""Progress callback: steps done, and steps in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ def ignore_tick(done: int, total: int) -> None:
 FORMAT = 1
 PARTIAL = ".partial"
 MANIFEST = "manifest.json"
+# Bytes that are read or written at once.
 CHUNK = 1 << 20
-"""Bytes that are read or written at once."""
 
 _ZIP = b"PK\x03\x04"
 _SEAL = b"memwarden backup sha256:"

@@ -14,11 +14,11 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import PAGE, Page, Tally
 
+# Maximum attempts for a namespace whose source is written to meanwhile.
 _MAX_ATTEMPTS = 5
-"""Maximum attempts for a namespace whose source is written to meanwhile."""
 _JOURNAL_PAGE = 1000
+# Fields that callers may give as whole numbers; engines return floats.
 _AS_FLOAT = frozenset({"importance", "strength"})
-"""Fields that callers may give as whole numbers; engines return floats."""
 
 
 class TransferPlan(NamedTuple):

@@ -15,10 +15,10 @@ from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import IndexRow, JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
 
+# Key in a journal entry's meta: how many earlier contents of a state memory are kept.
 KEPT_VERSIONS = "kept_versions"
-"""Key in a journal entry's meta: how many earlier contents of a state memory are kept."""
+# Default number of journal entries of a page.
 PAGE = 500
-"""Default number of journal entries of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class Page:
     answers: tuple[IdempotentAnswer, ...]
 
 
+# Prefix of the tenants that ``memwarden doctor --leaks`` makes; only these can be discarded.
 CANARY_TENANT = "memwarden-canary-"
-"""Prefix of the tenants that ``memwarden doctor --leaks`` makes; only these can be discarded."""
 
 
 def check_canary(namespace: Namespace) -> None:

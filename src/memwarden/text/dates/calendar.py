@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+# A memory keeps at most this many of the spans that its text names.
 MAX_STORED_SPANS: Final = 4
-"""A memory keeps at most this many of the spans that its text names."""
 
 EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
@@ -34,8 +34,8 @@ def day_number(day: date) -> int:
     return day.toordinal() - EPOCH_DAY
 
 
+# First and last day; both belong to it.
 Days = tuple[date, date]
-"""First and last day; both belong to it."""
 
 
 def month_days(year: int, month: int) -> Days:

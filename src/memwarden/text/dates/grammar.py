@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _YEAR: Final = r"(?:<comma>?<of|from>{0,2}<year>)"
 _NUMBER: Final = r"<number|few|digits|large_number>{1,2}<of>?"
+# Not before "before" and a date: then it leans on that date.
 _NO_LEAD: Final = (
     r"(?!<the>?<before|after|ago_before><of|from|the|on>*<digits|ordinal|month|weak_month|weekday|numeric_date|near_day|"
     r"holiday|year|last|next|this|numbered_quarter|decade>)"
 )
-"""Not before "before" and a date: then it leans on that date."""
+# After a word like "in", "during the": it makes a weak word a name of days.
 _ENTRY: Final = r"(?:(?<=<in|on|since|until|from|to|for>)|(?<=<in|on|since|until|from|to|for><the>))"
-"""After a word like "in", "during the": it makes a weak word a name of days."""
 
 _RULES: Final = compile_tokens(
     rf"""

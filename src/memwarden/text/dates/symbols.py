@@ -12,6 +12,7 @@ from typing import Any, Final
 from memwarden.text.dates.calendar import Days
 from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays
 
+# The letter of each token.
 TOKENS: Final = {
     # Of the word lists; the values are said there (lexicon/time_words.toml).
     "month": "M",  # 1..12
@@ -71,7 +72,6 @@ TOKENS: Final = {
     "money": "$",
     "colon": ":",
 }
-"""The letter of each token."""
 _NAMES: Final = re.compile(r"(?<!\?P)<([a-z_|]+)>")
 
 
@@ -91,16 +91,16 @@ def _letter_class(hit: re.Match[str]) -> str:
     return re.escape(signs) if len(signs) == 1 else f"[{re.escape(signs)}]"
 
 
+# The letter of a token and its value.
 Meaning = tuple[str, Any]
-"""The letter of a token and its value."""
+# By the first word of a phrase the others, the longest phrase first.
 Phrases = Mapping[str, tuple[list[str], ...]]
-"""By the first word of a phrase the others, the longest phrase first."""
 
+# Every rule of the grammar needs any of these tokens, or a number that looks like a date.
 ANCHORS: Final = (
     "month|weak_month|weekday|weak_weekday|weekdays|unit|quarter|weekend|near_day|season|weak_season|holiday|"
     "numbered_quarter|decade|part_of_day"
 )
-"""Every rule of the grammar needs any of these tokens, or a number that looks like a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +192,12 @@ def _gate() -> Iterator[str]:
                 yield max(form.split(" "), key=len)
 
 
+# A text with none of these words, and without digits that look like a date, is read no further.
 GATE: Final = frozenset(_gate())
-"""A text with none of these words, and without digits that look like a date, is read no further."""
 
 
+# Words before and after a date that tell its tense: a text without full stops must not be read anew for each date.
 MAX_CLAUSE_WORDS: Final = 60
-"""Words before and after a date that tell its tense: a text without full stops must not be read anew for each date."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from memwarden.text.dates.calendar import (
     year_days,
 )
 
+# Every rule holds at least a sign of these.
 GLUED_SIGN: Final = re.compile(r"[年月日号號天週周曜昨今明去来來本前後后晚先上下おとあさ春夏秋冬]")
-"""Every rule holds at least a sign of these."""
 
 _N: Final = r"(?:\d{1,3}|[一二三四五六七八九十两兩]{1,3})"
 _RULES: Final = re.compile(

@@ -102,8 +102,8 @@ _COMPILED: Final = tuple(
     (re.compile(pattern, re.MULTILINE if name in _CASED else re.MULTILINE | re.IGNORECASE), most)
     for name, pattern, most in _PATTERNS
 )
+# The names of the features, in the order of :func:`find_features`.
 FEATURES: Final = (*(name for name, _, _ in _PATTERNS), "short", "length", "long")
-"""The names of the features, in the order of :func:`find_features`."""
 
 
 def find_features(text: str) -> tuple[float, ...]:
@@ -119,8 +119,8 @@ def find_features(text: str) -> tuple[float, ...]:
     )
 
 
+# The names of the features in the order of :func:`find_note_features`.
 NOTE_FEATURES: Final = ("i", "my", "relation", "past", "time", "content", "share", "few")
-"""The names of the features in the order of :func:`find_note_features`."""
 _PAST: Final = re.compile(
     r"\b(?:\w{3,}ed|went|got|took|made|had|saw|bought|was|were|did|came|gave|found|won|lost|met|started|told)\b",
     re.IGNORECASE,

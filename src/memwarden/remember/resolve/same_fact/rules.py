@@ -130,6 +130,7 @@ def order(old: Signature, new: Signature) -> bool:
     return first != second and sorted(first) == sorted(second) and old.words != new.words
 
 
+# The guards by name, in alphabetical order.
 GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
     {
         guard.__name__: guard
@@ -154,7 +155,6 @@ GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
         )
     }
 )
-"""The guards by name, in alphabetical order."""
 
 
 def find_guards(old: Signature, new: Signature) -> tuple[str, ...]:

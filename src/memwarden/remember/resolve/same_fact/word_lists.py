@@ -295,11 +295,11 @@ def _given_forms(text: str) -> dict[str, tuple[str, str]]:
 
 
 MAX_MISFIT: Final = 9.0
+# Nats by which another language may fit the letters better, with and without a function word of the chosen language;
+# beyond, the words are of a language without lists.
 MAX_UNVOTED_MISFIT: Final = 3.0
-"""Nats by which another language may fit the letters better, with and without a function word of the chosen language;
-beyond, the words are of a language without lists."""
+# Statements are short: without an English function word a small lead tells another language.
 UNVOTED_CAUTION: Final = 0.25
-"""Statements are short: without an English function word a small lead tells another language."""
 _COMPARED: Final = frozenset((*LISTED_LANGUAGES, "ja"))
 
 
