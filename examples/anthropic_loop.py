@@ -3,7 +3,7 @@
 The model gets memwarden's own tools as well: it may make memories and save values by itself, and search when the turn
 found too little. Each line is a message; the end of the input ends the chat.
 
-    pip install memwarden anthropic
+    pip install . anthropic
     ANTHROPIC_API_KEY=... python examples/anthropic_loop.py chat.db
 
 ANTHROPIC_BASE_URL names another server that speaks Anthropic's protocol, MODEL another model.

@@ -3,7 +3,7 @@
 The graph's state holds the conversation of one thread and survives a restart; what was said in other threads is found
 by the turn and put before the model. Each line is a message; the end of the input ends the chat.
 
-    pip install 'memwarden[langgraph]' langchain-openai
+    pip install '.[langgraph]' langchain-openai
     OPENAI_API_KEY=... python examples/langgraph_agent.py agent.db monday
 
 OPENAI_BASE_URL names another server that speaks OpenAI's protocol, MODEL another model.

@@ -3,7 +3,7 @@
 Run it twice: the second time it knows what it was told the first time. Where a chat model would be there is a script,
 so that it runs without a key: put yours in its place.
 
-    pip install 'memwarden[langgraph]'
+    pip install '.[langgraph]'
     python examples/langgraph_memory.py notes.db
     python examples/langgraph_memory.py notes.db
 """

@@ -2,7 +2,7 @@
 
 Tell it something, leave, and start it again: it knows. Each line is a message; the end of the input ends the chat.
 
-    pip install 'memwarden[openai]'
+    pip install '.[openai]'
     OPENAI_API_KEY=... python examples/openai_loop.py chat.db
 
 OPENAI_BASE_URL names another server that speaks OpenAI's protocol, MODEL another model.

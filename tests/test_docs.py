@@ -109,6 +109,13 @@ def test_every_page_can_be_reached() -> None:
     assert set(PAGES) <= reached
 
 
+def test_pages_install_from_a_clone_until_a_release_is_on_an_index() -> None:
+    from_index = re.compile(r"(?:pip install|uv add) '?memwarden")
+    examples = (ROOT / "examples").glob("*.py")
+    said = [name(page) for page in [*PAGES, *examples] if from_index.search(page.read_text("utf-8"))]
+    assert said == ["docs/howto/install.md"]
+
+
 def test_every_setting_and_filter_field_is_documented() -> None:
     from dataclasses import fields
 
