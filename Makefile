@@ -29,8 +29,11 @@ setup: $(READY) $(UPSTREAM) ## Make .venv with what the lock files name, the pee
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
-test: $(READY) $(UPSTREAM) lint ## Run every check: lint, types, layers and the tests
-	$(COMPILED) $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
+# The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.
+test: $(READY) $(UPSTREAM) ## Run every check: lint, types, layers and the tests
+	@$(COMPILED) $(BIN)/pytest -q --collect-only >/dev/null 2>&1 & compiling=$$!; \
+		$(MAKE) --no-print-directory lint; wait $$compiling || true
+	$(COMPILED) $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

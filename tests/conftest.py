@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from memwarden import Warden
+from memwarden import AsyncScope, AsyncWarden, Warden
 from upstream import Upstream
 
 if TYPE_CHECKING:
@@ -50,11 +50,37 @@ def items_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 
+@pytest.fixture(params=["memory", "sqlite"])
+def embedded_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that most programs have, for what no engine does otherwise."""
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
+
+
 @pytest.fixture
-def warden(url: str) -> Iterator[Warden]:
-    """An open warden with default settings on an empty store of each kind."""
-    with Warden.open(url, config={}) as opened:
+def config(request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    """The settings of a test's warden: CONFIG of its module, else the defaults."""
+    found: Mapping[str, Any] = getattr(request.module, "CONFIG", {})
+    return found
+
+
+@pytest.fixture
+def warden(url: str, config: Mapping[str, Any]) -> Iterator[Warden]:
+    """An open warden on an empty store of each kind. A module narrows the kinds with a fixture ``url`` of its own."""
+    with Warden.open(url, config=config) as opened:
         yield opened
+
+
+@pytest.fixture
+async def async_warden(url: str, config: Mapping[str, Any]) -> AsyncIterator[AsyncWarden]:
+    """The async twin of ``warden``."""
+    async with AsyncWarden.open(url, config=config) as opened:
+        yield opened
+
+
+@pytest.fixture
+def me(async_warden: AsyncWarden) -> AsyncScope:
+    """The scope of a person in a conversation."""
+    return async_warden.scope(user="ana", thread="t1")
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +189,22 @@ def upstream(upstream_process: Upstream) -> Upstream:
     return upstream_process
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _group(items)
+    _expect_known_red(items)
+
+
+def _group(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, but for those marked ``apart``, which begin, since they take longest."""
+    for number, item in enumerate(items):
+        file = item.nodeid.partition("::")[0]
+        apart = item.get_closest_marker("apart") is not None
+        item.add_marker(pytest.mark.xdist_group(f"{file}-{number}" if apart else file))
+    items.sort(key=lambda item: item.get_closest_marker("apart") is None)
+
+
+def _expect_known_red(items: list[pytest.Item]) -> None:
     """Let the tests of ``known_red.txt`` fail; each line there is a debt."""
     lines = Path(__file__).with_name("known_red.txt").read_text(encoding="utf-8").splitlines()
     known = {line for line in lines if line and not line.startswith("#")}

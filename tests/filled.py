@@ -8,6 +8,7 @@ from typing import Any
 
 from memwarden import Warden, clock
 from memwarden.records import Batch, Memory, Namespace, Put, Signals
+from memwarden.testing import run_on_loop
 
 
 def fill(warden: Warden, path: str, amount: int, make: Callable[[int], dict[str, Any]]) -> list[str]:
@@ -17,5 +18,5 @@ def fill(warden: Warden, path: str, amount: int, make: Callable[[int], dict[str,
         replace(Memory(f"n{number:05d}", namespace, f"note {number}", at, at, kind="decision"), **make(number))
         for number in range(amount)
     ]
-    warden._loop.run(warden.store.apply(Batch(namespace, tuple(Put(memory, Signals()) for memory in memories), at)))
+    run_on_loop(warden, warden.store.apply(Batch(namespace, tuple(Put(memory, Signals()) for memory in memories), at)))
     return [memory.id for memory in memories]

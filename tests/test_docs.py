@@ -12,16 +12,22 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+
+from memwarden.surfaces.cli.main import run as run_command
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -45,31 +51,64 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+FIRST_PAGES = ("README.md", "docs/tutorial.md")
+"""What stands on them runs as a newcomer runs it, each program and command in a process of its own. Elsewhere, programs
+and commands without signs of the shell run in the process of the tests, where the models are loaded once."""
+PLAIN_COMMAND = re.compile(r"memwarden [^|&;<>$`*\n]+")
 RUNNABLE = [page for page in PAGES if any(block.mark == "run" for block in blocks(page))]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name)
-def test_what_is_marked_runs(page: Path, tmp_path: Path) -> None:
+@pytest.mark.apart
+def test_what_is_marked_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    for variable in set(os.environ) - newcomers_environment(tmp_path).keys():
+        monkeypatch.delenv(variable)
+    for variable, value in newcomers_environment(tmp_path).items():
+        monkeypatch.setenv(variable, value)
+    apart = name(page) in FIRST_PAGES
     for block in blocks(page):
         if block.mark.startswith("file="):
             (tmp_path / block.mark.removeprefix("file=")).write_text(block.text, encoding="utf-8")
         elif block.mark == "run" and block.language == "python":
-            run([sys.executable, "-W", "error", "-c", block.text], tmp_path)
+            if apart:
+                run([sys.executable, "-W", "error", "-c", block.text], tmp_path)
+            else:
+                program = ModuleType("__main__")
+                monkeypatch.setitem(sys.modules, "__main__", program)  # where type hints are looked up
+                exec(compile(block.text, name(page), "exec"), vars(program))
         elif block.mark == "run":
             for command, shown in commands(block.text):
-                printed = flat(run(["bash", "-euo", "pipefail", "-c", command], tmp_path))
+                plain = PLAIN_COMMAND.fullmatch(command) and not apart
+                shell = ["bash", "-euo", "pipefail", "-c", command]
+                printed = flat(run_here(command) if plain else run(shell, tmp_path))
                 for line in shown:
                     assert flat(line) in printed, f"{command!r} does not print {line!r} but:\n{printed}"
 
 
-def run(command: list[str], folder: Path) -> str:
-    """Run a command as a newcomer would, with no settings of ours; return all it prints."""
+def newcomers_environment(folder: Path) -> dict[str, str]:
+    """The environment without settings of ours."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMWARDEN_")}
     environment |= {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "PYTHONIOENCODING": "utf-8"}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    programs = str(Path(sys.executable).parent)
+    if not environment["PATH"].startswith(programs):
+        environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+    return environment
+
+
+def run_here(command: str) -> str:
+    """Run a command of ours in this process; return all it prints."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = run_command(shlex.split(command, comments=True)[1:])
+    assert code == 0, f"{command}\n{out.getvalue()}\n{err.getvalue()}"
+    return out.getvalue() + err.getvalue()
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Run a command as a newcomer would, with no settings of ours; return all it prints."""
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
     )
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -173,3 +174,87 @@ def test_the_glossary_knows_every_public_class() -> None:
 
 def test_every_class_in_the_glossary_is_there() -> None:
     assert set(glossary("Classes")) <= set(house().classes)
+
+
+# --- the tests
+
+TESTS = ROOT / "tests"
+PUBLIC_THOUGH_UNDERLINED = frozenset({"_asdict", "_fields", "_make", "_replace", "_exit"})
+"""Of a named tuple, and the exit of a process that cleans up nothing."""
+
+
+@cache
+def parsed_tests() -> dict[str, ast.Module]:
+    found = [path for path in sorted(TESTS.rglob("*.py")) if "node_modules" not in path.parts]
+    return {str(path.relative_to(TESTS)): ast.parse(path.read_text("utf-8")) for path in found}
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in {"_", *PUBLIC_THOUGH_UNDERLINED}
+
+
+def is_own(node: ast.expr) -> bool:
+    """Whether an attribute is of the object that the code belongs to, its base class's part included."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def private_names(tree: ast.Module) -> Iterator[str]:
+    """Names that a test takes from another object: by a dot, by ``setattr`` or ``getattr``, by an import."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=owner, attr=name) if is_private(name) and not is_own(owner):
+                yield f"{node.lineno}: {ast.unparse(node)}"
+            case ast.ImportFrom(module=str(module), names=names) if module.partition(".")[0].startswith("memwarden"):
+                yield from (f"{node.lineno}: {item.name}" for item in names if is_private(item.name))
+            case ast.Call(func=ast.Attribute(attr="setattr" | "delattr") | ast.Name(id="setattr" | "getattr")):
+                named = [item.value for item in node.args if isinstance(item, ast.Constant)]
+                last = [item.rpartition(".")[2] for item in named if isinstance(item, str)]
+                yield from (f"{node.lineno}: {name}" for name in last if is_private(name))
+
+
+def test_no_test_reaches_into_another_objects_private_attributes() -> None:
+    assert not {file: found for file, tree in parsed_tests().items() if (found := [*private_names(tree)])}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("warden._parts", True),
+        ("a.b()._c.d", True),
+        ("monkeypatch.setattr(recall, '_read', failing)", True),
+        ("monkeypatch.setattr('memwarden.tokens._known', {})", True),
+        ("getattr(store, '_state')", True),
+        ("from memwarden.stores import _rows", True),
+        ("self._kept; super()._connect(); cls._made", False),
+        ("row._replace(size=1); os._exit(1); x.__dict__", False),
+        ("monkeypatch.setattr(recall, 'read', failing)", False),
+        ("{'_metadata': 1}", False),
+    ],
+)
+def test_private_names_are_found(code: str, found: bool) -> None:
+    assert bool([*private_names(ast.parse(code))]) == found
+
+
+# Tables whose every entry is tried, and objects that are handed to the product. No figure, no word of a contract.
+CONSTANTS_THAT_TESTS_MAY_IMPORT = frozenset(
+    """ALIASES CLASSIC_TEMPLATE COMMANDS CONTENT FEATURES FIELDS FORMATS GATES GUARDS INJECTION_MODES LANGUAGES
+    LEAN_TEMPLATE OLD_NAMES SCHEMA SYSTEM TERMS_VERSION""".split()
+)
+
+
+def test_what_a_contract_says_stands_in_its_test() -> None:
+    """A test that imports the figure which it checks stays green when the figure changes."""
+    imported = {
+        (file, item.name)
+        for file, tree in parsed_tests().items()
+        if Path(file).name.startswith("test_") and file != "test_house.py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "memwarden"
+        if not (node.module or "").startswith("memwarden.testing")
+        for item in node.names
+        if item.name.isupper()
+    }
+    assert {(file, name) for file, name in imported if name not in CONSTANTS_THAT_TESTS_MAY_IMPORT} == set()
+    assert {name for _, name in imported} == CONSTANTS_THAT_TESTS_MAY_IMPORT

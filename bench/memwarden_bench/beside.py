@@ -223,7 +223,7 @@ def _fill(table: Table, layout: Layout, plan: Plan) -> None:
                 took += float(seat.do("add", user=user, texts=texts)["ms"])
                 rows += len(texts)
                 so_far = spent.get(seat.kind.name, 0.0) + time.perf_counter() - start
-                _lose_patience(so_far, done + rows, total, plan.patience)
+                lose_patience(so_far, done + rows, total, plan.patience)
             spent[seat.kind.name] = so_far
             table.note("batch add, 100 rows", "ms", seat, 100 * took / rows)
 
@@ -231,7 +231,7 @@ def _fill(table: Table, layout: Layout, plan: Plan) -> None:
         done += sum(len(texts) for _, texts in batch)
 
 
-def _lose_patience(spent: float, rows: int, total: int, patience: float) -> None:
+def lose_patience(spent: float, rows: int, total: int, patience: float) -> None:
     expected = spent / rows * total
     if spent > min(PROBE_SECONDS, patience) and expected > patience:
         raise SeatFailed(

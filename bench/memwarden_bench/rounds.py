@@ -51,7 +51,7 @@ class Seat:
         paths = {"PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(_BENCH)])} if checkout else {}
         setting = {"system": kind.name, "folder": str(self.store), "embedder": embedder}
         with self._said.open("a") as said:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, "-m", "memwarden_bench.seat", json.dumps(setting)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -62,14 +62,14 @@ class Seat:
 
     def do(self, what: str, **order: Any) -> dict[str, Any]:
         """Give an order and wait for its answer. Raises SeatFailed."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        watch = threading.Timer(self._seconds, self._process.kill)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        watch = threading.Timer(self._seconds, self.process.kill)
         watch.start()
         try:
-            self._process.stdin.write(json.dumps({"do": what, **order}) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            self.process.stdin.write(json.dumps({"do": what, **order}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
         finally:
@@ -83,23 +83,23 @@ class Seat:
 
     def stop(self) -> None:
         """End the process; its store stays."""
-        if self._process.stdin is not None and not self._process.stdin.closed:
+        if self.process.stdin is not None and not self.process.stdin.closed:
             with suppress(BrokenPipeError):
-                self._process.stdin.close()
+                self.process.stdin.close()
         try:
-            self._process.wait(timeout=10)
+            self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
     def bytes_on_disk(self) -> int:
         """The size of the store's files."""
         return sum(file.stat().st_size for file in self.store.rglob("*") if file.is_file())
 
     def _last_words(self) -> str:
-        code = self._process.wait()
+        code = self.process.wait()
         lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = lines[-1] if lines else f"its process ended with {code}, after {self._seconds:.0f} seconds at most"
         return self._without_paths(said)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from closing import close_validity
 from filled import fill
 from memwarden import Warden, clock
 from memwarden.errors import InvalidInput, UnknownAgent
 from memwarden.records import Channel, Namespace
+from memwarden.testing import get_async_twin, run_on_loop
 from memwarden.text.tokenizer import estimate
 from memwarden.tiers import (
     ContextPackage,
@@ -123,10 +125,10 @@ def test_a_sentence_like_an_order_of_a_tool_is_left_out(warden: Warden) -> None:
 
 def test_assembling_never_writes(filled: Warden) -> None:
     store, paths = filled.store, ("task/k1", "project/web", "global")
-    heads = [filled._loop.run(store.head(Namespace("default", path))) for path in paths]
+    heads = [run_on_loop(filled, store.head(Namespace("default", path))) for path in paths]
     build(filled, query="Where do sessions live?")
     build(filled, 10)
-    assert [filled._loop.run(store.head(Namespace("default", path))) for path in paths] == heads
+    assert [run_on_loop(filled, store.head(Namespace("default", path))) for path in paths] == heads
 
 
 def test_the_order_is_pinned_then_important_then_new(warden: Warden) -> None:
@@ -233,12 +235,8 @@ def test_a_task_that_is_cleaned_up_is_in_no_context(filled: Warden) -> None:
 
 def test_what_is_no_longer_true_is_left_out_and_named(filled: Warden) -> None:
     store, namespace = filled.store, Namespace("default", "project/web")
-    (old,) = [item for item in filled._loop.run(store.find(namespace)) if item.kind == "decision"]
-    filled._loop.run(
-        filled._inner._parts.working.writer.update(
-            filled._inner.tiers.project("web")._scope.who, old, replace(old, valid_to=clock.now()), None
-        )
-    )
+    (old,) = [item for item in run_on_loop(filled, store.find(namespace)) if item.kind == "decision"]
+    run_on_loop(filled, close_validity(get_async_twin(filled), namespace, old.id, clock.now()))
     for query in (None, "Where do sessions live?"):
         package = build(filled, query=query, explain=True)
         assert "PostgreSQL" not in package.text

@@ -13,6 +13,7 @@ from memwarden import Warden
 from memwarden.api.blocking import Backend
 from memwarden.errors import InvalidFilter, InvalidInput, MemoryBackendError, StoreError
 from memwarden.models import wordllama
+from memwarden.testing import get_async_twin, run_on_loop
 from memwarden.tiers.backend import ContextItem
 
 
@@ -273,12 +274,11 @@ def test_a_namespace_has_a_known_form(warden: Warden, path: str) -> None:
 def test_a_failing_store_raises_the_contracts_memory_error() -> None:
     warden = Warden.open("memory://", config={"embedder": "none"})
     backend = warden.backend("global")
-    loop = warden._loop
-    loop.run(warden._inner.close())
+    run_on_loop(warden, get_async_twin(warden).close())
     with pytest.raises(MemoryError) as caught:
         backend.add(item())
     assert isinstance(caught.value, MemoryBackendError | StoreError)
-    loop.stop()
+    warden.close()
 
 
 def test_items_are_memories_of_the_namespace(warden: Warden) -> None:

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from memwarden.agent.relevance import Features, features, read_goal, read_wording
-from memwarden.agent.state import _cosines, _text, words_of
+from memwarden.agent.state import compose_text, measure_cosines, words_of
 from memwarden.models.protocols import Embedder
 from memwarden.text.language import is_latin
 
@@ -38,14 +38,14 @@ class Looked(NamedTuple):
 
 def looked_at(store: dict[str, Any], embedder: Embedder | None) -> list[Looked]:
     keys = [(words_of(item["key"]), item["description"] or "") for item in store["keys"]]
-    full = [_text(item["key"], item["description"], item["value"]) for item in store["keys"]]
+    full = [compose_text(item["key"], item["description"], item["value"]) for item in store["keys"]]
     found = []
     for item in store["goals"]:
         goal = read_goal(item["goal"])
         said = [read_wording(key, about, text, goal.language) for (key, about), text in zip(keys, full, strict=True)]
         usable = embedder is not None and (is_latin(item["goal"]) or not embedder.english_only)
         briefly, in_full = [f"{key}. {about}" for key, about in keys], [text[:300] for text in full]
-        cosines = _cosines(embedder if usable else None, item["goal"], briefly, in_full)
+        cosines = measure_cosines(embedder if usable else None, item["goal"], briefly, in_full)
         needed = np.array([key["key"] in item["relevant"] for key in store["keys"]])
         known = np.array(features(goal, said, cosines))
         found.append(Looked(store["store"], item["goal"], goal.general, known, needed))

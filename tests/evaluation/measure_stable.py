@@ -27,6 +27,7 @@ from memwarden.conversation.prompt_cache import SOURCE, PrefixMeter, PrefixShare
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Memory
 from memwarden.surfaces.conversation_files import Conversation, Session, TurnIdentity, read_conversations
+from memwarden.testing import get_store
 
 T = TypeVar("T")
 RECORDS = filters.parse({"channel": "state", "source": SOURCE})
@@ -144,9 +145,9 @@ class _Shown:
 async def _in_prompt(me: Any, turn: Any, settings: ChatSettings) -> _Shown:
     if settings.memory_injection_mode != "cache_stable":
         return _Shown([item.memory for item in turn.block.items], turn.block.tokens)
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     (record,) = await store.find(namespace, RECORDS, limit=1, order_by="updated_at")
-    stable = layout_from_json(record.payload)
+    stable = layout_from_json(record.payload or {})
     tokens = stable.snapshot.tokens + sum(delta.tokens for delta in stable.deltas)
     return _Shown(await store.get(namespace, list(stable.marks)), tokens, stable.snapshot.anchor)
 

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
+from memwarden.testing import get_store
 
 WRITERS = 8
 SETTINGS = {"embedder": "none", "link_min": 0.1}
@@ -27,8 +28,8 @@ VERBS = ("remember",) * 10 + ("update", "forget", "restore", "undo", "undo")
 async def call(me: AsyncScope, chance: random.Random, key: str) -> Any:
     """Make one call of a random sort; None when it was refused, as it may be."""
     verb, who, where = chance.choice(VERBS), chance.choice(_WHO), chance.choice(_WHERE)
-    head = (await me._parts.store.head(me.who.namespace)).rev
-    recent = await me._parts.store.journal(me.who.namespace, since=max(0, head - 40))
+    head = (await get_store(me).head(me.who.namespace)).rev
+    recent = await get_store(me).journal(me.who.namespace, since=max(0, head - 40))
     item = chance.choice(recent).memory_id if recent else "none"
     said = chance.choice([f"{who} lives in {where}.", f"{who} resides in {where}.", f"{who} lives in {where} now."])
     try:

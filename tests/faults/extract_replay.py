@@ -24,6 +24,7 @@ from memwarden.records import Batch, Receipt
 from memwarden.remember.extract import extractor
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
+from memwarden.testing import get_runtime, get_store
 
 EXCHANGES = 90
 WAYS = ("rules", "model")
@@ -125,14 +126,14 @@ class Reader:
 async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> list[tuple[int | None, str]]:
     """Make a call; its answer without ids, which differ from run to run."""
     told = await me.observe(messages, key=f"call {number}")
-    if me._parts.working.extractor.asks_a_model:
+    if get_runtime(me).working.extractor.asks_a_model:
         await me.extract_pending()  # observe does not wait for a model
     return [(None, result.outcome) for result in told.results]
 
 
 async def whole(me: AsyncScope) -> Any:
     """Everything that a namespace holds, in numbers of memories: also what waits apart, the sources and the marks."""
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     ids = await created(me)
     numbers = {item: place for place, item in enumerate(ids)}
     held = await store.get(namespace, ids, removed=True)

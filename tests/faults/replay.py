@@ -15,6 +15,7 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
 from memwarden.records import Memory, WriteResult
+from memwarden.testing import get_store
 
 USERS = ("ana", "ben")
 CALLS = 600
@@ -66,7 +67,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
         message = {"role": "user", "content": given, "created_at": MAY + timedelta(days=number)}
         return await me.observe([message], key=f"call {number}")
     if verb == "undo":
-        rev = (await me._parts.store.head(me.who.namespace)).rev
+        rev = (await get_store(me).head(me.who.namespace)).rev
         return await me.journal.undo(max(1, rev - which % 12))
     known = await created(me)
     item = known[-1 - which % min(20, len(known))] if known else "none"
@@ -79,7 +80,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
 
 async def created(me: AsyncScope) -> list[str]:
     """The ids of all memories that there ever were, in the order in which they were created."""
-    journal = await me._parts.store.journal(me.who.namespace, limit=10**6)
+    journal = await get_store(me).journal(me.who.namespace, limit=10**6)
     return list(dict.fromkeys(entry.memory_id for entry in journal if entry.event in ("ADD", "PROPOSE")))
 
 
@@ -93,7 +94,7 @@ class Tape:
 
 async def tape(me: AsyncScope) -> Tape:
     """Read a namespace's tape."""
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     numbers = {item: number for number, item in enumerate(await created(me))}
     journal = await store.journal(namespace, limit=10**6)
     entries = [

@@ -30,6 +30,7 @@ from replay import SETTINGS, USERS, Call, Undisturbed, make_call, the_calls
 
 from memwarden import AsyncWarden, settings
 from memwarden.api.scope import AsyncScope
+from memwarden.testing import get_store
 
 REPLAYED = {
     **STATEMENTS,
@@ -54,7 +55,7 @@ class Unsynced(Mortal):
 
 async def follow(me: AsyncScope, acks: int, death: Death, wanted: Undisturbed, calls: list[Call]) -> None:
     """Make one user's calls from where the file stands."""
-    rev = (await me._parts.store.head(me.who.namespace)).rev
+    rev = (await get_store(me).head(me.who.namespace)).rev
     done = max(number for number, item in enumerate(wanted.revs) if item == rev)
     for number in range(max(0, done - AGAIN), len(calls)):
         verb = calls[number][0]
@@ -64,7 +65,7 @@ async def follow(me: AsyncScope, acks: int, death: Death, wanted: Undisturbed, c
         answer = await make_call(me, number, calls[number])
         as_told = wanted.answers[number]
         assert answer == as_told, f"call {number} {calls[number]} answered {answer} instead of {as_told}"
-        now = (await me._parts.store.head(me.who.namespace)).rev
+        now = (await get_store(me).head(me.who.namespace)).rev
         assert number >= done or now == rev, f"call {number} wrote again"
         death.passed("answered, not logged")
         os.write(acks, f"{me.who.user} {number}\n".encode())

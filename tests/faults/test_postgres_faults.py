@@ -395,9 +395,10 @@ async def test_a_schema_of_others_is_left_alone(
 
 
 async def test_a_schema_changed_by_hand_is_told(new_database: Callable[[], str]) -> None:
-    store = PostgresStore(new_database())
+    url = new_database()
+    store = PostgresStore(url)
     await store.open()
-    await changed(store._url, "ALTER TABLE memwarden.memories DROP COLUMN summary")
+    await changed(url, "ALTER TABLE memwarden.memories DROP COLUMN summary")
     with pytest.raises(StoreCorrupt):
         await store.find(NAMESPACE)
     with pytest.raises(StoreCorrupt):

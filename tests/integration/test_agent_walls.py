@@ -18,6 +18,7 @@ from memwarden.api.scope import OLD_NAMES, AsyncScope
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
 from memwarden.records import ConsentState, Memory, MemoryState
+from memwarden.testing import run_on_loop
 from memwarden.tiers.tiers import AsyncTiers
 
 ALLOWED = "tasks"
@@ -172,10 +173,10 @@ def site() -> Iterator[Site]:
 def hidden(site: Site) -> dict[str, Memory]:
     """What the agent may not read, in every state."""
     allowed = site.warden.settings.categories.allowlists["outsider"]
-    store, loop = site.warden.store, site.warden._loop
+    store = site.warden.store
     found: list[Memory] = []
     for state in MemoryState:
-        found += loop.run(store.find(site.me.who.namespace, limit=1000, state=state))
+        found += run_on_loop(site.warden, store.find(site.me.who.namespace, limit=1000, state=state))
     return {item.id: item for item in found if item.category not in allowed and item.category != "in-prompt"}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,18 @@ from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput
 from memwarden.models import wordllama
 from memwarden.recall.index.encode import make_signals_in_thread
-from memwarden.records import CARD, EXTRACTED_BY, Audit, AuditFinding, Batch, Memory, MemoryState, Put
+from memwarden.records import Audit, AuditFinding, Batch, Memory, MemoryState, Put
 from memwarden.remember.resolve import audit
+from memwarden.testing import get_store
 from memwarden.testing.examples import a_memory
-from whose import warden_of
+
+CARD = "card"
+EXTRACTED_BY = "memwarden"
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 KEY = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-OFF = {"merging": "off"}
+OFF = CONFIG = {"merging": "off"}
+"""Statements are not compared when they are stored, as in a store that was filled elsewhere."""
 
 
 @asynccontextmanager
@@ -31,16 +34,9 @@ async def opened(url: str, **config: Any) -> AsyncIterator[AsyncScope]:
         yield warden.scope(user="ana", thread="t1")
 
 
-@pytest.fixture(params=["memory://", "sqlite:///{}/m.db"], ids=["memory", "sqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(request.param.format(tmp_path))
-
-
 @pytest.fixture
-async def me(url: str) -> AsyncIterator[AsyncScope]:
-    """A scope whose statements are not compared when they are stored, as in a store that was filled elsewhere."""
-    async with opened(url, **OFF) as scope:
-        yield scope
+def url(embedded_url: str) -> str:
+    return embedded_url
 
 
 async def said(me: AsyncScope, text: str, day: int = 0, **fields: Any) -> str:
@@ -54,7 +50,7 @@ async def put(me: AsyncScope, memory_id: str, text: str, **fields: Any) -> str:
     """Store a memory past every check, as an old version or another program may have done."""
     memory = a_memory(memory_id, me.who.namespace, text=text, **fields)
     (signals,) = await make_signals_in_thread([(text, memory.created_at)], wordllama.shared_embedder())
-    await me._parts.store.apply(Batch(me.who.namespace, (Put(memory, signals),), MAY))
+    await get_store(me).apply(Batch(me.who.namespace, (Put(memory, signals),), MAY))
     return memory_id
 
 
@@ -68,21 +64,22 @@ async def only(me: AsyncScope) -> AuditFinding:
 
 
 async def contents(me: AsyncScope) -> dict[str, tuple[Any, ...]]:
-    store = me._parts.store
+    store = get_store(me)
     found = [item for state in MemoryState for item in await store.find(me.who.namespace, limit=999, state=state)]
     return {item.id: (item.text, item.valid_to, item.state) for item in found}
 
 
 async def cleaned(me: AsyncScope, found: Audit) -> int:
     """Apply every fix in its order; return the revision before."""
-    before = (await me._parts.store.head(me.who.namespace)).rev
+    before = (await get_store(me).head(me.who.namespace)).rev
     for finding in found.findings:
         await getattr(me, finding.fix.verb)(finding.fix.memory_id, **finding.fix.arguments)
     return before
 
 
 async def test_nothing_is_wrong_where_nothing_is(url: str) -> None:
-    async with opened(url) as me:
+    async with AsyncWarden.open(url, config={}) as warden:
+        me = warden.scope(user="ana", thread="t1")
         await me.observe(
             [{"role": "user", "content": "I keep bees.", "id": "m1"}, {"role": "user", "content": "Thanks!"}]
         )
@@ -93,7 +90,7 @@ async def test_nothing_is_wrong_where_nothing_is(url: str) -> None:
         ended = await said(me, "Ana rents a garage.", 1)
         await me.update(ended, valid_to="2026-05-20")
         await put(me, "switch", "on", channel="state")
-        await warden_of(me).backend("user/ana").add(_item("item", {"answer": "ok", "count": 5}))
+        await warden.backend("user/ana").add(_item("item", {"answer": "ok", "count": 5}))
         found = await me.audit()
         assert found.findings == ()
         assert found.looked_at == 8
@@ -224,7 +221,7 @@ async def test_a_secret_that_was_said_is_forgotten(me: AsyncScope) -> None:
     assert (item.kind, item.fix.verb, item.fix.memory_id) == ("secret", "forget", "turn")
 
 
-async def test_a_fact_whose_turns_were_all_forgotten(me: AsyncScope) -> None:
+async def test_a_fact_whose_turns_were_all_forgotten(me: AsyncScope, async_warden: AsyncWarden) -> None:
     talk = [
         {"role": "user", "content": text, "id": name} for name, text in (("m1", "I keep bees."), ("m2", "Six hives."))
     ]
@@ -233,7 +230,7 @@ async def test_a_fact_whose_turns_were_all_forgotten(me: AsyncScope) -> None:
     by_id = await said(me, "Honey is what Tom eats.", sources=[first])
     half = await said(me, "There are six hives.", sources=["m1", second])
     await said(me, "The roof is red.", sources=["m1", "never observed"])
-    await warden_of(me).scope(user="ana", thread="t2").remember("The door is blue.", sources=["m1"])
+    await async_warden.scope(user="ana", thread="t2").remember("The door is blue.", sources=["m1"])
     assert await told(me) == []
     await me.forget(first)
     assert sorted(await told(me)) == sorted([("source_gone", (by_source, first)), ("source_gone", (by_id, first))])
@@ -261,7 +258,7 @@ async def test_a_fact_whose_successor_was_forgotten(url: str) -> None:
 
 async def test_nothing_is_written_and_every_fix_can_be_undone(me: AsyncScope) -> None:
     await _mess(me)
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     before, rev = await contents(me), (await store.head(namespace)).rev
     found = await me.audit()
     assert (await store.head(namespace)).rev == rev
@@ -334,13 +331,13 @@ async def test_counts_and_how_old(me: AsyncScope) -> None:
     assert {state: item.count for state, item in counts.items()} == {
         "active": 0, "soft_deleted": 1, "merged": 0, "candidate": 0, "quarantined": 1, "proposed": 0,
     }  # fmt: skip
-    (held,) = await me._parts.store.find(me.who.namespace, state=MemoryState.QUARANTINED)
+    (held,) = await get_store(me).find(me.who.namespace, state=MemoryState.QUARANTINED)
     assert counts["quarantined"].oldest == held.updated_at
     assert counts["merged"].oldest is None
 
 
-async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope) -> None:
-    planner = warden_of(me).scope(user="ana", agent="planner")
+async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope, async_warden: AsyncWarden) -> None:
+    planner = async_warden.scope(user="ana", agent="planner")
     hidden: list[Memory] = []
     for category in ("preferences", "tasks"):
         first = await said(me, "Ana lives in Berlin.", 1, category=category)
@@ -356,8 +353,8 @@ async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope) 
 
 
 async def test_an_agent_is_not_told_of_turns_and_successors_that_it_may_not_read(url: str) -> None:
-    async with opened(url) as me:
-        planner = warden_of(me).scope(user="ana", agent="planner")
+    async with AsyncWarden.open(url, config={}) as warden:
+        me, planner = warden.scope(user="ana", thread="t1"), warden.scope(user="ana", agent="planner")
         turn = str((await me.observe([{"role": "user", "content": "I keep bees.", "id": "m1"}])).results[0].id)
         await said(me, "Ana keeps bees.", category="tasks", sources=["m1"])
         await said(me, "Ana lives in Berlin now.", 1, category="tasks")

@@ -13,11 +13,14 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidConfig, InvalidFilter, InvalidInput
-from memwarden.filters import WRITTEN, parse
+from memwarden.filters import parse
 from memwarden.records import Put, WriteMode
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.testing.examples import NAMESPACE, SIGNALS, a_batch, a_memory, a_put
-from memwarden.tiers.backend import MAX_DEPTH, ContextItem
+from memwarden.tiers.backend import ContextItem
+
+WRITTEN = "written"
+MAX_DEPTH = 100
 
 
 def item(**fields: Any) -> ContextItem:

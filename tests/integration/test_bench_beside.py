@@ -114,9 +114,9 @@ def test_every_round_begins_with_another_one() -> None:
 
 
 def test_who_is_too_slow_is_left_out_and_told_how_long_it_would_take() -> None:
-    beside._lose_patience(spent=5.0, rows=50, total=100, patience=10.0)
+    beside.lose_patience(spent=5.0, rows=50, total=100, patience=10.0)
     with pytest.raises(SeatFailed, match=r"left out: 1,000 rows would take it about 110 s .*\(100 took 11 s\).* 20 s"):
-        beside._lose_patience(spent=11.0, rows=100, total=1_000, patience=20.0)
+        beside.lose_patience(spent=11.0, rows=100, total=1_000, patience=20.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(beside, "STARTS", 1)
         result = beside.compare([SYSTEMS[FLOOR]], [CROWD], plan(patience=0.000001))
@@ -137,7 +137,7 @@ def test_a_failing_seat_leaves_the_table_and_the_others_go_on(tmp_path: Path) ->
     table.round(0, lambda item: table.note("open", "ms", item, item.do("open")["ms"]))
     with pytest.raises(SeatFailed, match="KeyError: 'nonsense'"):
         seats[0].do("nonsense")
-    seats[0]._process.kill()
+    seats[0].process.kill()
     table.round(1, lambda item: table.note("open", "ms", item, item.do("open")["ms"]))
     table.stop()
     assert len(table.seats) == 1

@@ -28,6 +28,7 @@ from memwarden.conversation import turn, upstreams
 from memwarden.conversation.chat import Action
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, ModelUnavailable, NotKept, StoreUnavailable
+from memwarden.testing import get_runtime, get_store
 from upstream import Upstream
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
@@ -499,7 +500,7 @@ async def test_a_chat_that_is_cancelled_anywhere_is_whole() -> None:
             assert len(exchanges) == (len(said) == 2)
             assert len(said) == 2 or not answered
             ended.add((len(said), answered))
-        assert not warden._parts.turns
+        assert not get_runtime(warden).turns
     assert ended == {(0, False), (1, False), (2, False), (2, True)}  # each way was met
 
 
@@ -540,7 +541,7 @@ def test_the_chat_goes_on_while_the_store_is_down(me: BoundScope, monkeypatch: p
     async def refuse(*args: Any, **named: Any) -> Any:
         raise StoreUnavailable("the database cannot be reached")
 
-    store = me._inner._parts.store
+    store = get_store(me)
     model = Model("Rice cakes.", "Still here.")
     with monkeypatch.context() as patch:
         for name in ("apply", "head", "scan", "get"):

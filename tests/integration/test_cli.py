@@ -54,6 +54,8 @@ class Cli(NamedTuple):
 
     folder: Path
     db: str
+    settings: Mapping[str, str] = {}
+    """Variables of the environment. Of those who run the tests there is none."""
 
     def __call__(
         self, *words: str, stdin: str | bytes = "", code: int = 0, env: Mapping[str, str] | None = None
@@ -64,7 +66,7 @@ class Cli(NamedTuple):
             input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,
             cwd=self.folder,
-            env={**QUIET, "HOME": str(self.folder), **(env or {})},
+            env={**QUIET, **self.settings, "HOME": str(self.folder), **(env or {})},
             timeout=60,
             check=False,
         )
@@ -106,9 +108,16 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Cli:
-    """A folder without a store."""
+def bare(tmp_path: Path) -> Cli:
+    """A folder without a store, where nothing is set."""
     return Cli(tmp_path, f"sqlite:///{tmp_path}/fresh.db")
+
+
+@pytest.fixture
+def fresh(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """A folder without a store, and the small embedder: the default loads for a second and more in each process."""
+    monkeypatch.setenv("MEMWARDEN_EMBEDDER", "wordllama")
+    return bare._replace(settings={"MEMWARDEN_EMBEDDER": "wordllama"})
 
 
 # --- observe
@@ -126,22 +135,22 @@ def test_two_files_of_one_name_and_a_file_that_grew_lose_nothing(fresh: Cli) -> 
     for folder, talk in (("mon", monday), ("tue", tuesday)):
         (fresh.folder / folder).mkdir()
         (fresh.folder / folder / "chat.json").write_text(json.dumps(talk))
-        assert fresh("observe", str(fresh.folder / folder / "chat.json"), "--json").json["stored"] == 2
+        assert fresh.inside("observe", str(fresh.folder / folder / "chat.json"), "--json").json["stored"] == 2
     grown = [*tuesday, {"role": "user", "content": "4000 euros."}]
     (fresh.folder / "tue" / "chat.json").write_text(json.dumps(grown))
-    again = fresh("observe", str(fresh.folder / "tue" / "chat.json"), "--json").json
+    again = fresh.inside("observe", str(fresh.folder / "tue" / "chat.json"), "--json").json
     assert (again["stored"], again["known"], again["refused"]) == (1, 2, {})
-    assert "motorbike" in fresh("query", "Who bought the motorbike?").out
+    assert "motorbike" in fresh.inside("query", "Who bought the motorbike?").out
 
 
 def test_a_message_that_cannot_be_kept_is_left_out_of_a_file_and_told(fresh: Cli) -> None:
     messages = [{"role": "user", "content": "x" * 300_000}, {"role": "user", "content": "I keep bees."}]
     file = fresh.folder / "part.json"
     file.write_text(json.dumps(messages))
-    ran = fresh("observe", str(file), code=5)
+    ran = fresh.inside("observe", str(file), code=5)
     assert "Stored 1 new turn" in ran.out
     assert "left out: it has 300,000 bytes" in ran.out
-    assert [item["text"] for item in fresh("find", "--json").json] == ["I keep bees."]
+    assert [item["text"] for item in fresh.inside("find", "--json").json] == ["I keep bees."]
 
 
 def test_a_file_with_a_message_that_is_none_stores_nothing(fresh: Cli) -> None:
@@ -151,14 +160,14 @@ def test_a_file_with_a_message_that_is_none_stores_nothing(fresh: Cli) -> None:
     ]
     file = fresh.folder / "part.json"
     file.write_text(json.dumps({"sessions": sessions}))
-    refused = fresh("observe", str(file), code=2)
+    refused = fresh.inside("observe", str(file), code=2)
     assert "session 'b'" in refused.err
     assert "nothing was stored" in refused.err
-    assert fresh("find", "--json").json == []
+    assert fresh.inside("find", "--json").json == []
 
 
 def test_observing_twice_stores_nothing_twice(demo: Cli) -> None:
-    again = demo("observe", str(HISTORY), "--json").json
+    again = demo.inside("observe", str(HISTORY), "--json").json
     assert (again["stored"], again["known"], again["sessions"]) == (0, 259, 12)
     assert len(demo.inside("find", "--limit", "1000", "--json").json) == 259
 
@@ -190,7 +199,7 @@ def test_each_conversation_of_a_locomo_file_is_a_user(fresh: Cli) -> None:
 
     file = fresh.folder / "locomo.json"
     file.write_text(json.dumps([sample("north"), sample("south")]))
-    ran = fresh("observe", str(file))
+    ran = fresh.inside("observe", str(file))
     assert "Each conversation has a user of its own: north, south" in ran.out
     assert "--user north" in ran.out
     assert len(fresh.inside("find", "--user", "south", "--json").json) == 1
@@ -249,7 +258,7 @@ def test_query_finds_and_explains(demo: Cli) -> None:
 
 
 def test_query_says_when_nothing_is_relevant(demo: Cli) -> None:
-    ran = demo("query", "How do the rings of Saturn stay in place?")
+    ran = demo.inside("query", "How do the rings of Saturn stay in place?")
     assert "Nothing relevant was found" in ran.out
     assert demo.inside("query", "How do the rings of Saturn stay in place?", "--json").json["relevant"] is False
 
@@ -264,7 +273,7 @@ def test_query_reads_stdin_and_filters(demo: Cli) -> None:
 
 def test_context_is_the_block_alone(demo: Cli) -> None:
     asked = "Until when is Tomas's passport good?"
-    ran = demo("context", asked)
+    ran = demo.inside("context", asked)
     assert ran.out.startswith("<memories>\n")
     assert ran.out.endswith("</memories>\n")
     assert demo.inside("context", asked, "--json").json["text"] + "\n" == ran.out
@@ -298,10 +307,10 @@ def test_a_memory_from_add_to_forget(fresh: Cli) -> None:
     written = fresh("add", "Tomas is allergic to hazelnuts only.", "--tag", "health", "--importance", "0.9", "--json")
     (identity,) = [item["id"] for item in written.json["results"]]
     assert fresh.inside("get", identity, "--json").json["tags"] == ["health"]
-    assert "hazelnuts" in fresh("get", identity).out
+    assert "hazelnuts" in fresh.inside("get", identity).out
     assert "hazelnuts" in fresh.inside("find", "--filter", "tags=health").out
     assert "hazelnuts" in fresh.inside("query", "What is Tomas allergic to?").out
-    assert "Forgotten" in fresh("forget", identity).out
+    assert "Forgotten" in fresh.inside("forget", identity).out
     assert identity in fresh.inside("get", identity, code=3).err
     assert fresh("forget", identity, "--json", code=3).out == ""
     assert "No memory fits" in fresh.inside("find").out
@@ -431,7 +440,8 @@ def test_no_word_at_all_shows_the_help(fresh: Cli) -> None:
     assert "Begin here" in done.stdout
 
 
-def test_config_and_version(fresh: Cli) -> None:
+def test_config_and_version(bare: Cli) -> None:
+    fresh = bare
     (fresh.folder / "memwarden.toml").write_text('embedder = "none"\n')
     assert fresh("config", "show", "--json").json["embedder"] == "none"
     assert fresh("config", "show", "--json", env={"MEMWARDEN_EMBEDDER": "wordllama"}).json["embedder"] == "wordllama"

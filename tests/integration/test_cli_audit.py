@@ -19,6 +19,7 @@ from memwarden.records import Fix
 from memwarden.surfaces.cli.admin.audit import command_of
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.cli.options import Options
+from memwarden.testing import run_on_loop
 
 
 @pytest.fixture
@@ -58,8 +59,8 @@ def test_a_real_process_shows_findings_and_their_commands_mend_them(db: str) -> 
     commands = [line.removeprefix("  fix: ") for line in shown.splitlines() if line.startswith("  fix: ")]
     assert len(commands) == 2
     for command in commands:
-        process(*shlex.split(command)[1:])
-    mended = process(*audit)
+        memwarden(*shlex.split(command)[1:])
+    mended = memwarden(*audit)
     assert "Looked at 3 memories: nothing is wrong." in mended
     assert "1 soft deleted, the oldest of 20" in mended
 
@@ -88,7 +89,7 @@ def test_a_secret_is_not_shown_again(tmp_path: Path) -> None:
     url, key = f"sqlite:///{tmp_path / 'm.db'}", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     with Warden.open(url, config={"embedder": "none"}) as warden:
         memory = a_memory("one", text=f"-- the key is {key}.")
-        warden._loop.run(warden.store.apply(Batch(NAMESPACE, (Put(memory, Signals()),), START)))
+        run_on_loop(warden, warden.store.apply(Batch(NAMESPACE, (Put(memory, Signals()),), START)))
     there = ("--db", url, "--user", "ann", "--tenant", "test", "--embedder", "none")
     shown = memwarden("audit", *there)
     assert key not in shown

@@ -17,6 +17,7 @@ from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, Async
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Consent, JournalEntry, MemoryState, UserContext
+from memwarden.testing import get_runtime, run_on_loop
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 SENSITIVE = ("preferred_name", "pronouns", "city", "language")
@@ -28,8 +29,7 @@ class Clock:
 
     def __init__(self, warden: Warden | AsyncWarden) -> None:
         self.now = START
-        inner = warden._inner if isinstance(warden, Warden) else warden
-        inner._parts.working.consents._now = lambda: self.now
+        get_runtime(warden).working.consents.now = lambda: self.now
 
 
 def ana(warden: Warden, **who: Any) -> BoundScope:
@@ -47,7 +47,7 @@ def said(me: BoundScope, text: str, role: str = "user", **fields: Any) -> str:
 
 
 def entries(warden: Warden, memory_id: str) -> list[JournalEntry]:
-    return warden._loop.run(warden.store.journal(ana(warden).who.namespace, memory_id=memory_id))
+    return run_on_loop(warden, warden.store.journal(ana(warden).who.namespace, memory_id=memory_id))
 
 
 def test_what_nobody_said_is_not_there(warden: Warden) -> None:
@@ -91,7 +91,7 @@ def test_the_decision_stands_in_the_journal_without_the_value(warden: Warden) ->
     assert declined.meta == {"consent": "declined", "field": "preferred_name", "by": "ana", "way": "cli"}
     (made,) = entries(warden, "user-context")
     assert made.meta == {**approved.meta, "proposal": yes}
-    whole = warden._loop.run(warden.store.journal(me.who.namespace))
+    whole = run_on_loop(warden, warden.store.journal(me.who.namespace))
     assert "Quell" not in "".join(json.dumps([item.meta, item.memory_id, item.actor]) for item in whole)
 
 
@@ -100,7 +100,7 @@ def test_a_declined_one_leaves_no_trace_in_any_answer(warden: Warden) -> None:
     waiting = proposed(me, city="Quellstadt")
     me.consent.decide(waiting, False)
     assert me.consent.user_context() == UserContext()
-    last = warden._loop.run(warden.store.head(me.who.namespace)).rev
+    last = run_on_loop(warden, warden.store.head(me.who.namespace)).rev
     for revision in range(last + 1):
         assert me.find(as_of=revision) == []
     with pytest.raises(Conflict, match="declined already by ana"):

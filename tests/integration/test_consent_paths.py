@@ -10,11 +10,12 @@ from test_consent import EVIL, SENSITIVE, WRITES, Site, _each
 
 from memwarden import AsyncWarden
 from memwarden.errors import Conflict
-from memwarden.recall.answer.render import PREFIX
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.transfer.move import move_namespaces
 from memwarden.surfaces.cli.main import COMMANDS
 from memwarden.testing.scripted import ScriptedModel
+
+PREFIX = "You have the following relevant memories from past interactions:"
 
 WORDS_ONLY = {"embedder": "none"}
 CHANGES = {

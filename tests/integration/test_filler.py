@@ -42,7 +42,7 @@ class SlowEmbedder:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowEmbedder]:
     made = SlowEmbedder()
-    monkeypatch.setattr(local, "_make_local", lambda choice: made)
+    monkeypatch.setattr(local, "make_local", lambda choice: made)
     yield made
     made.gate.set()
 

@@ -16,6 +16,7 @@ from memwarden.recall.answer.render import CachedMemory, MemoryCache
 from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.testing import get_runtime
 from memwarden.text import tokenizer
 from memwarden.tiers.backend import ContextItem
 
@@ -65,7 +66,9 @@ async def test_what_another_process_changes_is_in_the_next_answer(
     theirs = other.scope(user="ana")
     (red,) = (await theirs.remember("Ana sails the red boat.")).results
     assert await texts(warden) == {"Ana sails the red boat."}
-    await other._parts.working.items.upsert(replace(await theirs.get(str(red.id)), text="Ana sails the green boat."))
+    await get_runtime(other).working.items.upsert(
+        replace(await theirs.get(str(red.id)), text="Ana sails the green boat.")
+    )
     assert await texts(warden) == {"Ana sails the green boat."}
     await theirs.forget(str(red.id))
     assert await texts(warden) == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,14 @@ from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, Event, HistoryEntry, Link, Unlink
-from whose import warden_of
+from memwarden.testing import get_store
+
+CONFIG = {"embedder": "none"}
 
 
 @pytest.fixture
-async def me(url: str) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as opened:
-        yield opened.scope(user="ana", thread="t1", actor="Ana")
+def me(async_warden: AsyncWarden) -> AsyncScope:
+    return async_warden.scope(user="ana", thread="t1", actor="Ana")
 
 
 async def stated(me: AsyncScope, text: str, **fields: Any) -> str:
@@ -67,7 +67,7 @@ async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
 async def test_links_have_no_contents(me: AsyncScope) -> None:
     item, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
     for change in (Link(item, other, strength=0.6), Unlink(item, other)):
-        await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+        await get_store(me).apply(Batch(me.who.namespace, (change,), clock.now()))
     entries = await me.journal.history(item)
     assert [(entry.event, entry.old, entry.new) for entry in entries[1:]] == [
         ("LINK", None, None),
@@ -81,7 +81,7 @@ async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
     item = await stated(me, "Ship v1 by August.")
     await me.forget(item)
     whole = await me.journal.history()
-    assert [entry.seq for entry in whole] == list(range(1, (await me._parts.store.head(me.who.namespace)).rev + 1))
+    assert [entry.seq for entry in whole] == list(range(1, (await get_store(me).head(me.who.namespace)).rev + 1))
     pages, since = [], 0
     while page := await me.journal.history(since=since, limit=2):
         pages += page
@@ -89,16 +89,16 @@ async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
     assert pages == whole
 
 
-async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
+async def test_an_agent_sees_what_it_may_read(me: AsyncScope, async_warden: AsyncWarden) -> None:
     private = await stated(me, "Preferred name is Ana.", category="profile")
     goal = await stated(me, "Ship v1 by August.", category="goals")
     moved = await stated(me, "The dog eats fish.", category="profile")
-    await me._parts.store.apply(
+    await get_store(me).apply(
         Batch(me.who.namespace, (Link(goal, private, strength=0.6), Link(goal, moved, strength=0.6)), clock.now())
     )
     await me.update(moved, category="goals")
     await me.update(moved, text="The dog eats meat.")
-    planner = warden_of(me).scope(user="ana", agent="planner")
+    planner = async_warden.scope(user="ana", agent="planner")
     with pytest.raises(NotFound):
         await planner.journal.history(private)
     assert told(await planner.journal.history(moved)) == [("UPDATE", "The dog eats fish.", "The dog eats meat.")]
@@ -112,14 +112,16 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
 
 
 @pytest.mark.parametrize("agent", [None, "planner"])
-async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch, agent: str | None) -> None:
+async def test_the_newest_first(
+    me: AsyncScope, async_warden: AsyncWarden, monkeypatch: pytest.MonkeyPatch, agent: str | None
+) -> None:
     monkeypatch.setattr("memwarden.recall.time.past.HISTORY_PAGE", 2)
     for number in range(9):
         await stated(me, f"Goal {'abcdefghi'[number] * 5}.", category="profile" if number % 3 else "goals")
     item = await stated(me, "Ship v1 by August.", category="goals")
     await me.update(item, text="Ship v1 by September.")
     await stated(me, "Preferred name is Ana.", category="profile")
-    asking = warden_of(me).scope(user="ana", agent=agent)
+    asking = async_warden.scope(user="ana", agent=agent)
     whole = await asking.journal.history()
     assert len(whole) > 4
     assert await asking.journal.history(descending=True) == whole[::-1]
@@ -130,10 +132,10 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
         await me.journal.history(descending=1)  # type: ignore[arg-type]
 
 
-async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope) -> None:
+async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope, async_warden: AsyncWarden) -> None:
     old = await stated(me, "Ana lives in Paris.", category="goals")
     new = await stated(me, "Ana lives in Berlin now.", category="goals")
-    planner = warden_of(me).scope(user="ana", agent="planner")
+    planner = async_warden.scope(user="ana", agent="planner")
     (_, closing) = await planner.journal.history(old)
     assert (closing.meta or {})["by"] == new
     await me.update(new, category="profile")
@@ -146,17 +148,17 @@ async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope) -> None:
     assert new not in repr(everything)
 
 
-async def test_undo_does_not_find_what_history_does_not_show(me: AsyncScope) -> None:
+async def test_undo_does_not_find_what_history_does_not_show(me: AsyncScope, async_warden: AsyncWarden) -> None:
     """Both contents of each entry and both ends of each link of the decision have to be readable."""
     plan = await stated(me, "The shop opens in May.", category="tasks")
     private = await stated(me, "The owner of the shop fears dogs.", category="preferences")
     moved = (await me.update(private, category="tasks")).rev
     for change in (Link(plan, private, strength=0.6), Unlink(plan, private)):
-        await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+        await get_store(me).apply(Batch(me.who.namespace, (change,), clock.now()))
     linked = [entry.seq for entry in await me.journal.history(plan)][-2:]
     away = (await me.update(private, category="preferences")).rev
     await me.forget(private)
-    planner = warden_of(me).scope(user="ana", agent="planner")
+    planner = async_warden.scope(user="ana", agent="planner")
     before = await me.journal.history()
     for hidden in (moved, *linked, away):
         with pytest.raises(NotFound) as error:

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.concurrency.isolation import MAX_CALLS, isolated
+from memwarden.concurrency.isolation import isolated
 from memwarden.errors import ModelUnavailable
 from memwarden.models.json_answers import ask_json
+from memwarden.testing import get_async_twin
+
+MAX_CALLS = 4
 
 SOON = 0.05
 THREADS = min(32, (os.cpu_count() or 1) + 4)
@@ -102,7 +105,7 @@ def test_a_warden_closes_while_it_hangs(hung: Hung) -> None:
         me = warden.scope(user="ana")
         me.state.save("kudos", [1])
         overseer = me.overseer()
-        overseer._inner._seconds = SOON
+        get_async_twin(overseer).seconds = SOON
         overseer.relevant("kudos list")
         assert hung.asked == 1
         begun = time.monotonic()

@@ -32,8 +32,11 @@ from langgraph.graph import START, StateGraph
 from agent import ROUNDS, build, contents, expected, follow
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.checkpoints import PAGE, CheckpointKey, SavedCheckpoint
+from memwarden.stores.shared.checkpoints import CheckpointKey, SavedCheckpoint
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver, acopy_from_memory, copy_from_memory
+from memwarden.testing import run_on_loop
+
+PAGE = 100
 
 CAPABILITIES = {
     "put": 17,
@@ -246,7 +249,7 @@ def test_pickle_is_neither_written_nor_read(warden: Warden) -> None:
     saved = SavedCheckpoint(
         CheckpointKey("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {}
     )
-    saver._bound.run(warden.store.checkpoints.put(saver._bound.who.namespace, saved, ()))
+    run_on_loop(warden, warden.store.checkpoints.put(warden.scope().who.namespace, saved, ()))
     with pytest.raises(NotImplementedError, match="pickle"):
         saver.get_tuple(ANN)
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from memwarden.models.protocols import ChatModel
 from memwarden.records import Batch, Memory, MemoryState, Receipt
 from memwarden.remember.extract import extractor as extract
 from memwarden.remember.extract.model import SYSTEM, is_foreign
+from memwarden.testing import get_runtime, get_store
 from memwarden.testing.scripted import ScriptedModel
-from whose import warden_of
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
 NURSE = "I work as a nurse at St Mary's hospital in Porto."
@@ -37,10 +37,12 @@ def talk(*said: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture(params=["memory://", "sqlite:///{}/m.db"], ids=["memory", "sqlite"])
-async def me(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(request.param.format(tmp_path), {"extraction": "every_turn"}) as warden:
-        yield warden.scope(user="ana", thread="t1")
+CONFIG = {"extraction": "every_turn"}
+
+
+@pytest.fixture
+def url(embedded_url: str) -> str:
+    return embedded_url
 
 
 async def facts(me: AsyncScope) -> list[Memory]:
@@ -110,9 +112,9 @@ async def test_what_is_extracted_is_signed_as_its_turn_is() -> None:
         assert (kept.agent_id, kept.user_id) == ("executor", "ana")
 
 
-async def test_what_is_always_offered_is_never_extracted(me: AsyncScope) -> None:
+async def test_what_is_always_offered_is_never_extracted(me: AsyncScope, async_warden: AsyncWarden) -> None:
     await me.observe(talk(NURSE))
-    declared = warden_of(me).settings.categories.declared
+    declared = async_warden.settings.categories.declared
     assert await facts(me)
     assert not [fact for fact in await facts(me) if declared[fact.category].always]
     assert not (await me.query("How do the rings of Saturn stay in place?")).items
@@ -160,11 +162,11 @@ async def test_what_is_looked_at_again_is_told_by_the_ids_that_it_has(me: AsyncS
     known = {card.id for card in (*await cards(me), *await me.find({"channel": "procedural"}))}
     again = (await me.extract_pending(again=True)).results
     assert {item.id for item in again if item.reason == "already stored"} == known
-    assert all([await me._parts.store.get(me.who.namespace, [str(item.id)], removed=True) for item in again])
+    assert all([await get_store(me).get(me.who.namespace, [str(item.id)], removed=True) for item in again])
 
 
-async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None:
-    namespace, store = me.who.namespace, me._parts.store
+async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope, async_warden: AsyncWarden) -> None:
+    namespace, store = me.who.namespace, get_store(me)
     said = "I have a blue kayak."
     await me.observe(talk(said))
     waiting = await store.find(namespace, state=MemoryState.CANDIDATE)
@@ -172,7 +174,7 @@ async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None
     assert waiting[0].purge_at is not None
     assert await facts(me) == []
     assert "kayak" not in str((await me.query("kayak", filters={"channel": "semantic"}, threshold=0.0)).text)
-    await warden_of(me).scope(user="ana", thread="t2").observe(talk(f"{said} "))
+    await async_warden.scope(user="ana", thread="t2").observe(talk(f"{said} "))
     (confirmed,) = await facts(me)
     assert confirmed.id == waiting[0].id
     assert len(confirmed.sources) == 2
@@ -213,7 +215,7 @@ async def _told(before: str, after: str) -> dict[str, bool]:
             turn = {"role": "user", "content": said, "created_at": at}
             await warden.scope(user="ana", thread=thread).observe([turn])
         me = warden.scope(user="ana")
-        found = await me._parts.store.find(me.who.namespace, limit=100)
+        found = await get_store(me).find(me.who.namespace, limit=100)
         assert not (await me.audit()).findings
         return {
             item.text: item.valid_to is not None for item in found if item.channel != "turn" and "card" not in item.tags
@@ -274,8 +276,8 @@ async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.Monkey
         kept = await facts(me)
         assert len(kept) <= 2
         later = clock.now() + timedelta(days=1)
-        extractor = me._parts.working.extractor
-        monkeypatch.setattr(extractor, "_now", lambda: later)
+        extractor = get_runtime(me).working.extractor
+        monkeypatch.setattr(extractor, "now", lambda: later)
         await me.extract_pending()
         assert len(await facts(me)) > len(kept)
 
@@ -472,7 +474,7 @@ async def test_a_look_beside_the_calls_that_fails_is_put_off(
     model = ScriptedModel(by_model({"text": "The user's daughter is called Mia."}))
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        extractor, failed = me._parts.working.extractor, asyncio.Event()
+        extractor, failed = get_runtime(me).working.extractor, asyncio.Event()
 
         async def broken(scope: Any, *, again: bool) -> Any:
             failed.set()
@@ -540,12 +542,12 @@ async def test_an_exchange_of_more_facts_than_a_day_keeps_the_first_and_a_full_d
         assert [fact.text for fact in await facts(me)] == COUSINS[:2]
         waiting = await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)
         assert [item.text for item in waiting] == COUSINS[2:]
-        assert await me._parts.working.extractor.waiting(me.who) == 0
+        assert await get_runtime(me).working.extractor.waiting(me.who) == 0
         for said in (NURSE, LISBON):
             await me.observe(talk(said))
             await me.extract_pending()
         assert sum(item.system == SYSTEM for item in model.asked) == 1  # the others judged pairs of facts
-        assert await me._parts.working.extractor.waiting(me.who) == 4
+        assert await get_runtime(me).working.extractor.waiting(me.who) == 4
 
 
 async def test_what_is_merged_takes_nothing_of_a_day() -> None:

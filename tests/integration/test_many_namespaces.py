@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -11,17 +12,20 @@ from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceInde
 from memwarden.records import Head, Namespace, Scan
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
+from memwarden.testing import get_runtime
 
 HOUR = 3_600.0
+USERS = ("ana", "ben", "eva")
 
 
 def indexes(warden: AsyncWarden) -> NamespaceIndexes:
-
-    return warden._parts.working.indexes
+    return get_runtime(warden).working.indexes
 
 
 def kept(warden: AsyncWarden) -> set[str]:
-    return {namespace.path for namespace in indexes(warden)._indexes}
+    """The namespaces of the users whose indexes are kept."""
+    spaces = [Namespace("default", f"user/{user}") for user in USERS]
+    return {space.path for space in spaces if indexes(warden).held(space) is not None}
 
 
 async def fill(warden: AsyncWarden, users: Sequence[str]) -> None:
@@ -38,7 +42,8 @@ async def size_of_one() -> int:
     async with AsyncWarden.open("memory://", config={"embedder": "none", "merging": "off"}) as warden:
         await fill(warden, ["ana"])
         await ask(warden, "ana")
-        (index,) = indexes(warden)._indexes.values()
+        index = indexes(warden).held(Namespace("default", "user/ana"))
+        assert index is not None
         return index.nbytes
 
 
@@ -90,20 +95,26 @@ async def test_the_index_in_use_is_kept_however_large_it_is(url: str) -> None:
         assert kept(warden) == {"user/ben"}
 
 
-class Restorable(MemoryStore):
+class Restorable:
     """A store that can be put back to another state, which it says with its epoch."""
 
-    epoch = 0
+    def __init__(self) -> None:
+        self.state = MemoryStore()
+        self.epoch = 0
 
-    def restore(self, other: MemoryStore) -> None:
-        self._spaces = other._spaces
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.state, name)
+
+    async def restore(self, other: MemoryStore) -> None:
+        await other.open()
+        self.state = other
         self.epoch += 1
 
     async def head(self, namespace: Namespace) -> Head:
-        return Head((await super().head(namespace)).rev, self.epoch)
+        return Head((await self.state.head(namespace)).rev, self.epoch)
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
-        scan = await super().scan(namespace, since)
+        scan = await self.state.scan(namespace, since)
         return Scan(scan.rows, Head(scan.head.rev, self.epoch))
 
 
@@ -111,7 +122,8 @@ class Restorable(MemoryStore):
 async def test_a_new_epoch_throws_the_index_away(more: int) -> None:
     """The revision is the same or higher, as after a backup was put back; the rows are others."""
     settings = Settings(embedder="none", merging="off")
-    store, backup = Restorable(), MemoryStore()
+    store: Any = Restorable()
+    backup = MemoryStore()
     async with AsyncWarden(backup, settings) as old:
         await old.scope(user="ana").remember(["Ana sails the green boat."] * (1 + more))
     async with AsyncWarden(store, settings) as warden:
@@ -119,7 +131,7 @@ async def test_a_new_epoch_throws_the_index_away(more: int) -> None:
         await me.remember("Ana sails the red boat.")
         before = await me.query("Which boat does Ana sail?", threshold=0.0)
         assert [item.memory.text for item in before.items] == ["Ana sails the red boat."]
-        store.restore(backup)
+        await store.restore(backup)
         result = await me.query("Which boat does Ana sail?", threshold=0.0)
         assert {item.memory.text for item in result.items} == {"Ana sails the green boat."}
         assert len(result.items) == 1 + more

@@ -10,8 +10,12 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.local import MAX_END_CHARACTERS, MAX_KEPT_PIECES, QUESTION_END_PIECES, MiniLMEmbedder
+from memwarden.models.local import MiniLMEmbedder
 from memwarden.recall.rank import features
+
+MAX_END_CHARACTERS = 512
+MAX_KEPT_PIECES = 48
+QUESTION_END_PIECES = 64
 
 TEXTS = [
     "She adopted a puppy from the shelter last spring.",

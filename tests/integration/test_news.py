@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -214,27 +214,34 @@ async def test_an_agent_that_was_not_there_yet_loses_nothing(stored_url: str) ->
 
 
 async def test_an_answer_that_never_left_has_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store goes away while what is related to the answer is read, the last thing that an answer needs of it."""
+    """The store goes away at each call that an answer makes, one after another."""
     async with AsyncWarden.open("memory://", config=SETTINGS) as warden:
         me = scope(warden)
         await me.query(QUESTION)
         entry = (await me.remember("The key hangs in the hall.")).results[0].id or ""
         other = (await me.remember("Blueberry pancakes need buttermilk.")).results[0].id or ""
         await warden.store.apply(Batch(me.who.namespace, (Link(entry, other, strength=0.9),), clock.now()))
-        recall, asked = warden._parts.working.recall, []
+        left = iter([False])
 
-        read = recall._read
+        def failing(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            async def answer(*given: Any, **named: Any) -> Any:
+                if next(left, False):
+                    raise StoreUnavailable("away for a moment")
+                return await call(*given, **named)
 
-        async def failing(*what: Any) -> Any:
-            asked.append(what)
-            if len(asked) == 2:
-                raise StoreUnavailable("away for a moment")
-            return await read(*what)
+            return answer
 
-        monkeypatch.setattr(recall, "_read", failing)
-        with pytest.raises(StoreUnavailable):
-            await me.query(QUESTION, top_k=1)
-        result = await me.query(QUESTION, top_k=1)
+        for name in ("head", "scan", "get", "versions", "journal", "relations"):
+            monkeypatch.setattr(warden.store, name, failing(getattr(warden.store, name)))
+        failures = 0
+        for number in range(20):
+            left = iter([*[False] * number, True])
+            try:
+                result = await me.query(QUESTION, top_k=1)
+                break
+            except StoreUnavailable:
+                failures += 1
+        assert 3 <= failures < 20
         assert [item.id for item in result.related] == [other]
         assert result.delta
         assert len(result.delta.bullets) == 2

@@ -12,19 +12,16 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
-from memwarden.agent.overseer import (
-    MAX_PROMPT_TOKENS,
-    SAVE_SYSTEM,
-    SYSTEM,
-    OverseerSettings,
-    decide_saving,
-    relevance_prompt,
-)
+from memwarden.agent.overseer import OverseerSettings, decide_saving, relevance_prompt
 from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.testing.scripted import ScriptedModel
 from memwarden.text.tokenizer import estimate
+
+MAX_PROMPT_TOKENS = 200
+SAVE_SYSTEM = "You decide what is saved as state. Output only JSON, no explanation."
+SYSTEM = "You identify relevant saved state. Output only JSON, no explanation."
 
 GOAL = "Who from my kudos list was active recently?"
 SAVED = {"kudos_givers_2025": ["athlete_123", "athlete_456"], "favorite_routes": ["river loop"]}
@@ -154,7 +151,7 @@ async def test_a_model_that_is_repaired_is_used() -> None:
 async def test_a_model_that_is_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     async for me in saved(Late('{"relevant_keys": ["kudos_givers_2025"]}'), **SAVED):
         overseer = me.overseer()
-        monkeypatch.setattr(overseer, "_seconds", 0.05)
+        monkeypatch.setattr(overseer, "seconds", 0.05)
         assert await overseer.relevant(GOAL) == {}
 
 

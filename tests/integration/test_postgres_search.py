@@ -21,6 +21,7 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.search import index_names
 from memwarden.stores.shared.search import SearchableStore
+from memwarden.testing import get_runtime
 from memwarden_bench import sentences
 
 ABOVE = 300
@@ -39,12 +40,12 @@ async def opened(url: str, above: int = ABOVE, **config: Any) -> AsyncIterator[A
 async def exactly(url: str, **config: Any) -> AsyncIterator[AsyncWarden]:
     """A warden that reads every namespace into memory."""
     async with opened(url, **config) as warden:
-        larges(warden)._store = None
+        larges(warden).store = None
         yield warden
 
 
 def larges(warden: AsyncWarden) -> LargeNamespaces:
-    return warden._parts.working.larges
+    return get_runtime(warden).working.larges
 
 
 def searching(warden: AsyncWarden) -> SearchableStore:
@@ -120,7 +121,7 @@ async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
             )
             assert found.confidence == pytest.approx(wanted.confidence, abs=1e-5)
             assert (found.text, found.rev, found.relevant) == (wanted.text, wanted.rev, wanted.relevant)
-        assert warden._parts.working.indexes.held(HERE) is None
+        assert get_runtime(warden).working.indexes.held(HERE) is None
 
 
 async def test_metadata_is_filtered_by_the_database(large: str) -> None:
@@ -131,7 +132,7 @@ async def test_metadata_is_filtered_by_the_database(large: str) -> None:
         assert [item.id for item in found.items] == [written.results[0].id]
         none = {"metadata": {"project": "boats", "year": {"$gt": 2024}}}
         assert not (await ana.query("Whose canoe leaks?", filters=none, threshold=0)).items
-        assert warden._parts.working.indexes.held(HERE) is None
+        assert get_runtime(warden).working.indexes.held(HERE) is None
 
 
 async def test_the_second_process_searches_too(large: str) -> None:
@@ -139,7 +140,7 @@ async def test_the_second_process_searches_too(large: str) -> None:
     async with opened(large, above=10**6) as warden:
         found = await warden.scope(user="ana").query("Who sings in a choir?", threshold=0)
         assert "Tomas sings in the choir of Bristol." in [item.memory.text for item in found.items]
-        assert warden._parts.working.indexes.held(HERE) is None
+        assert get_runtime(warden).working.indexes.held(HERE) is None
 
 
 async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new_database: Callable[[], str]) -> None:
@@ -152,7 +153,7 @@ async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new
 
         async def answered(question: str) -> list[str]:
             found = await you.query(question, top_k=3, threshold=0)
-            assert other._parts.working.indexes.held(HERE) is None
+            assert get_runtime(other).working.indexes.held(HERE) is None
             return [item.memory.text for item in found.items]
 
         written = await me.remember("Wilma keeps bees in a hive behind the lighthouse.")
@@ -235,11 +236,11 @@ async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_da
         ids = [item.id for item in await warden.scope(user="ana").find(limit=100)]
         for item in ids[:50]:
             await warden.scope(user="ana").forget(item)
-        await larges(warden)._renew(searching(warden), HERE)  # 270 are left: fewer than 300, but not by much
+        await larges(warden).renew(searching(warden), HERE)  # 270 are left: fewer than 300, but not by much
         assert indexes(url) == dict.fromkeys(index_names(HERE), True)
         for entry in ids[50:]:
             await warden.scope(user="ana").forget(entry)
-        await larges(warden)._renew(searching(warden), HERE)
+        await larges(warden).renew(searching(warden), HERE)
         assert indexes(url) == {}
         assert await larges(warden).ready(HERE) is None
         assert (await warden.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
@@ -352,7 +353,7 @@ async def test_who_may_not_make_indexes_answers_from_memory_and_says_so(
         await made_ready(owner)
     async with opened(login(url)) as guest:  # searching needs no rights of an owner
         assert (await guest.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
-        assert guest._parts.working.indexes.held(HERE) is None
+        assert get_runtime(guest).working.indexes.held(HERE) is None
 
 
 # The wall

@@ -9,11 +9,12 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.records import Batch, JournalEntry, Namespace, Put, Receipt, WriteMode
+from memwarden.testing import run_on_loop
 from memwarden.tiers.backend import ContextItem
 
 
 def journal(warden: Warden, path: str) -> list[JournalEntry]:
-    return warden._loop.run(warden.store.journal(Namespace("default", path)))
+    return run_on_loop(warden, warden.store.journal(Namespace("default", path)))
 
 
 def test_an_item_goes_to_its_project_and_both_journals_say_so(warden: Warden) -> None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from closing import close_validity
 
+from closing import close_validity
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
 from memwarden.records import Batch, Link, QueryResult
+from memwarden.testing import get_store
 from memwarden.text.tokenizer import estimate
-from whose import warden_of
 
 QUESTION = "Where is the greenhouse?"
 FACT = "The greenhouse is behind the old barn."
 OTHERS = ("Tomatoes grow best with Ida's compost.", "The key hangs in the hall.", "Ben pays the water.")
 
 
-@pytest.fixture
-async def me(url: str) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as opened:
-        yield opened.scope()
+CONFIG = {"embedder": "none", "merging": "off"}
 
 
 async def stated(me: AsyncScope, *texts: str, **fields: Any) -> list[str]:
@@ -33,7 +29,7 @@ async def stated(me: AsyncScope, *texts: str, **fields: Any) -> list[str]:
 async def link(me: AsyncScope, text: str, *others: str, strength: float = 0.8) -> None:
     """The first is linked the most."""
     links = tuple(Link(text, other, strength=strength - 0.1 * number) for number, other in enumerate(others))
-    await me._parts.store.apply(Batch(me.who.namespace, links, clock.now()))
+    await get_store(me).apply(Batch(me.who.namespace, links, clock.now()))
 
 
 def related(result: QueryResult) -> list[str]:
@@ -67,14 +63,14 @@ async def test_they_need_something_relevant(me: AsyncScope) -> None:
     assert related(await me.query(QUESTION, threshold=0.0, top_k=10)) == []  # it is an item then
 
 
-async def test_they_pass_the_gates(me: AsyncScope) -> None:
+async def test_they_pass_the_gates(me: AsyncScope, async_warden: AsyncWarden) -> None:
     (fact,) = await stated(me, FACT, category="tasks", tags=["x"])
     (over,) = await stated(me, OTHERS[0], category="tasks")
     (secret,) = await stated(me, OTHERS[1], category="profile")
     (good,) = await stated(me, OTHERS[2], category="tasks")
     await link(me, fact, over, secret, good)
-    await close_validity(warden_of(me), me.who.namespace, over, clock.now())
-    planner = warden_of(me).scope(agent="planner")
+    await close_validity(async_warden, me.who.namespace, over, clock.now())
+    planner = async_warden.scope(user="ana", agent="planner")
     assert related(await planner.query(QUESTION, top_k=1)) == [good]
     assert related(await planner.query(QUESTION, top_k=1, filters={"tags": "x"})) == []
     assert [relation.to_id for relation in await planner.relations(fact)] == sorted([over, good])
@@ -96,7 +92,7 @@ async def test_they_stay_within_the_budget(me: AsyncScope) -> None:
 
 async def test_one_that_was_forgotten_is_gone_at_once_and_was_there_before(me: AsyncScope) -> None:
     fact, other, *_ = await stated(me, FACT, *OTHERS)
-    before = (await me._parts.store.head(me.who.namespace)).rev
+    before = (await get_store(me).head(me.who.namespace)).rev
     await link(me, fact, other)
     rev = (await me.query(QUESTION, top_k=1)).rev
     await me.forget(other)

@@ -24,12 +24,14 @@ import pytest
 from memwarden.errors import StoreCorrupt, StoreError, StoreFull, StoreUnavailable
 from memwarden.records import Namespace, Remove
 from memwarden.stores.sqlite import SqliteStore, backup, file
-from memwarden.stores.sqlite.backup import MAX_COPIES, list_copies
+from memwarden.stores.sqlite.backup import list_copies
 from memwarden.stores.transfer.backup import NamespaceRevision, read_manifest
 from memwarden.testing.examples import a_batch
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import term_bytes
 from told import Told, check_steps, check_store, replay
+
+MAX_COPIES = 3
 
 NAMESPACE = Namespace("default", "user/ana")
 _MEMORY = """

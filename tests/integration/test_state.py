@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden, clock
-from memwarden.agent.state import MAX_PREVIEW, words_of
+from memwarden.agent.state import words_of
 from memwarden.agent.tools import Parameter, Tool
 from memwarden.api.blocking import BoundScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, NotFound
+
+MAX_PREVIEW = 100
 
 GIVERS = ["athlete_123", "athlete_456"]
 

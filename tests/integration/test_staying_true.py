@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,18 +14,21 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, NotFound
-from memwarden.records import JournalEntry, Memory
+from memwarden.records import Batch, JournalEntry, Memory, Receipt
+from memwarden.testing import get_runtime, get_store
 from memwarden.testing.scripted import ScriptedModel
-from whose import warden_of
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
-URLS = ("memory://", "sqlite:///{}/m.db")
 
 
-@pytest.fixture(params=URLS, ids=["memory", "sqlite"])
-async def me(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(request.param.format(tmp_path)) as warden:
-        yield warden.scope(user="ana", thread="t1", actor="ann")
+@pytest.fixture
+def url(embedded_url: str) -> str:
+    return embedded_url
+
+
+@pytest.fixture
+def me(async_warden: AsyncWarden) -> AsyncScope:
+    return async_warden.scope(user="ana", thread="t1", actor="ann")
 
 
 async def said(me: AsyncScope, text: str, **fields: Any) -> str:
@@ -37,12 +39,12 @@ async def said(me: AsyncScope, text: str, **fields: Any) -> str:
 
 
 async def journal(me: AsyncScope, since: int = 0) -> list[JournalEntry]:
-    return await me._parts.store.journal(me.who.namespace, since=since)
+    return await get_store(me).journal(me.who.namespace, since=since)
 
 
 async def state(me: AsyncScope) -> dict[str, Memory]:
     """Every active memory by id, apart from what counts writes."""
-    found = await me._parts.store.find(me.who.namespace)
+    found = await get_store(me).find(me.who.namespace)
     return {item.id: replace(item, version=0, updated_at=MAY) for item in found}
 
 
@@ -50,7 +52,7 @@ async def edges(me: AsyncScope) -> set[tuple[str, str, str]]:
     ids = list(await state(me))
     return {
         (relation.from_id, relation.to_id, relation.type)
-        for relation in await me._parts.store.relations(me.who.namespace, ids)
+        for relation in await get_store(me).relations(me.who.namespace, ids)
     }
 
 
@@ -213,7 +215,7 @@ async def test_forgotten_and_restored(me: AsyncScope) -> None:
     entry = await said(me, "Ana lives in Berlin.")
     before = await state(me)
     await me.forget(entry)
-    (gone,) = await me._parts.store.get(me.who.namespace, [entry], removed=True)
+    (gone,) = await get_store(me).get(me.who.namespace, [entry], removed=True)
     assert gone.state == "soft_deleted"
     assert gone.purge_at is not None
     forgotten_at = (await journal(me))[-1].at
@@ -268,7 +270,7 @@ async def test_a_correction_keeps_what_stood_before(me: AsyncScope) -> None:
     assert (told.id, told.outcome) == (entry, "updated")
     memory = await me.get(entry)
     assert (memory.text, memory.importance, memory.tags, memory.version) == ("Ana lives in Berlin.", 0.8, ("home",), 2)
-    (before,) = await me._parts.store.versions(me.who.namespace, [(entry, 1)])
+    (before,) = await get_store(me).versions(me.who.namespace, [(entry, 1)])
     assert before.text == "Ana lives in Berln."
     assert [item.id for item in (await me.query("Who is in Berlin?")).items] == [entry]
 
@@ -338,10 +340,10 @@ async def test_unknown_ids(me: AsyncScope, verb: str) -> None:
         await me.journal.undo(0)
 
 
-async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope) -> None:
+async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope, async_warden: AsyncWarden) -> None:
     """The stylist may read preferences, not goals: it neither learns of them nor changes them."""
     secret = await said(me, "Ana lives in Berlin.", category="goals")
-    stylist = warden_of(me).scope(user="ana", agent="stylist")
+    stylist = async_warden.scope(user="ana", agent="stylist")
     (told,) = (await stylist.remember("Ana resides in Berlin.", category="preferences")).results
     assert told.outcome == "created"
     (told,) = (await stylist.remember("Ana lives in Lisbon now.", category="preferences")).results
@@ -417,24 +419,23 @@ async def test_a_model_judges_what_no_rule_decides() -> None:
             assert ("model scripted" in told.reason) == (outcome != "created")
 
 
-async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path) -> None:
+async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes state a new value of one fact: both find it, the second decides again on what the first left."""
     url = f"sqlite:///{tmp_path / 'm.db'}"
     async with AsyncWarden.open(url) as entry, AsyncWarden.open(url) as two:
         mine, theirs = entry.scope(user="ana"), two.scope(user="ana")
         await mine.remember("Ana lives in Berlin.", created_at=MAY)
-        facts = mine._parts.working.writer._resolver
-        settle, meanwhile = facts._settle, ["Ana lives in Madrid now."]
+        apply, meanwhile = entry.store.apply, ["Ana lives in Madrid now."]
 
-        async def disturbed(*args: Any) -> Any:
-            decided = await settle(*args)
+        async def disturbed(batch: Batch) -> Receipt:
             if meanwhile:
                 await theirs.remember(meanwhile.pop(), created_at=MAY + timedelta(days=1))
-            return decided
+            return await apply(batch)
 
-        facts._settle = disturbed  # type: ignore[assignment]
+        monkeypatch.setattr(entry.store, "apply", disturbed)
         (told,) = (await mine.remember("Ana lives in Lisbon now.", created_at=MAY + timedelta(days=2))).results
         assert told.outcome == "superseded"
+        assert meanwhile == []
         answer = await mine.query("Where does Ana live?", top_k=5)
         assert [item.memory.text for item in answer.items] == ["Ana lives in Lisbon now."]
 
@@ -450,10 +451,10 @@ async def test_writers_at_once_pile_up_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_clock_that_was_put_back_changes_nothing(me: AsyncScope) -> None:
-    writer = me._parts.working.writer
-    writer._now = lambda: MAY
+    writer = get_runtime(me).working.writer
+    writer.now = lambda: MAY
     await me.remember("Ana lives in Berlin.")
-    writer._now = lambda: MAY - timedelta(seconds=30)
+    writer.now = lambda: MAY - timedelta(seconds=30)
     (told,) = (await me.remember("Ana lives in Lisbon now.")).results
     assert told.outcome == "superseded"
     assert [item.text for item in await me.find()] == ["Ana lives in Lisbon now."]

@@ -19,6 +19,7 @@ from memwarden.errors import StoreUnavailable, WrongThread
 from memwarden.recall import recall
 from memwarden.records import Namespace
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.testing import run_on_loop
 
 WORDS = {"embedder": "none"}
 
@@ -66,7 +67,7 @@ def test_a_blocking_call_on_its_own_loop_is_refused() -> None:
 
         for call in (me.find, warden.close):
             with pytest.raises(WrongThread, match="AsyncWarden"):
-                warden._loop.run(from_within(call))
+                run_on_loop(warden, from_within(call))
         assert me.find() == []
 
 
@@ -113,7 +114,7 @@ def test_close_leaves_nobody_waiting(threads: ThreadPoolExecutor) -> None:
         await asyncio.sleep(0.1)
         return "answer"
 
-    ends, waits = threads.submit(warden._loop.run, soon()), threads.submit(warden._loop.run, for_ever())
+    ends, waits = (threads.submit(run_on_loop, warden, work) for work in (soon(), for_ever()))
     assert begun.wait(5)
     warden.close()
     assert ends.result(5) == "answer"
@@ -147,7 +148,9 @@ def test_many_threads_may_write_and_close_at_once(url: str, threads: ThreadPoolE
 
 
 def test_a_store_that_fails_to_close_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(threading.enumerate())
     warden = Warden.open(f"sqlite:///{tmp_path / 's.db'}", config=WORDS)
+    assert set(threading.enumerate()) > before
     close = SqliteStore.close
 
     async def failing(store: SqliteStore) -> None:
@@ -157,7 +160,7 @@ def test_a_store_that_fails_to_close_leaves_no_thread(tmp_path: Path, monkeypatc
     monkeypatch.setattr(SqliteStore, "close", failing)
     with pytest.raises(StoreUnavailable, match="disk is gone"):
         warden.close()
-    assert not warden._loop._thread.is_alive()
+    assert {thread.name for thread in set(threading.enumerate()) - before if thread.name == "memwarden"} == set()
     warden.close()
 
 

@@ -13,6 +13,7 @@ from memwarden import AsyncWarden
 from memwarden.errors import UnknownAgent
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
+from memwarden.testing import get_runtime
 from memwarden.tiers import ContextRequest, FailureSignature, Task
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemoryStore, AsyncTaskMemoryStore
@@ -55,9 +56,9 @@ async def _full(site: Site) -> Any:
     return await site.warden.tiers.project("p", max_items=1).make_room()
 
 
-async def _events(tier: Any, **given: Any) -> list[OpEvent]:
-    told: list[OpEvent] = await tier._scope.journal.events(**given)
-    return told
+async def _events(warden: AsyncWarden, path: str, *, descending: bool = True) -> list[OpEvent]:
+    await get_runtime(warden).events.flush()
+    return await warden.store.events(Namespace("default", path), descending=descending)
 
 
 Call = Callable[[Site], Awaitable[Any]]
@@ -145,21 +146,21 @@ async def test_events_of_a_project_name_no_user() -> None:
         project = warden.tiers.project("p")
         item = await project.add_decision("Clocks are UTC.")
         await project.pin(item.context_item_id)
-        told = await _events(project)
+        told = await _events(warden, "project/p")
         assert [(item.op, item.user_id) for item in told] == [("update", None), ("create", None)]
 
 
 async def test_a_context_that_is_built_leaves_an_event_in_its_task() -> None:
     """What was searched for a task is told (B14), with how near the best answer was and never with what it says."""
     async with AsyncWarden.open("memory://") as warden:
-        task, assembler = warden.tiers.task("k"), warden.tiers.assembler()
+        assembler = warden.tiers.assembler()
         await assembler.build_context(TASK, ContextRequest(500))
         await warden.tiers.project("p").add_decision("Sessions live in PostgreSQL.")
         await assembler.build_context(TASK, ContextRequest(500, query="Where do sessions live?"))
         await assembler.build_context(TASK, ContextRequest(1))
         with pytest.raises(UnknownAgent):
             await assembler.build_context(TASK, ContextRequest(500, agent="nobody"))
-        told = await _events(task, descending=False)
+        told = await _events(warden, "task/k", descending=False)
         assert [(item.node, item.op, item.status, item.reason) for item in told] == [
             ("context", "search", "skipped", "nothing_there"),
             ("context", "search", "ok", ""),
@@ -176,4 +177,4 @@ async def test_a_context_is_built_without_events_when_they_are_off() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "none", "events": "off"}) as warden:
         await warden.tiers.task("k").add_reasoning("It is late.", "plan")
         assert (await warden.tiers.assembler().build_context(TASK, ContextRequest(500))).items
-        assert await _events(warden.tiers.task("k")) == []
+        assert await _events(warden, "task/k") == []

@@ -19,6 +19,7 @@ from memwarden.conversation import turn as turns
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import InvalidInput, NotKept, StoreUnavailable
 from memwarden.records import Memory
+from memwarden.testing import get_runtime, get_store, run_on_loop
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
 ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?"
@@ -264,7 +265,7 @@ def test_a_generator_found_unused_on_the_loops_thread_is_stored(tmp_path: Path) 
         async def drop() -> None:
             kept.clear()  # the generator ends here, on the thread of the loop
 
-        warden._loop.run(drop())
+        run_on_loop(warden, drop())
     with Warden.open(url, {"embedder": "none"}) as warden:
         assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 ")]
 
@@ -296,7 +297,7 @@ async def test_a_task_that_is_cancelled_stores_what_was_delivered(me: AsyncScope
 async def test_who_is_cancelled_while_it_is_stored_stores_it_and_is_cancelled(
     me: AsyncScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, storing = me._parts.store, asyncio.Event()
+    store, storing = get_store(me), asyncio.Event()
     apply = store.apply
 
     async def slow(batch: Any) -> Any:
@@ -431,21 +432,21 @@ async def test_a_search_that_takes_too_long_goes_on_beside(me: AsyncScope, monke
     """A large namespace is read once, however long that takes; and a store that hangs gathers no searches."""
     await me.observe([user(MIA)])
     ready, begun = asyncio.Event(), []
-    scan = me._parts.store.scan
+    scan = get_store(me).scan
 
     async def slow(*args: Any) -> Any:
         begun.append(args)
         await ready.wait()
         return await scan(*args)
 
-    monkeypatch.setattr(me._parts.store, "scan", slow)
+    monkeypatch.setattr(get_store(me), "scan", slow)
     monkeypatch.setattr(turns, "MAX_SECONDS_BEFORE", 0.1)
     for _ in range(3):
         async with me.turn([user(ASKED)]) as turn:
             assert [type(failure) for failure in turn.failures] == [TimeoutError]
     assert len(begun) == 1
     ready.set()
-    await asyncio.wait(me._parts.late.values())
+    await asyncio.wait(get_runtime(me).late.values())
     async with me.turn([user(ASKED)]) as turn:
         assert turn.failures == ()
         assert turn.block
@@ -584,7 +585,7 @@ def test_the_log_says_why_an_answer_cannot_be_read(warden: Warden, caplog: pytes
 
 
 def test_settings_that_leave_memory_off_are_told(warden: Warden, caplog: pytest.LogCaptureFixture) -> None:
-    turns._tell_that_memory_is_off.cache_clear()
+    turns.tell_that_memory_is_off.cache_clear()
     me = warden.scope(user="ana", thread="t1")
     for settings in (ChatSettings(), None, ON):
         me.turn([user(MIA)], settings)

@@ -9,7 +9,9 @@ import pytest
 from memwarden import Warden
 from memwarden.conversation.formats import base
 from memwarden.conversation.settings import ChatSettings
-from memwarden.recall.answer.render import PREFIX, SUFFIX
+
+PREFIX = "You have the following relevant memories from past interactions:"
+SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
 
 MODES = ("system_append", "context_message", "user_prefix", "cache_stable")
 ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?\n"
@@ -122,7 +124,7 @@ def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, A
 def test_a_field_that_is_left_out_is_told_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "_logged_fields", set())
+    monkeypatch.setattr(base, "logged_fields", set())
     for _ in range(3):
         said = base.read_spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
         assert said == [user("Hi."), user("Hi.") | {"id": "mine", "created_at": 7}]

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from closing import close_validity
 
+from closing import close_validity
 from memwarden import AsyncWarden
 from memwarden.recall.answer.select import GATES
+from memwarden.testing import get_runtime
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
@@ -83,8 +84,8 @@ async def test_a_namespace_without_ends_makes_no_mask(warden: AsyncWarden) -> No
     me = warden.scope()
     old = await stated(warden, "Ana lives in Paris.")
 
-    assert (await warden._parts.working.indexes.current(me.who.namespace)).valid(NOW) is None
+    assert (await get_runtime(warden).working.indexes.current(me.who.namespace)).valid(NOW) is None
     await close_validity(warden, me.who.namespace, old, NOW)
-    mask = (await warden._parts.working.indexes.current(me.who.namespace)).valid(NOW)
+    mask = (await get_runtime(warden).working.indexes.current(me.who.namespace)).valid(NOW)
     assert mask is not None
     assert mask.tolist() == [True, False]  # the place of the version before, which is dead, and the one after

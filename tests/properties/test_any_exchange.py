@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden.remember.extract.model import find_faults
-from memwarden.remember.extract.records import MAX_ITEMS_PER_TURN, MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.exchange import extract_exchange
+
+MAX_ITEMS_PER_TURN = 3
+MAX_STATEMENT_CHARACTERS = 280
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)
 

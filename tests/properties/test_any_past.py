@@ -33,6 +33,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.transfer.pages import index_row
+from memwarden.testing import get_store
 from memwarden.testing.examples import NAMESPACE, SIGNALS, START, a_memory
 
 DAY = timedelta(days=1)
@@ -62,7 +63,7 @@ async def take(me: AsyncScope, known: list[str], step: tuple[str, Any, int]) -> 
         return
     if not known:
         return
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = get_store(me), me.who.namespace
     item, other = known[number % len(known)], known[(number + 1) % len(known)]
     active = await store.get(namespace, [item])
     change: BatchChange

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memwarden import AsyncWarden, filters
 from memwarden.recall.index.columns import Columns
-from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import RecallItem
+from memwarden.testing import get_runtime
 
 SUBJECTS = ["Ana", "Ben", "the dog", "our flat", "the van", "Ida's baby"]
 PREDICATES = ["loves peanuts", "was sold in March", "lives by the harbour", "needs a vet?", "sleeps", "likes 花茶"]
@@ -63,9 +63,11 @@ async def follow(url: str, script: list[tuple[Any, ...]]) -> list[Any]:
         for step in script:
             await take(warden, step)
         followed = await answers(warden)
-        cold = NamespaceIndexes(warden.store, session_gap_hours=4.0, dimensions=128, max_bytes=2**30)
-        warden._parts.working.recall._indexes = cold
+        indexes, namespace = get_runtime(warden).working.indexes, warden.scope(user="u").who.namespace
+        followed_index = indexes.held(namespace)
+        indexes.drop(namespace)  # the next answer reads the store anew
         assert same(followed, await answers(warden))
+        assert indexes.held(namespace) is not followed_index
         return followed
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden import AsyncWarden
+from memwarden.testing import get_runtime
 
 CITIES = ("Paris", "Berlin", "Lisbon")
 DAYS = 12
@@ -35,7 +36,7 @@ async def check(url: str, told: list[int], moved: list[int], corrections: list[C
     async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
         me, now = warden.scope(user="ana"), day(0)
 
-        warden._parts.working.writer._now = lambda: now
+        get_runtime(warden).working.writer.now = lambda: now
         ids = []
         for city, written, since in zip(CITIES, told, moved, strict=False):
             now = day(written)

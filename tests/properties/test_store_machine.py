@@ -19,6 +19,8 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.state_machine import store_machine
 
+pytestmark = pytest.mark.apart
+
 _SETTINGS = settings(
     max_examples=60,
     stateful_step_count=25,

@@ -28,6 +28,7 @@ from memwarden.remember import undo
 from memwarden.remember.resolve import resolution, resolver
 from memwarden.remember.undo import invert
 from memwarden.stores.memory.store import MemoryStore
+from memwarden.testing import get_store
 from told import Key, Told, check_steps, check_store, content, replay
 
 NewUrl = Callable[[Path], str]
@@ -98,7 +99,7 @@ class Witness:
 
     def __init__(self, me: AsyncScope) -> None:
         self.me = me
-        self.store, self.namespace = me._parts.store, me.who.namespace
+        self.store, self.namespace = get_store(me), me.who.namespace
         self.journal: list[JournalEntry] = []
         self.states = [Told()]
         self.contents: dict[Key, Memory] = {}

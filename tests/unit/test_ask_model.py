@@ -14,10 +14,12 @@ from memwarden.errors import ModelUnavailable
 from memwarden.models import json_answers
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.remember.resolve.resolution import NeighbourPair
-from memwarden.remember.resolve.resolver import MAX_PAIRS, SCHEMA, judge_by_model
+from memwarden.remember.resolve.resolver import SCHEMA, judge_by_model
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import a_memory
 from memwarden.testing.scripted import ScriptedModel
+
+MAX_PAIRS = 5
 
 
 def a_pair(label: str = "check", guards: tuple[str, ...] = (), name: str = "old", newer: bool = True) -> NeighbourPair:

@@ -8,9 +8,6 @@ from memwarden.errors import InvalidInput
 from memwarden.records import UserContext
 from memwarden.remember.resolve.proposals import ConsentStep, ConsentVerdict, PendingProposal, judge_edit
 from memwarden.remember.resolve.user_context import (
-    CONSENT_FIELDS,
-    EDITABLE,
-    MAX_GOALS,
     ContextEdit,
     apply_decision,
     apply_edit,
@@ -18,6 +15,23 @@ from memwarden.remember.resolve.user_context import (
     context_text,
     read_patch,
 )
+
+CONSENT_FIELDS = (
+    "preferred_name",
+    "pronouns",
+    "city",
+    "language",
+)
+EDITABLE = (
+    "preferred_name",
+    "pronouns",
+    "city",
+    "language",
+    "tone",
+    "goals_add",
+    "goals_remove",
+)
+MAX_GOALS = 20
 
 NOBODY = UserContext()
 ONE, TWO = frozenset({"m1"}), frozenset({"m1", "m2"})

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.intake import ALREADY_BEHIND, find_new_turns
+from memwarden.remember.ingest.intake import find_new_turns
 from memwarden.remember.ingest.messages import Message
+
+ALREADY_BEHIND = "it stands before turns that are stored already; give messages ids to change what was said before"
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
 

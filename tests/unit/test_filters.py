@@ -9,9 +9,24 @@ from typing import Any
 import pytest
 
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.filters import ALIASES, FIELDS, MANY, OBJECT, OPERATORS, SORTABLE, Condition, matches, parse, sort_field
+from memwarden.filters import ALIASES, FIELDS, Condition, matches, parse, sort_field
 from memwarden.records import Memory
 from memwarden.testing.examples import FILTERS, VARIED, a_memory
+
+MANY = "list of text"
+OBJECT = "object"
+OPERATORS = (
+    "$eq",
+    "$ne",
+    "$gt",
+    "$gte",
+    "$lt",
+    "$lte",
+)
+SORTABLE = frozenset(
+    """actor_id agent_id category channel created_at id importance kind name pinned role run_id source thread_id
+    token_cost trust updated_at user_id valid_from valid_to written""".split()
+)
 
 DAY = datetime(2026, 5, 8, tzinfo=UTC)
 

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage, convert_to_openai_messages
 
-from memwarden.conversation.formats import FORMATS, MODES, detect_format
+from memwarden.conversation.formats import FORMATS, detect_format
 from memwarden.errors import InvalidInput
+
+MODES = (
+    "system_append",
+    "context_message",
+    "user_prefix",
+)
 
 BLOCK = "<memories>\n1. Ana lives in Porto.\n</memories>"
 CACHED = {"cache_control": {"type": "ephemeral"}}

@@ -23,6 +23,8 @@ from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
 from memwarden.text.tokenizer import make_text_signals
 
+pytestmark = pytest.mark.apart
+
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 PARTNERS = ["Ana", "Ben May"]
 
@@ -94,7 +96,7 @@ SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
     "third person": lambda text: third_person.to_third_person(text, "Ana", two_person=True),
     "same fact": lambda text: same_fact.judge(text, f"{text} not"),
 }
-"""These read turns of at most ``MAX_SENTENCE_CHARACTERS``: longer turns are no words of a person's own."""
+"""These read turns of at most 1,500 characters: longer turns are no words of a person's own."""
 HOSTILE = (
     "may 5 ", "may ", "5 5 ", "since ", "last week of the first week of ", "early ", "the first of the ", "on the ",
     "2026-05-08 ", "for 3 years ", "been for two years now ", "mai ", "lundi ", "hace ", "5月", "去年の", "一",
@@ -106,10 +108,9 @@ HOSTILE = (
     "Summary: a\n", "1. a\n   ", "and ", "that ", "who ", ", ", ";", "if ", "is ", "not ", "do not ", "ignore all ",
     '{"a": ', "[", '"tool": ', "system: ", "action: a\n", "said ", "\t", "0x", "rot13 a ", "reversed ", "aA1",
 )  # fmt: skip
-SHORT, LONG = 10_000, 100_000
 MAX_FACTOR = 2.5
 """Ten times the text may take ten times as long and this much more: caches fill, and clocks are coarse."""
-UNMEASURABLE = 0.02
+UNMEASURABLE = 0.01
 DOUBTFUL_FACTOR = 1.3
 MAX_SENTENCE_SECONDS = 0.25
 
@@ -124,38 +125,39 @@ def repeat(part: str, length: int) -> str:
     return (part * (length // len(part) + 1))[:length]
 
 
-def growth_of(rule: Callable[[str], Any], part: str) -> float:
+def growth_of(rule: Callable[[str], Any], part: str, longest: int) -> float:
     """The least growth of up to three measurements: a busy machine makes some of them longer, none shorter."""
-    least = growth_once(rule, part, 0)
+    least = growth_once(rule, part, longest, 0)
     for longer in (1, 2):  # another text each time, which no cache knows
         if least > MAX_FACTOR:
-            least = min(least, growth_once(rule, part, longer))
+            least = min(least, growth_once(rule, part, longest, longer))
     return least
 
 
-def growth_once(rule: Callable[[str], Any], part: str, longer: int) -> float:
+def growth_once(rule: Callable[[str], Any], part: str, longest: int, longer: int) -> float:
     """How much more than in proportion a longer text takes; 0 where it is too quick to tell.
 
-    100,000 characters are read where that is quick or 10,000 took more than ten times as long as 1,000.
+    The longest is read where that is quick or its tenth took more than ten times as long as its hundredth.
     """
-    thousand = seconds(rule, repeat(part, SHORT // 10 + longer))
-    short = seconds(rule, repeat(part, SHORT + longer))
-    factor = short / max(thousand, UNMEASURABLE / 10) / 10
+    shortest = seconds(rule, repeat(part, longest // 100 + longer))
+    short = seconds(rule, repeat(part, longest // 10 + longer))
+    factor = short / max(shortest, UNMEASURABLE / 10) / 10
     if short > 10 * UNMEASURABLE and factor > MAX_FACTOR:
         return factor  # the long text would take minutes
     if short > UNMEASURABLE and factor < DOUBTFUL_FACTOR:
         return factor
-    long = seconds(rule, repeat(part, LONG + longer))
-    return 0.0 if long < 10 * UNMEASURABLE else long / max(short, UNMEASURABLE) / (LONG / SHORT)
+    long = seconds(rule, repeat(part, longest + longer))
+    return 0.0 if long < 10 * UNMEASURABLE else long / max(short, UNMEASURABLE) / 10
 
 
+@pytest.mark.parametrize("longest", [30_000, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", RULES)
-def test_time_grows_with_the_length_at_most(name: str) -> None:
+def test_time_grows_with_the_length_at_most(name: str, longest: int) -> None:
     rule = RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")  # tables are read
     slow = {}
     for part in HOSTILE:
-        factor = growth_of(rule, part)
+        factor = growth_of(rule, part, longest)
         if factor > MAX_FACTOR:
             slow[part] = round(factor, 1)
     assert not slow
@@ -165,10 +167,9 @@ def test_time_grows_with_the_length_at_most(name: str) -> None:
 def test_a_rule_for_sentences_reads_the_longest_turn_at_once(name: str) -> None:
     rule = SENTENCE_RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")
-    longest = clauses.MAX_SENTENCE_CHARACTERS
 
     def is_slow(part: str) -> bool:  # a rule that is slow is slow each time
-        return all(seconds(rule, repeat(part, longest - less)) > MAX_SENTENCE_SECONDS for less in range(3))
+        return all(seconds(rule, repeat(part, 1_500 - less)) > MAX_SENTENCE_SECONDS for less in range(3))
 
     slow = {part for part in HOSTILE if is_slow(part)}
     assert not slow

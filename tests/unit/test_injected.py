@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from memwarden.recall.answer.render import PREFIX, SUFFIX, format_context
+from memwarden.recall.answer.render import format_context
 from memwarden.remember.ingest.intake import holds_context, strip_context
 from memwarden.testing.examples import START, a_memory
+
+PREFIX = "You have the following relevant memories from past interactions:"
+SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
 
 SHOWN = [a_memory("a", text="Ana lives in Berlin."), a_memory("b", text="Ana has <memories> of it.")]
 BLOCK = format_context(SHOWN, START)

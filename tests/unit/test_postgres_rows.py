@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.stores.postgres.rows import _BETWEEN, array_text, decode_text, encode_put, encode_text
+from memwarden.stores.postgres.rows import array_text, decode_text, encode_put, encode_text
 from memwarden.testing.examples import FULL, NAMESPACE, SIGNALS, a_memory, a_put
 
 _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.text(max_size=6)
@@ -26,7 +26,7 @@ def test_what_is_stored_compares_as_what_was_given(text: str, other: str) -> Non
 @given(st.lists(_TEXTS, max_size=3))
 def test_lists_come_back(texts: list[str]) -> None:
     assert decode_text(encode_text(texts)) == texts
-    assert tuple(_BETWEEN.join(encode_text(texts)).split(_BETWEEN)) == tuple(
+    assert tuple("\x01\x04".join(encode_text(texts)).split("\x01\x04")) == tuple(
         encode_text(texts) or [""]
     )  # on their way back
 

@@ -12,10 +12,6 @@ import pytest
 
 from memwarden import AsyncWarden, agent
 from memwarden.agent.relevance import (
-    NEEDED,
-    SAME_CONCEPT,
-    SAME_TERM,
-    SHARED_BEGINNING,
     Features,
     KeyWording,
     asks_generally,
@@ -36,11 +32,16 @@ from memwarden.agent.relevance import (
     relevances,
     value_match,
 )
-from memwarden.agent.state import MIN_RELEVANCE
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.answer.select import Request
 from memwarden.recall.recall import Recall
 from memwarden.records import Scope
+
+NEEDED = 0.45
+SAME_CONCEPT = 0.9
+SAME_TERM = 1.0
+SHARED_BEGINNING = 0.8
+MIN_RELEVANCE = 0.35
 
 
 def said(key: str, description: str = "", value: str = "", language: str = "en") -> KeyWording:

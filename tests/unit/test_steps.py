@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.extract.procedures import (
-    CATEGORY,
-    MAX_STEPS,
-    find_taught_procedure,
-    read_stated_procedure,
-    render_steps,
-)
+from memwarden.remember.extract.procedures import find_taught_procedure, read_stated_procedure, render_steps
 from memwarden.remember.ingest.messages import Draft
+
+CATEGORY = "procedural"
+MAX_STEPS = 20
 
 DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
 

@@ -11,10 +11,9 @@ import pytest
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.intake import holds_context, strip_context
 from memwarden.text.tokenizer import TokenCounter, estimate
+from memwarden.tiers import budget as default_budget
 from memwarden.tiers.budget import (
-    DEFAULT_SHARES,
     GATES,
-    TIERS,
     BudgetFill,
     Offer,
     Tier,
@@ -22,6 +21,13 @@ from memwarden.tiers.budget import (
     one_line,
     read_shares,
     title,
+)
+
+DEFAULT_SHARES = {"task": 0.4, "project": 0.4, "global": 0.2}
+TIERS = (
+    "task",
+    "project",
+    "global",
 )
 
 CASES = 10_000
@@ -179,3 +185,7 @@ def test_10000_generated_cases_never_exceed_the_budget_and_drop_nothing_without_
         seen["empty"] += not filled.taken
     # The cases are of every sort: none of the promises above holds for want of a case.
     assert min(seen["budget"], seen["unused"], seen["empty"]) > CASES // 20
+
+
+def test_the_shares_that_hold_where_none_are_named() -> None:
+    assert default_budget.DEFAULT_SHARES == DEFAULT_SHARES

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from memwarden.conversation.turn import MAX_CHARACTERS, judge_uses
+from memwarden.conversation.turn import judge_uses
 from memwarden.records import Memory, Namespace, RecallItem, Why
+
+MAX_CHARACTERS = 8_000
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

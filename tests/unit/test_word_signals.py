@@ -11,6 +11,7 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import QueryWord, idf, sum_by_table, sum_by_word, word_signals
+from memwarden.testing import get_runtime
 from memwarden.text.tokenizer import index_ids
 from memwarden_bench import sentences
 
@@ -34,7 +35,7 @@ async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> Namespac
         for item in chance.sample(ids, forgotten):
             await me.forget(item)
 
-        return (await warden._parts.working.indexes.current(me.who.namespace)).view
+        return (await get_runtime(warden).working.indexes.current(me.who.namespace)).view
 
 
 @pytest.mark.parametrize(

@@ -181,4 +181,4 @@ def test_the_gate_of_time_words_hides_nothing() -> None:
     )
     texts += "pasado|próxima|scorsa|amanhã|вчера|昨天|3月|at 9 pm|10:30|the 5th|in 1999|aujourd'hui".split("|")
     for text in texts:
-        assert tokenizer.has_time_word(text) == (tokenizer._TIME_WORD.search(text) is not None), text
+        assert tokenizer.has_time_word(text), text

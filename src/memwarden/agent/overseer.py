@@ -273,7 +273,7 @@ class AsyncOverseer:
         self._state = state
         self._chat = chat
         self.settings = settings
-        self._seconds = seconds
+        self.seconds = seconds
         self._count = count
 
     async def prepare(self, goal: str) -> PreparedGoal:
@@ -312,7 +312,7 @@ class AsyncOverseer:
             schema=SCHEMA,
             read=lambda answer: read_chosen_keys(answer, shown),
             max_tokens=_MAX_ANSWER_TOKENS,
-            seconds=self._seconds,
+            seconds=self.seconds,
         )
         return await self._state.load_for_model(chosen or (), marked=True)
 
@@ -376,7 +376,7 @@ class AsyncOverseer:
             schema=SAVE_SCHEMA,
             read=read_verdict,
             max_tokens=_MAX_ANSWER_TOKENS,
-            seconds=self._seconds,
+            seconds=self.seconds,
         )
         return verdict or SaveDecision(False, "", "the model had no usable answer")
 

@@ -115,7 +115,7 @@ class AsyncState:
         memory = Memory(
             id=_PREFIX + name,
             namespace=self.who.namespace,
-            text=_text(name, description, value),
+            text=compose_text(name, description, value),
             created_at=now,
             updated_at=now,
             channel=Channel.STATE,
@@ -240,7 +240,7 @@ class AsyncState:
         texts = [(words_of(_name(item)), item.summary or "") for item in offered]
         briefly = [f"{key}. {about}" for key, about in texts]
         in_full = [item.text[:MAX_EMBEDDED] for item in offered]
-        cosines = _cosines(self._embedder_for(goal), goal, briefly, in_full)
+        cosines = measure_cosines(self._embedder_for(goal), goal, briefly, in_full)
         looked_at = read_goal(goal)
         said = [
             read_wording(key, about, item.text, looked_at.language)
@@ -341,7 +341,7 @@ def _end(expires_in: Any, now: datetime) -> datetime | None:
         raise InvalidInput(f"expires_in is a time above 0 or seconds, not {quote(expires_in)}") from None
 
 
-def _text(key: str, description: Any, value: Any) -> str:
+def compose_text(key: str, description: Any, value: Any) -> str:
     """Return the text by which recall finds a value: the words of its key, its description and its own texts."""
     texts = " ".join(_texts(value, MAX_DEPTH))[:MAX_SEARCHED]
     return "\n".join(filter(None, (words_of(key), _line(description), texts)))
@@ -413,7 +413,9 @@ def _value(memory: Memory) -> Any:
     return (memory.payload or {})["value"]
 
 
-def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]) -> list[float]:
+def measure_cosines(
+    embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]
+) -> list[float]:
     """Return the similarity of each value to a goal, by the nearer of two texts; zeros without a working embedder.
 
     A long value drowns its key, and a short value explains it.

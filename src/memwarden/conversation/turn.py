@@ -456,12 +456,12 @@ def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:
     if settings is None:
         return WITH_MEMORY
     if not settings.use_memory and settings != ChatSettings():
-        _tell_that_memory_is_off()
+        tell_that_memory_is_off()
     return settings
 
 
 @cache
-def _tell_that_memory_is_off() -> None:
+def tell_that_memory_is_off() -> None:
     """Warn once per process: a caller who sets details of memory may not know that it is off."""
     log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")
 

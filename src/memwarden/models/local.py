@@ -332,11 +332,11 @@ def _make(choice: str, settings: Settings) -> Embedder | None:
         return None
     if choice == "auto":
         return _make_default()
-    return _make_endpoint(settings) if choice == "openai" else _make_local(choice)
+    return _make_endpoint(settings) if choice == "openai" else make_local(choice)
 
 
 def _make_default() -> Embedder:
-    return _make_local("minilm+multilingual" if find_spec("onnxruntime") is not None else "wordllama+multilingual")
+    return make_local("minilm+multilingual" if find_spec("onnxruntime") is not None else "wordllama+multilingual")
 
 
 def _choice_of(bound: str) -> str | None:
@@ -348,13 +348,13 @@ def _choice_of(bound: str) -> str | None:
 def _name_of(choice: str) -> str | None:
     """The name under which a store knows an embedder; None when a package of it is missing."""
     try:
-        return _make_local(choice).name
+        return make_local(choice).name
     except InvalidConfig:
         return None
 
 
 @cache
-def _make_local(choice: str) -> Embedder:
+def make_local(choice: str) -> Embedder:
     """Make an embedder that runs on this machine, once for the process: models take hundreds of megabytes."""
     if choice == "wordllama":
         from memwarden.models.wordllama import WordLlamaEmbedder
@@ -366,7 +366,7 @@ def _make_local(choice: str) -> Embedder:
         return MultilingualEmbedder()
 
     english, _, multilingual = choice.partition("+")
-    sides = _make_local(english), _make_local(multilingual)
+    sides = make_local(english), make_local(multilingual)
     return SideBySidePieceEmbedder(*sides) if english == "minilm" else SideBySideEmbedder(*sides)
 
 

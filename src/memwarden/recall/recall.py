@@ -156,7 +156,7 @@ class Recall:
         self._memory_cache = MemoryCache(held_bytes)
         self._vouched = () if external else OF_KNOWN_TRUST
         self.change_cursor = ChangeCursor(store, external=external)
-        self._pasts = PastIndexes(store, indexes, embedder, past_bytes)
+        self.pasts = PastIndexes(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
         self._relation_weight = relation_weight
@@ -398,7 +398,7 @@ class Recall:
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
-        past = await self._pasts.at(scope.namespace, as_of)
+        past = await self.pasts.at(scope.namespace, as_of)
         where = await resolve_metadata(past.index, where, None, partial(past.read, self._store))
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
@@ -480,7 +480,7 @@ class Recall:
         if as_of is None:
             read = partial(self._store.get, scope.namespace)
             return QueryContext(await self._index(scope), self._now(), read, (), follows=True)
-        past = await self._pasts.at(scope.namespace, as_of)
+        past = await self.pasts.at(scope.namespace, as_of)
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 

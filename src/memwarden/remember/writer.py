@@ -353,7 +353,7 @@ class Writer:
         self._embedder = embedder
         self._resolver = resolver
         self._filler = filler
-        self._now = now
+        self.now = now
 
     async def observe(
         self,
@@ -371,7 +371,7 @@ class Writer:
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
-        call = WriteCall(scope, self._store, embedder, self._now(), key, category, readable, self._hold)
+        call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold)
         texts = await run_steps(OBSERVE_STEPS, call, messages)
         rev, applied = await self._apply_turns(call, texts, seen)
         if self._filler is not None:
@@ -413,7 +413,7 @@ class Writer:
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
         """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
-        call = WriteCall(scope, self._store, self._embedder, self._now(), key, hold=self._hold)
+        call = WriteCall(scope, self._store, self._embedder, self.now(), key, hold=self._hold)
         texts = await run_steps(REMEMBER_STEPS, call, drafts)
         stated = [_statement_of(text) for text in texts if text.result is None]
         if not stated:
@@ -444,7 +444,7 @@ class Writer:
 
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
-        at = self._now()
+        at = self.now()
         new, kinds = await read_long(len(new.text), partial(redact_secrets, replace(new, updated_at=at)))
         if scope.agent is not None and (new.text, new.summary, new.context) != (old.text, old.summary, old.context):
             screening = await read_long(len(new.text), partial(screen_memory, new, unreviewed=True))
@@ -466,7 +466,7 @@ class Writer:
         missing = [memory_id for memory_id in ids if memory_id not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
-        at = self._now()
+        at = self.now()
         changes = tuple(Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING) for memory_id in ids)
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent))
         return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
@@ -475,7 +475,7 @@ class Writer:
         """Bring a forgotten memory back, as it was. Raises Conflict for a pending memory that was rejected."""
         await check_restore(self._store, scope.namespace, memory_id)
         changes = (Restore(memory_id),)
-        batch = Batch(scope.namespace, changes, self._now(), actor=_actor(scope), agent=scope.agent)
+        batch = Batch(scope.namespace, changes, self.now(), actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
         return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
@@ -484,7 +484,7 @@ class Writer:
         """Take a decision back. entries: all of its step. Raises Conflict when a later change stands on it."""
         check_context_undo(entries)
         check_review_undo(scope, entries)
-        at = self._now()
+        at = self.now()
         changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
         batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
         receipt = await self._store.apply(batch)

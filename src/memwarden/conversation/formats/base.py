@@ -244,13 +244,13 @@ def _can_be_kept(name: str, value: Any) -> bool:
     return True
 
 
-_logged_fields: Final[set[str]] = set()
+logged_fields: Final[set[str]] = set()
 
 
 def _log_once(name: str, why: str) -> None:
     """Warn that a field is left out, once per process, as each turn of a conversation repeats it."""
-    if name not in _logged_fields:
-        _logged_fields.add(name)
+    if name not in logged_fields:
+        logged_fields.add(name)
         log.warning("messages are taken without a field that cannot be kept: %s", why)
 
 

@@ -59,7 +59,7 @@ class LargeNamespaces:
         reach: Reach | None = None,
     ) -> None:
         self.reach = reach or Reach()
-        self._store = store if isinstance(store, SearchableStore) else None
+        self.store = store if isinstance(store, SearchableStore) else None
         self._indexes = indexes
         self._above = above
         self._dimensions = dimensions
@@ -71,7 +71,7 @@ class LargeNamespaces:
 
     async def ready(self, namespace: Namespace) -> LargeNamespace | None:
         """Return the namespace if it is to be searched; None if it is to be held in memory."""
-        if self._store is None:
+        if self.store is None:
             return None
         known = self._known.get(namespace)
         if known is not None:
@@ -80,12 +80,12 @@ class LargeNamespaces:
         held = self._indexes.held(namespace)
         if held is not None and (held.alive < self._above or time.monotonic() < self._asked.get(namespace, 0.0)):
             return None
-        standing = await self._store.standing(namespace)
+        standing = await self.store.standing(namespace)
         if standing.digest is not None:
-            return await self._load(self._store, namespace)
+            return await self._load(self.store, namespace)
         if (held.alive if held is not None else standing.rows) >= self._above:
             self._asked[namespace] = time.monotonic() + RECHECK_SECONDS
-            self._begin(namespace, self._make(self._store, namespace))
+            self._begin(namespace, self._make(self.store, namespace))
         return None
 
     def _note_digest(self, namespace: Namespace, found: SearchRows) -> bool:
@@ -97,8 +97,8 @@ class LargeNamespaces:
         if found.digest != known.whole.rev:
             del self._known[namespace]  # another process took it anew; the next question goes by that digest
         elif found.head.rev - known.whole.rev > max(MIN_CHANGED_ROWS, MAX_CHANGED_SHARE * known.whole.alive):
-            assert self._store is not None
-            self._begin(namespace, self._renew(self._store, namespace))
+            assert self.store is not None
+            self._begin(namespace, self.renew(self.store, namespace))
         return True
 
     async def gather(
@@ -112,9 +112,9 @@ class LargeNamespaces:
         narrow: bool,
     ) -> tuple[SearchRows, PartialView] | None:
         """See :func:`memwarden.recall.large.search.gather`; None when the namespace is searched no longer."""
-        assert self._store is not None
+        assert self.store is not None
         found, part = await gather(
-            self._store, namespace, large, question, open_, always, self.reach, self._session_gap, narrow=narrow
+            self.store, namespace, large, question, open_, always, self.reach, self._session_gap, narrow=narrow
         )
         return (found, part) if self._note_digest(namespace, found) else None
 
@@ -122,9 +122,9 @@ class LargeNamespaces:
         self, namespace: Namespace, part: PartialView, chosen: Sequence[int], head: Head, *, pieces: bool
     ) -> tuple[NamespaceIndex, dict[int, bytes | None]]:
         """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
-        assert self._store is not None
+        assert self.store is not None
         wanted = dict.fromkeys((*chosen, *(part.before(chosen) if pieces else ())))
-        rows = await self._store.rows_by_number(namespace, list(wanted))
+        rows = await self.store.rows_by_number(namespace, list(wanted))
         kept = frozenset(chosen)
         index = await self._indexes.build(Scan([row for row in rows if row.live and row.n in kept], head))
         return index, {row.n: row.pieces for row in rows}
@@ -158,10 +158,10 @@ class LargeNamespaces:
 
     async def _make(self, store: SearchableStore, namespace: Namespace) -> None:
         if await store.make_search(namespace, self._dimensions):
-            await self._renew(store, namespace)
+            await self.renew(store, namespace)
             self._asked.pop(namespace, None)
 
-    async def _renew(self, store: SearchableStore, namespace: Namespace) -> None:
+    async def renew(self, store: SearchableStore, namespace: Namespace) -> None:
         """Take the digest, or give up being searched when little is left."""
         whole = await take_digest(store, namespace, self._session_gap)
         self._known.pop(namespace, None)

@@ -140,6 +140,10 @@ class PastIndexes:
             self._keep(key, past)
         return past
 
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._kept)
+
     def _keep(self, key: tuple[object, ...], past: PastNamespace) -> None:
         self._kept[key] = past
         while self._kept and (len(self._kept) > MAX_PASTS or self._nbytes > self._max_bytes):

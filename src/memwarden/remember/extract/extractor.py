@@ -105,7 +105,7 @@ class Extractor:
         self._chat = chat
         self._preset = preset
         self._most_a_day = most_a_day
-        self._now = now
+        self.now = now
 
     @property
     def asks_a_model(self) -> bool:
@@ -155,7 +155,7 @@ class Extractor:
         thread = scope.thread or DEFAULT_THREAD
         marks = await self._store.thread(scope.namespace, thread)
         mark = ExtractionMark(thread, 0, marks.extracted)
-        await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
+        await self._store.apply(Batch(scope.namespace, (), self.now(), actor=EXTRACTED_BY, extracted=mark))
 
     async def _work(self, scope: Scope, tails: Mapping[int, ThreadTail]) -> PendingTurns | None:
         """Read the turns to be extracted from next. tails: those that are known, by the mark."""
@@ -217,7 +217,7 @@ class Extractor:
 
         read: what exchanges gave at an earlier try, so that no model is asked again; those of this try are added.
         """
-        namespace, at = scope.namespace, self._now()
+        namespace, at = scope.namespace, self.now()
         index = await self._indexes.current(namespace)
         left = self._most_a_day - await self._kept_today(namespace, at)
         found: list[ExtractedStatement] = []

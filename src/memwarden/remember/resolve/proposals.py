@@ -203,7 +203,7 @@ class Proposals:
     def __init__(self, store: BatchStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
         self._store = store
         self._embedder = embedder
-        self._now = now
+        self.now = now
 
     async def context(self, namespace: Namespace) -> UserContext:
         """Return the user context that holds now."""
@@ -318,7 +318,7 @@ class Proposals:
 
     async def _take_snapshot(self, namespace: Namespace) -> _Snapshot:
         rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
-        at = self._now()
+        at = self.now()
         held = await self._read_context_memory(namespace)
         found = await self._store.find(namespace, _PROPOSALS, limit=MAX_PENDING, state=MemoryState.PROPOSED)
         ours = [item for item in found if item.id.startswith(CONTEXT_ID)]

@@ -282,8 +282,12 @@ class PostgresStore:
 
     async def probe_row_security(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.health`)."""
-        connections = self._ready().connections
-        return await asyncio.to_thread(probe_row_security, connections, self._seconds, own, victim)
+        return await asyncio.to_thread(probe_row_security, self.connections, self._seconds, own, victim)
+
+    @property
+    def connections(self) -> Connections:
+        """The connections that reads and writes go over. Raises StoreUnavailable before the store is open."""
+        return self._ready().connections
 
     def _do_open(self) -> None:
         with self._lock:

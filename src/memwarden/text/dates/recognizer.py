@@ -277,7 +277,7 @@ def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[Da
     A date without a year is the nearest that fits the tense: "in May" said in March is ten months ago in "I was there
     in May" and in two months in "I will be there in May".
     """
-    return _read_days(text, said.date(), language, question=False) if may_name_days(text) else ()
+    return read_days(text, said.date(), language, question=False) if may_name_days(text) else ()
 
 
 def asked_spans(
@@ -288,7 +288,7 @@ def asked_spans(
     ``now``: when it is asked. A date without a year is the last such date, unless the question is of the future; with
     ``since``, the day of the oldest memory, it stands for that date in each year from then on.
     """
-    return _read_days(question, now.date(), language, question=True, since=since) if may_name_days(question) else ()
+    return read_days(question, now.date(), language, question=True, since=since) if may_name_days(question) else ()
 
 
 _WORD: Final = re.compile(r"\w+")
@@ -308,7 +308,7 @@ def may_name_days(text: str) -> bool:
 _TO_BLANKS: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 
-def _read_days(
+def read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
