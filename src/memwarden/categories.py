@@ -110,7 +110,11 @@ def read_categories(source: str | Path | Mapping[str, Any]) -> Categories:
     import yaml  # 20 ms that only those need who have a file of their own
 
     try:
-        content = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
+        text = Path(source).read_text(encoding="utf-8")
+        # A file of a few lines may name billions of elements by references.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise InvalidConfig(f"{str(source)!r} uses references (*name); write everything out")
+        content = yaml.safe_load(text)
     except OSError as error:
         raise InvalidConfig(f"cannot read the categories file {str(source)!r}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

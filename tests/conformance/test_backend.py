@@ -236,6 +236,15 @@ def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:
     assert ids(backend.query_semantic(question.tolist(), 3)) == expected[1:]
 
 
+def test_a_text_is_embedded_for_a_semantic_query(warden: Warden, backend: Backend) -> None:
+    for name, text in {"a": "Cats sleep most of the day.", "b": "We prefer tabs over spaces."}.items():
+        backend.add(item(1, context_item_id=name, payload={"text": text}))
+    assert ids(backend.query_semantic(warden.embed("code formatting: spaces or tabs?"), 1)) == ["b"]
+    for wrong in ("", None, 5):
+        with pytest.raises(InvalidInput):
+            warden.embed(wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("embedding", [[], [1.0] * 5, [0.0] * 128, [float("nan")] * 128])
 def test_a_wrong_embedding_is_refused(backend: Backend, embedding: list[float]) -> None:
     backend.add(item())

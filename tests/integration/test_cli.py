@@ -504,6 +504,13 @@ def test_control_signs_do_not_reach_a_terminal(fresh: Cli) -> None:
     assert "\x9b" not in out
 
 
+def test_no_text_turns_the_direction_of_a_terminal(fresh: Cli) -> None:
+    fresh.inside("add", "The harbour is \u202eesolc\u202c\u2066 today\u2069, says\u200f the captain.")
+    out = fresh("find").out + fresh("find", "--json").out
+    assert "harbour" in out
+    assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", out)
+
+
 def test_ctrl_c_is_exit_130(fresh: Cli) -> None:
     command = [str(MEMWARDEN), "add", "-", "--db", fresh.db]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=QUIET) as process:

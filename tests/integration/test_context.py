@@ -96,6 +96,8 @@ def test_participants_limit_the_candidates(warden: Warden) -> None:
     message = [{"role": "user", "content": "Who guards the northern gate at dawn?"}]
     found = me.context(message, threshold=0.0, participants=["Kira", "Nobody"])
     assert [item.memory.characters for item in found.items] == [("Kira",)]
+    for name in ("kira", "KIRA"):
+        assert me.context(message, threshold=0.0, participants=[name]).items == found.items
 
 
 def test_what_stands_in_the_prompt_is_not_repeated(warden: Warden) -> None:

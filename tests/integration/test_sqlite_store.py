@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from memwarden.errors import StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Put, WriteMode
 from memwarden.stores.sqlite import SqliteStore
@@ -232,3 +234,38 @@ async def test_close_lets_go_of_threads_and_log(store: Watched, tmp_path: Path) 
 
 def _names(folder: Path) -> list[str]:
     return [item.name for item in folder.iterdir()]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_is_deleted_while_open_is_not_made_anew(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "s.db"
+    async with opened_store(path) as store:
+        await store.apply(a_batch(a_put("a")))
+        delete(path, replaced)
+        for call in (lambda: store.apply(a_batch(a_put("b"))), lambda: store.find(NAMESPACE)):
+            with pytest.raises(StoreUnavailable, match="deleted or replaced while it was open"):
+                await call()
+        with pytest.raises(StoreUnavailable):
+            await store.record([])
+    assert [file.read_bytes() for file in files_of(path)] == [b""] * replaced
+
+
+def files_of(path: Path) -> list[Path]:
+    return list(path.parent.glob(f"{path.name}*"))
+
+
+def delete(path: Path, replaced: bool) -> None:
+    for file in files_of(path):
+        file.unlink()
+    if replaced:
+        path.write_bytes(b"")
+
+
+@asynccontextmanager
+async def opened_store(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

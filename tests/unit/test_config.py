@@ -159,3 +159,11 @@ def test_the_named_features_are_those_of_the_score() -> None:
     earlier = {"best_in_session", "on_date", "answers_question"}
     assert set(config.FEATURES) - {"word_pieces"} - earlier == weighted | signals
     assert set(config.PRESETS) == {"auto", *score.PRESETS}
+
+
+def test_references_in_a_categories_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "categories.yaml"
+    doubled = "".join(f"l{number}: &l{number} [{', '.join([f'*l{number - 1}'] * 9)}]\n" for number in range(1, 10))
+    file.write_text(f"l0: &l0 [x, x]\n{doubled}")
+    with pytest.raises(InvalidConfig, match=r"uses references \(\*name\)"):
+        config.settings_from({"categories": str(file)})

@@ -425,6 +425,7 @@ class Warden(Facade):
     scope = making(BoundScope, AsyncWarden.scope)
     backend = making(Backend, AsyncWarden.backend)
     users = blocking(AsyncWarden.users)
+    embed = blocking(AsyncWarden.embed)
     back_up = blocking(AsyncWarden.back_up)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

@@ -121,7 +121,8 @@ class ScopeReads(ScopeHandle):
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least chance, 0..1, that the block holds the answer; memories with a tenth of it as their
                 score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
-            participants: only memories in which any of these takes part. A filter of ``characters`` must hold as well.
+            participants: only memories in which any of these takes part; "ana" is "Ana" and "ANA" too. A filter of
+                ``characters`` must hold as well.
             max_memories: 1..100; those that are always offered do not count.
             overview_tokens: so many tokens of an overview of the person go in as an item, whatever the message asks:
                 "what should I cook tonight?" names no allergy. 0: none; 150 tell what matters most. At most 40 % of
@@ -141,7 +142,8 @@ class ScopeReads(ScopeHandle):
         glance = check_whole(overview_tokens, "overview_tokens", 0, None)
         request = replace(request, most=most, template=template, overview=glance)
         if participants is not None:
-            taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
+            names = checked_names(participants, "participants")
+            taking_part = filtering.Condition("characters", "$in", _in_any_case(names))
             request = replace(request, where=(*request.where, taking_part))
         return await self._parts.working.recall.context(self.who, said, request)
 
@@ -304,3 +306,8 @@ class ScopeReads(ScopeHandle):
                 if named:
                     self._parts.settings.categories.readable(self.who.agent, named)
         return where
+
+
+def _in_any_case(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names as people write them: as given, small, with capitals at the beginning, and in capitals alone."""
+    return tuple(dict.fromkeys(form for name in names for form in (name, name.lower(), name.title(), name.upper())))

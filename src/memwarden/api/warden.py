@@ -22,7 +22,7 @@ from memwarden.models.local import MismatchedEmbedder, make_embedder
 from memwarden.records import (
     Scope,
 )
-from memwarden.remember.ingest.messages import checked_name
+from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
@@ -241,6 +241,18 @@ class AsyncWarden:
         prefix = "user/"
         spaces = [space for space in await self.store.namespaces() if space.path.startswith(prefix)]
         return [space.path.removeprefix(prefix) for space in spaces if space.tenant == tenant]
+
+    async def embed(self, text: str) -> list[float]:
+        """Return the vector of a text by the store's embedder, for ``backend.query_semantic``.
+
+        Raises InvalidInput for no text and for a warden without an embedder, ModelMismatch, ModelUnavailable.
+        """
+        embedder = self._parts.working.embedder
+        if embedder is None:
+            raise InvalidInput("this store has no vectors (embedder 'none')")
+        said = checked_text(text, "text", self._parts.settings.max_text_bytes)
+        made = (await asyncio.to_thread(embedder.embed, [said]))[0]
+        return [float(number) for number in made[: _first_width(embedder)]]
 
     @property
     def tiers(self) -> AsyncTiers:

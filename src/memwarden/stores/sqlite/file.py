@@ -50,9 +50,11 @@ class SqliteMigration(NamedTuple):
 
 
 def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite3.Connection:
-    """Open a connection in autocommit mode with the common settings."""
+    """Open a connection to a file that is there, in autocommit mode with the common settings."""
+    # Not by the bare path: SQLite would make a file anew that was deleted meanwhile.
+    there = f"{path.absolute().as_uri()}?mode=rw"
     db = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
+        there, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256, uri=True
     )
     try:
         for pragma in _PRAGMAS:
@@ -102,6 +104,15 @@ def make_file(path: Path) -> None:
         if error.errno == errno.ENOSPC:
             raise StoreFull(f"no room left on the disk of {path}; make room and open it again") from error
         raise StoreUnavailable(f"{path} cannot be made: {error.strerror}") from error
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another that takes its place; None for a missing file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def refuse_network(path: Path, mounts: str) -> None:

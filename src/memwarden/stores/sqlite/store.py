@@ -333,7 +333,11 @@ class SqliteStore:
                 raise file.damage_error(self.path, error) from error
             event_writer = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
             self._state = _SqliteHandles(
-                self._start_writer(db), event_writer, reader, partial(self._connect, reading=True)
+                self._start_writer(db),
+                event_writer,
+                reader,
+                partial(self._connect, reading=True),
+                file.identity_of(self.path),
             )
 
     def _ready(self) -> _SqliteHandles:
@@ -342,6 +346,10 @@ class SqliteStore:
             raise StoreUnavailable(f"the store {self.path} is not open; call open() first")
         if state.pid != os.getpid():
             raise StoreUnavailable(f"the store {self.path} was opened before a fork; open a store in each process")
+        if file.identity_of(self.path) != state.identity:  # what is written now would be gone with the open file
+            raise StoreUnavailable(
+                f"{self.path} was deleted or replaced while it was open; close the store, open it again"
+            )
         return state
 
     def _submit(self, prepare: Callable[[], Write], size: int) -> asyncio.Future[Any]:
@@ -381,8 +389,10 @@ class _SqliteHandles:
         events: event_rows.EventWriter,
         reader: sqlite3.Connection,
         connect: Callable[[], sqlite3.Connection],
+        identity: tuple[int, int] | None,
     ) -> None:
         self.pid = os.getpid()
+        self.identity = identity
         self.writer = writer
         self.events = events
         self.threads = LastingThreadPool(max_workers=2, thread_name_prefix="memwarden-reader")

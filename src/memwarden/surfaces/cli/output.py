@@ -22,8 +22,10 @@ from rich.text import Text
 from memwarden.records import Cut, Feature, Memory, Namespace, RecallItem
 
 MAX_COLUMNS, MIN_COLUMNS = 100, 24
-# All of C0 but tab and line feed, and C1: terminals obey sequences that begin with them.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# All of C0 but tab and line feed, and C1: terminals obey sequences that begin with them. And the signs that turn the
+# direction of writing, by which a text shows as another.
+_STEERING = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f]|{_STEERING.pattern}")
 
 
 class Printer(Console):
@@ -56,7 +58,9 @@ def print_json(value: Any) -> None:
     """Print a record, or anything made of records, as JSON."""
     # Escapes are valid JSON everywhere; a question mark in place of a letter would change the text.
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(to_json_value(value), indent=2, ensure_ascii=not utf8) + "\n")
+    text = json.dumps(to_json_value(value), indent=2, ensure_ascii=not utf8)
+    # JSON escapes C0 by itself; what else could steer a terminal is escaped alike, which changes no value.
+    sys.stdout.write(_STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
 
 
 def to_json_value(value: Any) -> Any:
