@@ -99,6 +99,7 @@ WRITES: dict[str, Call] = {
     "AsyncScope.extract_pending": lambda site: site.me.extract_pending(),
     "AsyncScope.extract": lambda site: site.me.extract('["Ana keeps bees on the roof."]'),
     "AsyncScope.forget": lambda site: site.me.forget(site.home),
+    "AsyncScope.reset": lambda site: site.me.reset(confirm=site.me.who.user),
     "AsyncScope.restore": lambda site: site.me.restore(site.gone),
     "AsyncReview.approve": lambda site: site.me.review.approve(site.held),
     "AsyncReview.reject": lambda site: site.me.review.reject(site.held),
@@ -135,6 +136,7 @@ READS: dict[str, Call] = {
     "AsyncBackend.list_all": lambda site: site.items.list_all(),
     "AsyncBackend.count": lambda site: site.items.count(),
     "AsyncBackend.query_semantic": lambda site: site.items.query_semantic([1.0] * 128, 3),
+    "AsyncWarden.users": lambda site: site.warden.users(),
     "AsyncWarden.start": lambda site: site.warden.start(),
     "AsyncWarden.reload_categories": lambda site: site.warden.reload_categories({"categories": {}}),
     "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
@@ -233,7 +235,7 @@ def test_only_the_write_path_applies_batches() -> None:
     of a store hands pages over, which come with the journal that they had; and there is no other verb that writes."""
     folders = {str(item.parent) for item in callers_of("apply")}
     above = {folder for folder in folders if not folder.startswith(("stores", "testing"))}
-    assert above == {"remember", "remember/extract", "remember/resolve", "remember/resolve/consent"}
+    assert above == {"remember", "remember/extract", "remember/resolve"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
     of_a_store = callers_of("discard") - {Path("surfaces/cli/commands/review.py")}  # that is the verb of a scope
     assert {str(item) for item in of_a_store if item.parts[0] == "surfaces"} == {"surfaces/doctor.py"}
@@ -263,8 +265,8 @@ def callers_of(verb: str) -> set[Path]:
 
 LOADERS = {"stores/jsonfile/store.py", "stores/transfer/move.py", "testing/page_tests.py", "testing/store_tests.py"}
 STORE_READS = {
-    "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
-    "about", "tally", "dump_page", "events", "event_counts", "index_rows",
+    "head", "get", "find", "find_ids", "count", "scan", "versions", "journal", "revision_at", "relations", "thread",
+    "namespaces", "about", "tally", "dump_page", "events", "event_counts", "index_rows",
 }  # fmt: skip
 """What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
 ``load_page`` leaves the journal as it was, and ``discard`` takes nothing but canaries, by
