@@ -73,7 +73,6 @@ def config(url: str, dimensions: int = 8) -> dict[str, Any]:
     }
 
 
-@pytest.mark.xfail(reason="the weights of a model that was not measured are not chosen yet", strict=False)
 def test_texts_and_questions_are_embedded_by_the_endpoint(endpoint: str) -> None:
     with Warden.open("memory://", config=config(endpoint)) as warden:
         me = warden.scope(user="ana", thread="t1")
@@ -82,11 +81,20 @@ def test_texts_and_questions_are_embedded_by_the_endpoint(endpoint: str) -> None
         )
         assert Endpoint.asked == [["Zebras graze.", "The oboe is out of tune."]]
         found = me.query("ooo", threshold=0.0, top_k=2)
-        assert [item.memory.text for item in found.items] == ["The oboe is out of tune.", "Zebras graze."]
+        assert {item.memory.text for item in found.items} == {"The oboe is out of tune.", "Zebras graze."}
         assert Endpoint.asked[-1] == ["ooo"]
         # An unmeasured model only ranks: whether there is an answer, words decide.
         assert not me.query("ooo")
         assert me.query("Is the oboe in tune?")
+
+
+@pytest.mark.xfail(reason="the weights of a model that was not measured are not chosen yet", strict=True)
+def test_what_the_endpoint_finds_near_comes_first(endpoint: str) -> None:
+    with Warden.open("memory://", config=config(endpoint)) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.observe([{"role": "user", "content": text} for text in ("Zebras graze.", "The oboe is out of tune.")])
+        found = me.query("ooo", threshold=0.0, top_k=2)
+        assert [item.memory.text for item in found.items] == ["The oboe is out of tune.", "Zebras graze."]
 
 
 @pytest.mark.parametrize("mood", ["down", "garbage", "short", "half"])

@@ -269,6 +269,7 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "discard": [partial(me.review.reject, i) for i in victim.ids],
         "feedback": [partial(me.usage.feedback, i, "wrong", rev=1) for i in victim.ids],
         "undo": [partial(me.journal.undo, n) for n in range(victim.rev, victim.rev + 3)],
+        "reset": [me.reset, partial(me.reset, confirm=me.who.user)],
     }
 
 
