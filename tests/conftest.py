@@ -57,23 +57,23 @@ def embedded_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def config(request: pytest.FixtureRequest) -> Mapping[str, Any]:
+def warden_config(request: pytest.FixtureRequest) -> Mapping[str, Any]:
     """The settings of a test's warden: CONFIG of its module, else the defaults."""
     found: Mapping[str, Any] = getattr(request.module, "CONFIG", {})
     return found
 
 
 @pytest.fixture
-def warden(url: str, config: Mapping[str, Any]) -> Iterator[Warden]:
+def warden(url: str, warden_config: Mapping[str, Any]) -> Iterator[Warden]:
     """An open warden on an empty store of each kind. A module narrows the kinds with a fixture ``url`` of its own."""
-    with Warden.open(url, config=config) as opened:
+    with Warden.open(url, config=warden_config) as opened:
         yield opened
 
 
 @pytest.fixture
-async def async_warden(url: str, config: Mapping[str, Any]) -> AsyncIterator[AsyncWarden]:
+async def async_warden(url: str, warden_config: Mapping[str, Any]) -> AsyncIterator[AsyncWarden]:
     """The async twin of ``warden``."""
-    async with AsyncWarden.open(url, config=config) as opened:
+    async with AsyncWarden.open(url, config=warden_config) as opened:
         yield opened
 
 

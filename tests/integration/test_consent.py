@@ -459,6 +459,7 @@ WRITES: dict[str, Attempt] = {
         *(site.me.usage.feedback(item, "wrong", rev=1) for item in _all_ids(site))
     ),
     "AsyncJournal.undo": _undo_everything,
+    "AsyncScope.reset": lambda site: site.me.reset(confirm=site.me.who.user),
     "AsyncConsent.propose": lambda site: _each(
         site.me.consent.propose(EVIL, confident=True, sources=[site.turn]),
         site.me.consent.propose(dict.fromkeys(EVIL), confident=True),

@@ -1,0 +1,77 @@
+"""What of the candidates goes into an answer, by rules that need no index: budget, repeats, what is searched for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memwarden.recall.answer import select
+from memwarden.recall.answer.select import Request
+
+
+def request(**fields: Any) -> Request:
+    given = {"categories": None, "where": (), "top_k": 3, "threshold": None, "budget_tokens": 500}
+    return Request("Where?", **{**given, "full": False, "explain": False, **fields})
+
+
+@pytest.mark.parametrize(("given", "bar"), [(None, 0.44), (0.0, 0.0), (0.7, 0.7)])
+def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: float) -> None:
+    assert select.bar_of(request(threshold=given)) == bar
+
+
+@pytest.mark.parametrize(
+    ("confidence", "fields", "tokens"),
+    [
+        (1.0, {}, 500),
+        (0.0, {}, 250),
+        (0.0, {"budget_tokens": 7}, 3),
+        (0.0, {"threshold": 0.2}, 500),
+        (0.0, {"budget_tokens": None}, None),
+    ],
+)
+def test_a_doubtful_block_gets_half_of_the_budget(confidence: float, fields: dict[str, Any], tokens: int) -> None:
+    assert select.block_budget(confidence, request(**fields)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("said", "searched"),
+    [
+        (["Where is the meeting?"], ["Where is the meeting?"]),
+        (["Where does Ana live?", "and now?"], ["and now?", "Where does Ana live?\nand now?"]),
+        (["The weather is fine.", "Which dentist did Ana see in Porto?"], ["Which dentist did Ana see in Porto?"]),
+        (["why?", "why?"], ["why?", "why?\nwhy?"]),
+    ],
+)
+def test_a_message_that_leans_on_the_talk_is_searched_with_it(said: list[str], searched: list[str]) -> None:
+    assert select.list_searched(said) == searched
+
+
+def test_words_are_alike_whatever_their_case_and_space() -> None:
+    assert select.normalize_text(" Where  IS\nthe Straße? ") == select.normalize_text("where is the STRASSE?")
+
+
+def test_only_a_message_that_says_much_makes_a_search_worth_while() -> None:
+    long = "Compare the passport office, dentist appointment, ferry tickets, garden fence and piano lessons."
+    assert select.is_unsure(0.5, False, long)
+    assert not select.is_unsure(0.5, True, long)
+    assert not select.is_unsure(0.43, False, long)
+    assert not select.is_unsure(0.5, False, "In markdown?")
+
+
+@pytest.mark.parametrize(
+    ("fields", "by_channel", "excluded"),
+    [
+        ({}, False, [("channel", "procedural"), ("channel", "state")]),
+        ({"steps": True}, False, [("channel", "state")]),
+        ({}, True, [("channel", "procedural")]),
+    ],
+)
+def test_what_is_left_out_unless_it_is_asked_for(
+    fields: dict[str, Any], by_channel: bool, excluded: list[tuple[str, str]]
+) -> None:
+    from memwarden.testing.examples import START
+
+    *channels, valid = select.default_conditions(request(**fields), by_channel, START)
+    assert [(item.field, item.value) for item in channels] == excluded
+    assert (valid.field, valid.value) == ("valid_to", START)
