@@ -218,7 +218,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 # An answer is given when the chance that it holds what was asked for reaches this.
-DEFAULT_THRESHOLD: Final = 0.44
+DEFAULT_THRESHOLD: Final = 0.43
 # A block put in unasked takes half of its budget while the chance is below this.
 HALF_BUDGET_THRESHOLD: Final = 0.55
 # Items are shown down to this chance of bearing on the question.

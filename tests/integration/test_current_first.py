@@ -20,3 +20,27 @@ def test_an_outdated_home_stands_below_the_current_home() -> None:
         shown = [item.text for item in me.query("what's my home town", threshold=0, top_k=10).items]
         assert "Porto" in shown[0]
         assert any("Ghent" in text for text in shown[1:])
+
+
+def test_a_question_about_the_past_gets_the_past_first() -> None:
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        me = warden.scope(user="nora", thread="t")
+        me.observe([{"role": "user", "content": text, "created_at": at} for text, at in SAID])
+        assert "Porto" in me.query("where do I live now?", threshold=0, top_k=1).items[0].text
+        for question in ("where did I live before?", "what was my old address?", "wo habe ich früher gewohnt?"):
+            assert "Ghent" in me.query(question, threshold=0, top_k=1).items[0].text, question
+
+
+def test_of_more_items_than_are_wanted_the_outdated_goes() -> None:
+    rents = [
+        ("The rent for the workshop is 400 a month.", "2025-01-10"),
+        ("Rent for the workshop goes up to 450 a month.", "2025-04-10"),
+        ("The rent of the workshop is 480 a month from now on.", "2025-08-10"),
+    ]
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        me = warden.scope(user="nora", thread="t")
+        me.observe([{"role": "user", "content": text, "created_at": at} for text, at in [*SAID, *rents]])
+        shown = [item.text for item in me.query("how much is the rent for the workshop?", threshold=0, top_k=2).items]
+        assert "480" in shown[0]
+        assert len(shown) == 2
+        assert not any("400" in text for text in shown)

@@ -150,5 +150,5 @@ def test_an_outdated_value_ranks_just_below_the_value_that_replaced_it(reader: S
     logits = np.array([1.0, 0.9, 0.8], np.float32)
     ranked = demote_outdated(cast(Any, view), logits, np.ones(3, np.bool_))
     assert np.argsort(-ranked).tolist() == [1, 2, 0]
-    assert demote_outdated(cast(Any, view), np.array([2.0, 0.9, 0.8], np.float32), np.ones(3, np.bool_))[0] == 2.0
+    assert demote_outdated(cast(Any, view), np.array([3.0, 0.9, 0.8], np.float32), np.ones(3, np.bool_))[0] == 3.0
     assert (demote_outdated(cast(Any, view), logits, np.array([True, True, False])) == logits).all()

@@ -458,6 +458,11 @@ class Question:
         return np.asarray(both / max(float(np.linalg.norm(both)), 1e-6), np.float32)
 
     @cached_property
+    def asks_past(self) -> bool:
+        """Whether it asks how something was before, not how it is; False where statements are not read."""
+        return self.reading is not None and self.reading.when == "past"
+
+    @cached_property
     def asks_of_self(self) -> bool:
         """Whether it asks about whoever asks."""
         return asks_of_self(self.text)

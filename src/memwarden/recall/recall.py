@@ -32,6 +32,7 @@ from memwarden.recall.answer.budget import (
     append_related,
     arrange_by_question,
     choose_searched,
+    drop_last,
     find_prompt_echoes,
     has_relevant,
     interleave_questions,
@@ -104,6 +105,8 @@ RERANK_TIMEOUT = 5.0
 
 log = logging.getLogger(__name__)
 
+# Items beyond the wanted number among which time decides.
+SPARE_ITEMS = 2
 # Candidates beyond the wanted number, to fill the budget when a long memory does not fit.
 SPARE_CANDIDATES = 5
 # Omissions named without ``explain``, nearest first.
@@ -180,10 +183,13 @@ class Recall:
         always = interleave_questions(searches, [search.selection.always for search in searches])
         owners = interleave_questions(searches, [search.selection.ranked for search in searches])
         answering = sum(1 for search in searches if search.selection.ranked)
+        most = request.top_k * max(answering, 1)
+        # More than is wanted is arranged: of texts about the same matter the oldest goes, but never the best.
+        spare = SPARE_ITEMS if self._reranker is None and len(searches) == 1 else 0
         packed = pack_items(
             (make_found_item(request.full, searches[item.question], item.candidate) for item in always.values()),
             (make_found_item(request.full, searches[item.question], item.candidate) for item in owners.values()),
-            most=request.top_k * max(answering, 1),
+            most=most + spare,
             budget=request.budget_tokens,
             render=render,
             count=self._count,
@@ -193,7 +199,8 @@ class Recall:
         if self._reranker is None:
             arrange = partial(self._put_newer_first, searches)
             arranged = arrange_by_question(packed.items, always | owners, arrange)
-            packed = rearrange_items(packed, arranged, render, self._count)
+            best = next((item.id for item in packed.items if item.id not in always), None)
+            packed = rearrange_items(packed, drop_last(arranged, best, always, most), render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
         standing: list[RecallItem] = []
         if relevant:
@@ -243,6 +250,8 @@ class Recall:
         self, searches: Sequence[QuestionSearch], question: int, shown: Sequence[RecallItem]
     ) -> list[RecallItem]:
         asked = searches[question].asked
+        if asked.question.asks_past:
+            return list(shown)
         vectors, alike = self._item_vectors(asked.ctx.index, asked.question, shown)
         return put_newer_first(shown, vectors, alike)
 

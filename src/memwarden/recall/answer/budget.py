@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -44,7 +44,7 @@ ALWAYS_SHARE = 0.4
 # So many times as long as at first a cut text becomes when the budget leaves room.
 WIDENING_FACTORS = (2, 4, 8, 16)
 # Cosine of two items from which on they are about the same matter.
-MIN_ALIKE = 0.3
+MIN_ALIKE = 0.2
 # The same for vectors that are means of a table: there all texts lie nearer to each other.
 MIN_ALIKE_OF_TABLE = 0.6
 # For fewer tokens, some words, no more of a text is tried.
@@ -457,6 +457,13 @@ def arrange_by_question(
         for place, item in zip(places, ordered, strict=True):
             arranged[place] = item
     return arranged
+
+
+def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:
+    """Return at most so many items, the best of them and the first of the others, and all that are always there."""
+    others = [item.id for item in arranged if item.id not in always and item.id != best]
+    dropped = set(others[most - (best is not None) :])
+    return [item for item in arranged if item.id not in dropped]
 
 
 def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:

@@ -319,7 +319,6 @@ def date_closeness(places: Places, days: Days, size: int, asked: Sequence[DaySpa
 ATTRIBUTE_SHARE: Final = 0.3
 STATES_SHARE: Final = 0.3
 CHANGE_SHARE: Final = 0.3
-WORDS_SHARE: Final = 0.3
 # From this score on the later of two texts that both bear on a question replaces the earlier text.
 REPLACES: Final = 1.0
 # Vectors that are widened at a time: more leave the processor's cache.
@@ -450,15 +449,14 @@ class StatementTable:
             np.logical_or.at(subject, place, mine)
         return PlaceEvidence(similarity, attribute, states, known, subject)
 
-    def replacement_scores(self, places: Sequence[int], times: Ints, shared_words: Floats | None = None) -> Floats:
+    def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
         """Return how surely the text at a place replaces that at another: line and column number ``places``.
 
         Only a later text replaces an earlier text; all else is -inf. From REPLACES on, two texts that bear on the same
         question tell an old and a new value; of texts that do not, the score says little.
 
         Args:
-            times: when the texts were said, one number a place. shared_words: 0..1, how much two texts share words that
-                are rare in the namespace.
+            times: when the texts were said, one number a place.
         """
         size = len(places)
         scores = np.full((size, size), -np.inf, np.float32)
@@ -475,7 +473,7 @@ class StatementTable:
         # By when they were said, not by place: a row whose signals followed later has a later place.
         later = times[owner][:, None] > times[owner][None]
         np.maximum.at(scores, (owner[:, None], owner[None]), np.where(later, pair, -np.inf))
-        return scores if shared_words is None else np.asarray(scores + WORDS_SHARE * shared_words, np.float32)
+        return scores
 
     def _rows(self, size: int, among: Ints | None) -> Ints:
         place = self._place.array

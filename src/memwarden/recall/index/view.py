@@ -24,6 +24,7 @@ B: Final = 0.4
 PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
 RECENT_SESSIONS: Final = 30.0
 SHORT_TERMS: Final = 12
+MAX_SAYS_MUCH: Final = 5.0  # some 14 words that say something: a pasted mail says no more for its length
 
 _DAY: Final = 86_400_000_000
 
@@ -191,7 +192,7 @@ class NamespaceView:
     @cached_property
     def says_much(self) -> Floats:
         """Logarithm of a text's length, so that "ok" lies below a statement; longer than a paragraph counts no more."""
-        return np.minimum(np.log(10 * self.length + 10), np.float32(6)).astype(np.float32)
+        return np.minimum(np.log(10 * self.length + 10), np.float32(MAX_SAYS_MUCH)).astype(np.float32)
 
     @cached_property
     def short_questions(self) -> Mask:

@@ -173,32 +173,37 @@ def chance(logits: Floats) -> Floats:
 # Of the places only the best are compared: what stands below them is in no answer.
 MAX_EXAMINED: Final = 24
 # So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
-MAX_GAP: Final = 0.8
-STEP: Final = 0.05
+MAX_GAP: Final = 1.5
+# So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
+STEP: Final = 1.0
+PAST_STEP: Final = 0.1
 
 
-def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, words: Floats | None = None) -> Floats:
-    """Return the logits with each outdated place just below the place that replaced it.
+def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, *, past: bool = False) -> Floats:
+    """Return the logits with each outdated place below the place that replaced it.
 
-    logits: that each place bears on the question, not on its past. words: see
-    :meth:`memwarden.recall.index.columns.StatementTable.replacement_scores`.
+    logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
+    stands just below the outdated place.
     """
     table = view.statements
     if table is None or not len(table):
         return logits
     places = best_places(logits, allowed)
-    scores = table.replacement_scores(places, view.created_at[places], words)
+    times = view.created_at[places]
+    scores = table.replacement_scores(places, times)
+    scores = scores.T if past else scores
     found = logits.copy()
     # The oldest first: what was replaced twice ends below both.
-    for line in np.argsort(view.created_at[places], kind="stable").tolist():
+    for line in np.argsort(-times if past else times, kind="stable").tolist():
         place = places[line]
-        later = [
+        better = [
             places[other]
             for other in np.flatnonzero(scores[:, line] >= REPLACES).tolist()
             if logits[places[other]] >= logits[place] - MAX_GAP
         ]
-        if later:
-            found[place] = min(float(found[place]), min(float(found[other]) for other in later) - STEP)
+        if better:
+            step = PAST_STEP if past else STEP
+            found[place] = min(float(found[place]), min(float(found[other]) for other in better) - step)
     return found
 
 
@@ -218,6 +223,8 @@ Preset = Mapping[Feature, float]
 # Small boost for what is related to an answer; the setting ``relation_weight`` overrides it.
 RELATION_WEIGHT: Final = 0.10
 
+# Weight of the days that a question about the past names.
+PAST_DAY_WEIGHT: Final = 2.0
 # Weight of what statements say; a deviation of it is about .15.
 STATED: Final = 5.0
 
@@ -347,7 +354,7 @@ def rank(
     """
     preset = view.preset if preset == "auto" else preset
     rows = int(np.count_nonzero(allowed))
-    weights = PRESETS[preset].items()
+    weights = _weigh_time(PRESETS[preset], question).items()
     if rows and among is not None:
         rows = max(rows, among)
     if not rows:
@@ -374,12 +381,19 @@ def rank(
         # Among short plain facts the attribute itself can be told, where the multilingual side knows it.
         plain = "lacking" in learned.shown and _plainness(view, allowed) > 0.5
         found = max(told, found) if plain else told
-    # The current value first: what was replaced stands just below what replaced it.
-    total = demote_outdated(view, total, allowed)
+    # The current value first: what was replaced stands below what replaced it.
+    total = demote_outdated(view, total, allowed, past=question.asks_past)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     of_item = learned.score["constant"] + learned.score["shown"] * found - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
     return Ranking(chance(of_item), confidence, preset, parts)
+
+
+def _weigh_time(preset: Preset, question: Question) -> Preset:
+    """The weights for a question: who asks about the past is not answered by the newest."""
+    if not question.asks_past:
+        return preset
+    return {**preset, features.newness: 0.0, features.recent: 0.0, features.on_day: PAST_DAY_WEIGHT}
 
 
 def _scale_of(model: str | None) -> Scale | None:
