@@ -103,7 +103,7 @@ def test_with_a_query_project_and_global_items_are_those_that_answer(filled: War
     decision = next(item for item in package.included if item.item.kind == "decision")
     assert decision.score is not None
     assert decision.score > 0
-    assert decision.reason.startswith(f"answers the query, score {decision.score:.2f} (matches ")
+    assert decision.reason.startswith(f"bears on the query, score {decision.score:.2f} (matches ")
     assert "Explain every migration." not in package.text
     left = {item.tier: item for item in package.left_out}
     assert left["global"].gate in ("relevance", "threshold")

@@ -121,3 +121,22 @@ def test_forgetting_an_unknown_id_forgets_nothing(warden: Warden) -> None:
     assert len(me.find()) == 1
     with pytest.raises(NotFound):
         warden.scope(user="ben").forget(str(known.id))
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Remember that Ana keeps bees.", "Ana keeps bees."),
+        ("please remember that the gate is locked at nine.", "The gate is locked at nine."),
+        ("Note: the boiler was serviced in May.", "The boiler was serviced in May."),
+        ("Recuerda que la puerta es roja.", "La puerta es roja."),
+        ("Remember that", "Remember that"),
+        ("Remember the milk that Ana wants.", "Remember the milk that Ana wants."),
+        ("Ana said: remember that bees sting.", "Ana said: remember that bees sting."),
+    ],
+)
+def test_a_request_to_remember_is_not_remembered(said: str, kept: str) -> None:
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        (stated,) = me.remember(said).results
+        assert me.get(str(stated.id)).text == kept

@@ -300,7 +300,7 @@ def _cost(item: ContextItem, count: TokenCounter) -> int:
 
 def _answers(item: RecallItem) -> str:
     words = ", ".join(f"‘{word}’" for word in item.why.words)
-    return f"answers the query, score {item.score:.2f}" + (f" (matches {words})" if words else "")
+    return f"bears on the query, score {item.score:.2f}" + (f" (matches {words})" if words else "")
 
 
 def _matters(memory: Memory, edge: bool, now: datetime) -> str:

@@ -332,13 +332,28 @@ class Draft:
         """Return the draft for the words of a message, which keep their role, name, id and time."""
         return replace(
             self,
-            text=message.text,
+            text=drop_request(message.text),
             role=message.role,
             name=message.name,
             sources=self.sources or ((message.id,) if message.id else ()),
             created_at=self.created_at or message.created_at,
             metadata={**(self.metadata or {}), **(message.metadata or {})} or None,
         )
+
+
+# Asks to remember what follows, in six languages; in German the order of words tells a request with a comma alone.
+_REQUEST = re.compile(
+    r"\s*(?:please,? |bitte |por favor,? |per favore,? |s'il te plaît,? )?"
+    r"(?:(?:remember|note|keep in mind|don't forget|do not forget)(?: that|:) |merke? (?:dir|dich): |"
+    r"(?:recuerda|lembre-se de|lembra) que |(?:souviens-toi|retiens) que |(?:ricorda|ricordati) che )(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def drop_request(text: str) -> str:
+    """Return a statement without the request to remember it, which is not part of what is remembered."""
+    found = _REQUEST.match(text)
+    return text if found is None else text[found.end()].upper() + text[found.end() + 1 :]
 
 
 # In the order in which they are tried; a single expression, so that a text is read once.

@@ -15,7 +15,7 @@ from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import HealthCheck, HealthFinding, RepairReport
-from memwarden.stores.url import store_at, without_login
+from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 from memwarden.surfaces.doctor import LeakReport, look_for_leaks
@@ -46,6 +46,8 @@ async def doctor(
 ) -> int:
     """Examine a store: engine, schema, model, size, each namespace, and every fault found.
 
+    It changes nothing, but that a file of an earlier schema is upgraded when it is opened, which it says.
+
     With --repair what can be mended is mended, after a copy of the store was made; nothing is done where nothing is
     wrong. With --leaks canaries are planted in it, every path between them is tried, and they are taken out
     again. Exit code 1 when something leaked, or something is wrong that was not mended.
@@ -67,7 +69,9 @@ async def doctor(
     options.check_there(url)
     # The store alone: a warden would load a model, and refuse the store of another.
     store = store_at(url)
+    kept = _upgrade_copies(url)
     await store.open()
+    upgraded = [str(copy) for copy in _upgrade_copies(url) if copy not in kept]
     try:
         mended = await store.repair(backup) if repair and isinstance(store, HealthCheck) else None
         # Examined after the repair: what is found now is what a repair cannot mend.
@@ -77,11 +81,24 @@ async def doctor(
         await store.close()
     if options.as_json:
         done = {} if mended is None else {"mended": _findings(mended.done), "copy": mended.copy and str(mended.copy)}
+        told |= {"upgraded_from": upgraded[-1]} if upgraded else {}
         print_json({**told, "wrong": _findings(wrong), "not_examined": unseen or None, **done})
     else:
+        for copy in upgraded:
+            printer().print(clean(f"It was of an earlier schema, and was upgraded. As it was, it is kept in {copy}."))
         _print_health(told)
         _print_findings(wrong, mended, unseen)
     return FAILED if wrong else 0
+
+
+def _upgrade_copies(url: str) -> list[Path]:
+    """Return the copies that upgrades of a SQLite file left beside it."""
+    place = place_of(url)
+    if place is None or not place.is_file():
+        return []
+    from memwarden.stores.sqlite.backup import list_copies
+
+    return list_copies(place)
 
 
 async def _examine(store: Store) -> tuple[Sequence[HealthFinding], str]:
