@@ -416,7 +416,7 @@ def _processor_seconds() -> float:
 def test_demo_in_words(tmp_path: Path) -> None:
     cli = Cli(tmp_path, f"sqlite:///{tmp_path}/kept.db")
     begun = _processor_seconds()
-    ran = cli("demo")
+    ran = cli("demo", "--full")
     assert _processor_seconds() - begun < 10
     for part in ("<memories>", "of 500 tokens", "Why each is in", "What was cut", "Nothing relevant", "RIGHT", "next"):
         assert part in ran.out

@@ -215,7 +215,7 @@ def test_the_graph_as_dot_is_quoted(shop: Shop) -> None:
 
 def test_the_demo_shows_a_fact_that_changes(tmp_path: Path) -> None:
     with redirect_stdout(StringIO()) as out:
-        assert run(["demo", "--embedder", "none", "--db", f"sqlite:///{tmp_path / 'd.db'}"]) == 0
+        assert run(["demo", "--full", "--embedder", "none", "--db", f"sqlite:///{tmp_path / 'd.db'}"]) == 0
     printed = out.getvalue()
     part = printed[printed.index("a fact that changes") :]
     assert "merged · says the same" in part

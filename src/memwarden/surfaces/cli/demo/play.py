@@ -86,8 +86,8 @@ async def play_change_scene(me: AsyncScope) -> ChangeScene:
     )
 
 
-def show_change_scene(console: Printer, changing: ChangeScene) -> None:
-    """Print the scene."""
+def show_change_scene(console: Printer, changing: ChangeScene, *, full: bool) -> None:
+    """Print the scene; ``full``: with the history of the fact."""
     console.print()
     console.print(Rule(Text("a fact that changes"), align="left", style="dim"))
     for item, what in zip(STATEMENTS, changing.became, strict=True):
@@ -99,8 +99,9 @@ def show_change_scene(console: Printer, changing: ChangeScene) -> None:
     console.print(f"\n{COLOUR_QUESTION}")
     console.print(f"  now                {_answer(changing.now)}")
     console.print(f"  as of {THEN:%d %b %Y}  {_answer(changing.then)}")
-    console.print("\nThe history of the first; memwarden undo takes any of it back:")
-    console.print(history_table(changing.history))
+    if full:
+        console.print("\nThe history of the first; memwarden undo takes any of it back:")
+        console.print(history_table(changing.history))
 
 
 def _answer(found: QueryResult) -> str:
@@ -223,18 +224,21 @@ async def demo(
     threshold: Annotated[
         float | None, typer.Option(help="The least chance, 0..1. [default: calibrated]", show_default=False)
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show each block whole, with reasons and cuts.")] = False,
 ) -> None:
     """Observe a shipped history and ask it questions, with reasons.
 
     Two people and an assistant talk over eight months about a bread stall, a dog and a move; plans change, facts are
-    corrected. Each question shows the exact block that would be put before it, why each memory is in, what was cut by
-    which gate, and whether the message that holds the answer is in. Some have no answer: then nothing may be put in.
+    corrected. Each question shows what was found, and whether the message that holds the answer is in; with --full the
+    exact block that would be put before it, why each memory is in, and what was cut by which gate. Some have no
+    answer: then nothing may be put in.
     At the end a fact is stated that changes: what is told of it, its history, and what was true before. A page that
     gives orders is held back, and a name that nobody agreed to waits for consent.
 
     \b
     Examples:
       memwarden demo
+      memwarden demo --full
       memwarden demo --keep
       memwarden demo --embedder none          words only
       memwarden demo --json
@@ -256,7 +260,8 @@ async def demo(
             print_json(told | {"changing": changing, "held": held, "consent": asked})
             return
 
-        show_demo(demo_history(), summary, played, memories, changing, held, asked, mine if stays else None)
+        kept = mine if stays else None
+        show_demo(demo_history(), summary, played, memories, changing, held, asked, kept, full=full)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:
@@ -365,13 +370,18 @@ def show_demo(
     held: QuarantineScene,
     asked: ConsentScene,
     kept: Options | None,
+    *,
+    full: bool,
 ) -> None:
-    """Print the whole demo. ``kept``: how to reach the store when it stays."""
+    """Print the demo. ``kept``: how to reach the store when it stays. ``full``: blocks, reasons, cuts and history."""
     console = printer()
     _introduce(console, history, summary)
     for number, item in enumerate(played, 1):
-        _question(console, number, len(played), item, memories)
-    show_change_scene(console, changing)
+        if full:
+            _question(console, number, len(played), item, memories)
+        else:
+            _summarize(console, item)
+    show_change_scene(console, changing, full=full)
     show_quarantine_scene(console, held)
     show_consent_scene(console, asked)
     _conclude(console, played, kept)
@@ -404,6 +414,18 @@ def _question(console: Printer, number: int, of: int, played: DemoResult, memori
     console.print("What was cut, the nearest first:")
     console.print(output.cut_table(console, block.cut, memories, most=3))
     console.print(Text(verdict(played), style="bold green" if played.right else "bold red"))
+
+
+def _summarize(console: Printer, played: DemoResult) -> None:
+    """Print a question in three lines: what was asked, what was found, and whether that is right."""
+    inside = [item for item in played.block.items if set(item.sources) & set(played.asked.expect)]
+    best = (inside or list(played.block.items) or [None])[0]
+    found = "nothing relevant" if best is None else " ".join(best.memory.text.split())
+    tokens = f"{played.block.tokens} of {played.block.budget_tokens} tokens"
+    console.print(Text(played.asked.question, style="bold"))
+    console.print(Text(clean(f"  {found}")), no_wrap=True, overflow="ellipsis", crop=True)
+    said = "right" if played.right else "WRONG"
+    console.print(Text(f"  {said} ({tokens}): {played.asked.answer}", style="dim"), no_wrap=True, overflow="ellipsis")
 
 
 def verdict(played: DemoResult) -> str:
