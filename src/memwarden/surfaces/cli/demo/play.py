@@ -419,7 +419,7 @@ def _question(console: Printer, number: int, of: int, played: DemoResult, memori
 def _summarize(console: Printer, played: DemoResult) -> None:
     """Print a question in three lines: what was asked, what was found, and whether that is right."""
     inside = [item for item in played.block.items if set(item.sources) & set(played.asked.expect)]
-    best = (inside or list(played.block.items) or [None])[0]
+    best = next(iter((*inside, *played.block.items)), None)
     found = "nothing relevant" if best is None else " ".join(best.memory.text.split())
     tokens = f"{played.block.tokens} of {played.block.budget_tokens} tokens"
     console.print(Text(played.asked.question, style="bold"))
