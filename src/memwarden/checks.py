@@ -1,4 +1,4 @@
-"""Checks values that callers and settings give: a rule says in words and as a type what a value may be."""
+"""Checks values that callers and settings give, by rules in words and types; scales of importance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a warden puts together when it opens, and hands to its scopes."""
+"""The services that a warden puts together when it opens, and searches that run beside calls."""
 
 from __future__ import annotations
 

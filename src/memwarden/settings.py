@@ -1,4 +1,4 @@
-"""Settings: frozen, checked once, when they are read."""
+"""Settings and default thresholds: frozen, checked once, when they are read."""
 
 from __future__ import annotations
 

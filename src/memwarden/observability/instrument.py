@@ -1,4 +1,4 @@
-"""Records operational events for the current operation.
+"""Records operational events for the current operation, and writes them beside the calls.
 
 A verb that is marked with :func:`instrumented` opens an :class:`OperationContext` in a context variable. Whatever runs
 within it, in threads too, records there: the store that writes, and the places where a model fails

@@ -1,4 +1,4 @@
-"""Prepares a question for the view of a namespace."""
+"""Prepares a question: what it asks for, its days and speakers, and how its words match."""
 
 from __future__ import annotations
 

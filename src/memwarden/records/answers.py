@@ -1,4 +1,4 @@
-"""Answers of the verbs that read and write."""
+"""Answers of the verbs: of queries, writes, audits, reviews and consent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that are written together, and the receipt of them."""
+"""Changes that are written together, their receipt, and the entries of the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a clause states, as a record, and its packed form, which a store keeps beside the text's other signals."""
+"""What a clause of a text states, as a record, and its packed form in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms of a text: the tokeniser for every language, engine and side (memory and question).
+"""Terms and flags of a text, and the estimate of its tokens in a prompt: the tokeniser for every language.
 
 A term is a stem. Beside the stem of a word stands its folded surface form (`index_ids`), so that a word
 meets itself although the question was taken for another language than the memory. Terms are hashed to 32 bits

@@ -1,4 +1,4 @@
-"""The protocol of a message form."""
+"""Reads messages of any format, and places blocks in them; the protocol of a format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs an answer into a token budget."""
+"""Makes items of candidates and packs them into a token budget, for one or several questions."""
 
 from __future__ import annotations
 

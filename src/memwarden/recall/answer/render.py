@@ -1,4 +1,4 @@
-"""Renders the texts that reach a prompt: bullets and the ``<memories>`` block."""
+"""Renders what reaches a prompt: excerpts, frames around texts from outside, bullets and the block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selects the memories of an answer, and names the gate that stopped each other."""
+"""Selects the memories of an answer by gates; the request, its masks and its conditions."""
 
 from __future__ import annotations
 

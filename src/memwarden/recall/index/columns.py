@@ -1,4 +1,4 @@
-"""Filter columns of a namespace in RAM: arrays that answer a filter with a mask."""
+"""Columns of a namespace in RAM: filters, postings of words, named days, typed statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The features' view of a namespace: arrays of a value for each place, derived once a state."""
+"""The features' view of a namespace: arrays of a value for each place, its edges and links of turns."""
 
 from __future__ import annotations
 

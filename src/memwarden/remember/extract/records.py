@@ -1,4 +1,4 @@
-"""The records of extraction: what goes in, and what comes out."""
+"""The records of extraction: exchanges go in, statements come out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a namespace and audits it page by page, so that little is held and others are served meanwhile."""
+"""Audits a namespace page by page: what is wrong with memories, and which fix would mend it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a person said yes or no to a change that the assistant had named. Plain rules, no model, no I/O.
+"""The fields of a user context, and whether a person said yes or no to a change of it. No I/O.
 
 Consent is not guessed. The assistant has to ask a single question, the last thing that it says, which asks whether to
 keep exactly this value for exactly this field (``answers.toml`` lists the wordings), and the person has to answer with

@@ -1,4 +1,4 @@
-"""Items in the database. A write is its own transaction and locks no namespace."""
+"""Items and operational events in the database. A write is its own transaction and locks no namespace."""
 
 from __future__ import annotations
 

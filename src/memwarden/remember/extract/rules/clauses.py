@@ -1,4 +1,4 @@
-"""Splits a sentence into clauses, each with its lead ("last week,") apart from its subject."""
+"""Splits a turn into plain sentences, and these into clauses, each with its lead ("last week,")."""
 
 from __future__ import annotations
 

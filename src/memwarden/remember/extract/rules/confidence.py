@@ -1,4 +1,4 @@
-"""Grades statements: a fact is stored, a candidate waits until it is said again or reviewed."""
+"""Grades statements by how concrete they are: a fact is stored, a candidate waits for review."""
 
 from __future__ import annotations
 

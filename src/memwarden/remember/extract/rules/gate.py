@@ -1,4 +1,4 @@
-"""Judges how personal a message is, and whether it is more than small talk."""
+"""Judges by features of its words how personal a message is, and whether it is small talk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memwarden state``: lists, shows, sets and clears values that agents saved by key."""
+"""``memwarden state`` and ``sessions``: values that agents saved by key, and stored sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays the demo: observes the shipped history, asks questions and judges the answers."""
+"""Plays and prints the demo: observes the shipped history, asks questions and judges the answers."""
 
 from __future__ import annotations
 
