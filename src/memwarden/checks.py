@@ -77,6 +77,7 @@ NAME: Final = Rule("a text of at least a character", str, {"min_length": 1})
 TEXTS: Final = Rule("a list of texts", tuple[str, ...])
 TRUTH: Final = Rule("True or False", bool)
 SHARE: Final = Rule("a number from 0 to 1", float, {"ge": 0, "le": 1})
+SECONDS: Final = Rule("a number above 0, at most a day", float, {"gt": 0, "le": 86_400})
 ABOVE_ZERO: Final = Rule("a number above 0", float, {"gt": 0, "le": sys.float_info.max})
 
 

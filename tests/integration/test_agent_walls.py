@@ -89,6 +89,7 @@ SCOPE: Mapping[str, Attempts] = {
     "relations": lambda s: each(s, s.me.relations),
     "audit": lambda s: [s.me.audit],
     "overview": lambda s: [s.me.overview],
+    "ask": lambda s: [lambda: s.me.ask("What do you know of me?")],
     "statements": lambda s: each(s, s.me.statements),
     "forget": lambda s: each(s, s.me.forget),
     "restore": lambda s: each(s, s.me.restore),

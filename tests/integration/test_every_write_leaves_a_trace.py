@@ -18,10 +18,12 @@ import pytest
 
 import memwarden
 from memwarden import AsyncWarden
+from memwarden.agent.answer_question import answer_question
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
 from memwarden.records import JournalEntry
 from memwarden.stores.protocol import Store
+from memwarden.testing.scripted import ScriptedModel
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 EXTRACTED_BY = "memwarden"
@@ -113,12 +115,21 @@ WRITES: dict[str, Call] = {
     "AsyncBackend.delete": lambda site: site.items.delete("item"),
     "AsyncBackend.clear": lambda site: site.items.clear(),
 }
+
+
+async def _ask(site: Site) -> Any:
+    """The verb's own work with a model that finds nothing; the scope itself has no model."""
+    model = ScriptedModel('{"queries": ["Who is Ana?"]}', '{"known": false, "answer": "", "cites": []}')
+    return await answer_question(site.me, model, "Where does Ana live?", 5.0)
+
+
 READS: dict[str, Call] = {
     "AsyncScope.query": lambda site: site.me.query("Where does Ana live?"),
     "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
     "AsyncScope.get": lambda site: site.me.get(site.home),
     "AsyncScope.find": lambda site: site.me.find({"channel": "turn"}),
     "AsyncScope.overview": lambda site: site.me.overview(),
+    "AsyncScope.ask": lambda site: _ask(site),
     "AsyncScope.statements": lambda site: site.me.statements(site.home),
     "AsyncJournal.delta": lambda site: site.me.journal.delta(),
     "AsyncJournal.history": lambda site: site.me.journal.history(site.home),

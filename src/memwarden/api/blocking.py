@@ -264,6 +264,7 @@ class BoundScope(Facade):
     extract_pending = blocking(AsyncScope.extract_pending)
     query = blocking(AsyncScope.query)
     overview = blocking(AsyncScope.overview)
+    ask = blocking(AsyncScope.ask)
     statements = blocking(AsyncScope.statements)
     context = blocking(AsyncScope.context)
     get = blocking(AsyncScope.get)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from memwarden import arguments, clock
 from memwarden import filters as filtering
 from memwarden.api.handles import ScopeHandle
-from memwarden.checks import check_whole, quote, word
-from memwarden.errors import InvalidInput
+from memwarden.checks import SECONDS, check_whole, quote, word
+from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
 from memwarden.records import (
     Audit,
+    CitedAnswer,
     ContextBlock,
     Memory,
     Overview,
@@ -212,6 +213,30 @@ class ScopeReads(ScopeHandle):
         if about is not None:
             about = checked_name(about, "about")
         return await self._parts.working.recall.overview(self.who, about, budget)
+
+    async def ask(self, question: str, *, seconds: float = 30.0) -> CitedAnswer:
+        """Let the warden's chat model answer a question from what is remembered, with the memories that it cites.
+
+        The model is shown an overview of the person, asks several questions, and answers from what they find, or says
+        that it is not known; then it may search a second time. Its answer has to cite memories that it was shown.
+
+        Args:
+            seconds: how long it may take, above 0, at most a day.
+
+        Raises InvalidConfig without a chat model, ModelUnavailable when it fails, is late or answers garbage,
+        InvalidInput, StoreError. Changes nothing that is remembered.
+        """
+        from memwarden.agent.answer_question import answer_question
+
+        asked = checked_text(question, "question", self._parts.settings.max_text_bytes)
+        limit: float = SECONDS.check(seconds, "seconds")
+        model = self._parts.working.chat
+        if model is None:
+            raise InvalidConfig(
+                "ask needs a chat model: set chat_model and chat_url, or open the warden with chat_model=; "
+                "query works without"
+            )
+        return await answer_question(self, model, asked, limit)
 
     async def statements(self, memory_id: str) -> tuple[Statement, ...]:
         """Return what a memory's words state: who has which value of which attribute, since when, and how surely.

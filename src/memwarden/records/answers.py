@@ -215,6 +215,27 @@ class ContextBlock:
         return bool(self.items) or self.delta is not None
 
 
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """A chat model's answer to a question. True when the memories hold an answer.
+
+    Attributes:
+        text: the answer; empty when it is not known. known: whether the memories hold it.
+        citations: ids of the memories that it rests on; at least one when it is known. items: these memories.
+        queries: what was searched for, the question first. rounds: how often it was searched.
+    """
+
+    text: str
+    known: bool
+    citations: tuple[str, ...]
+    items: tuple[RecallItem, ...]
+    queries: tuple[str, ...]
+    rounds: int
+
+    def __bool__(self) -> bool:
+        return self.known
+
+
 class Outcome(StrEnum):
     """What became of something given to a verb that writes.
 

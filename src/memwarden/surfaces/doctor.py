@@ -286,6 +286,7 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "query in the past": [partial(_everything, me, HOME, as_of=p) for p in past],
         "context": [partial(me.context, [m], 5000, threshold=0.0) for m in said],
         "statements of a guessed id": [partial(me.statements, i) for i in victim.ids],
+        # What me.ask shows its model comes from query and overview, which are tried; it would cost an answer.
         "overview": [me.overview],
         "delta": [partial(me.journal.delta, n) for n in (0, 1, None)],
         "history": [lambda: me.journal.history(limit=10_000)],

@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "query": CommandPlace(
         f"{_HERE}.commands.ask:query", "Find what answers a question; nothing when nothing is relevant."
     ),
+    "ask": CommandPlace(f"{_HERE}.commands.ask:ask", "Let the chat model answer from memory; it cites what it used."),
     "context": CommandPlace(f"{_HERE}.commands.ask:context", "Print the <memories> block to put before a message."),
     "chat": CommandPlace(
         f"{_HERE}.commands.chat:chat", "Talk to a model that remembers; shows what it was given and what was kept."

@@ -178,6 +178,33 @@ async def query(
 
 
 @command
+async def ask(
+    options: Options,
+    question: Annotated[str, typer.Argument(metavar="TEXT", help="The question in words, or - for stdin.")],
+    seconds: Annotated[float, typer.Option(help="How long it may take.")] = 30.0,
+) -> None:
+    """Let the chat model answer a question from memory; it cites the memories that it used.
+
+    Needs the setting chat_model. The model sees an overview of the person, asks several questions and answers from what
+    they find, or says that it is not known.
+
+    \b
+    Examples:
+      memwarden ask "What should I cook for Ana and Tomas?"
+    """
+    async with options.open(existing=True) as warden:
+        answer = await options.scope(warden).ask(read_argument(question), seconds=seconds)
+        if options.as_json:
+            print_json(answer)
+            return
+        console = printer()
+        console.print(clean(answer.text) if answer else "Not known: the memories that were found do not hold it.")
+        if answer.items:
+            console.print("\nIt rests on:")
+            console.print(output.items_table(console, answer.items, reasons=False))
+
+
+@command
 async def context(
     options: Options,
     message: Annotated[
