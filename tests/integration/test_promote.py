@@ -22,7 +22,7 @@ def test_an_item_goes_to_its_project_and_both_journals_say_so(warden: Warden) ->
     task.add(ContextItem("decision-1", "decision", payload={"text": "We use SQLite."}, tags=("db",), importance=0.9))
     copy_id = task.promote("decision-1", "project/p1")
     (copied,) = project.list_all()
-    assert (copied.context_item_id, copied.payload, copied.tags) == (copy_id, {"text": "We use SQLite."}, ("db",))
+    assert (copied.context_item_id, copied.payload, copied.tags) == (copy_id, {"text": "We use SQLite."}, ["db"])
     assert copied.source == "task/k1/decision-1"
     assert task.get("decision-1") is not None
     (added,) = journal(warden, "project/p1")
