@@ -106,13 +106,14 @@ def match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
         secret = text[start:end]
         if rule.by_name and not _DIGIT.search(secret):
             continue
-        if rule.entropy and _entropy(secret) < rule.entropy:
+        if rule.entropy and entropy(secret) < rule.entropy:
             continue
         rest = _REST.match(text, end)
         yield SecretSpan(start, rest.end() if rest else end, rule.kind)
 
 
-def _entropy(secret: str) -> float:
+def entropy(secret: str) -> float:
+    """Return the bits a character of a text holds."""
     size = len(secret)
     return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
 

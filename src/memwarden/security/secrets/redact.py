@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from memwarden.security.secrets import labelled
 from memwarden.security.secrets.providers import SecretSpan, match_rule, rules_by_keyword
 from memwarden.text.language import lower_in_place
 
@@ -49,6 +50,7 @@ def _find_spans(text: str) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
+    yield from labelled.find_labelled(text)
     yield from find_phrases(text)
 
 
