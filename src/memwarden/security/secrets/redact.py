@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from memwarden.security.secrets import labelled
 from memwarden.security.secrets.providers import SecretSpan, match_rule, rules_by_keyword
 from memwarden.text.language import lower_in_place
 
@@ -46,11 +45,23 @@ def redact(text: str) -> RedactedText:
     return RedactedText(text, tuple(kinds))
 
 
+# Without any of these no rule of :mod:`memwarden.security.secrets.labelled` finds anything.
+_MAY_BE_LABELLED = re.compile(
+    r"(?i)\d{3}|[\w+/-]{28}|\*:|pass|pwd|secret|api_?key|kennw|contrase|clave|mot de|parol|senha|парол|wacht|hasło|"
+    r"şifre|비밀|密|パス|seed|wallet|mnemo|recov|backup|wiederh|frase|phrase|palabras|фраз|слов|助|リカ|복구|kurtar|herstel|echo|"
+    r"redis|openssl|login|ldap|mosquitto|sqlcmd|mongo|zip|7z|ipmi|cqlsh|net use|smbc|"
+    r"authent|totp|2fa|mfa|otp|manual key|setup"
+)
+
+
 def _find_spans(text: str) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
-    yield from labelled.find_labelled(text)
+    if _MAY_BE_LABELLED.search(text):
+        from memwarden.security.secrets.labelled import find_labelled  # few texts need its rules
+
+        yield from find_labelled(text)
     yield from find_phrases(text)
 
 
