@@ -132,6 +132,8 @@ COMPRESSIONS: Final = "llm_compressions"
 MAX_EXCHANGES: Final = 10
 MAX_ANSWER_BYTES: Final = 750
 SHORT_ANSWER_BYTES: Final = 500
+MAX_QUESTION_BYTES: Final = 4_000
+SHORT_QUESTION_BYTES: Final = 2_000
 MAX_SUMMARY_BYTES: Final = 4_000
 SHORT_SUMMARY_BYTES: Final = 3_000
 # Lifetime of results of tools that ran before the first question, unless the tool says otherwise.
@@ -164,6 +166,9 @@ def close_cycle(session: Session, question: str, answer: str) -> Shortening[None
     memory, question = memory_of(session), check_text(question, "user_question")
     if size(check_text(answer, "final_answer")) > MAX_ANSWER_BYTES:
         answer = yield from _short(session, answer, SHORT_ANSWER_BYTES)
+    # A pasted text is a question too: ten of them would fill the session, and every later answer would be refused.
+    if size(question) > MAX_QUESTION_BYTES:
+        question = yield from _short(session, question, SHORT_QUESTION_BYTES)
     exchanges: list[dict[str, str]] = [*memory["exchanges"], {"user_question": question, "final_answer": answer}]
     summary = memory["summary"]
     while len(exchanges) > MAX_EXCHANGES:

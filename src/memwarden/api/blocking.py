@@ -150,11 +150,16 @@ class Turn(Facade):
 
     @documented(AsyncTurn.stream)
     def stream(self, events: Iterable[E], *, id: str | None = None) -> Iterator[E]:
-        return self._inner.stream(events, id=id)
+        return self._inner.stream(_sync_only(events), id=id)
 
     @documented(AsyncTurn.words)
     def words(self, events: Iterable[Any], *, id: str | None = None) -> Iterator[str]:
-        return self._inner.words(events, id=id)
+        return self._inner.words(_sync_only(events), id=id)
+
+
+def _sync_only(events: Iterable[E]) -> Iterable[E]:
+    """Return a stream without its asynchronous face: some clients give a single object with both."""
+    return iter(events) if hasattr(events, "__iter__") and hasattr(events, "__aiter__") else events
 
 
 class ReplyStream(Facade):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -219,13 +220,17 @@ class AsyncTurn:
         Args:
             id: the id that the answer has in the application's messages, if they have ids.
 
-        A response that cannot be read has no words; ``failures`` says so. Raises InvalidInput when the turn is not
-        open.
+        A response of ``with_raw_response`` counts as what it holds. A response that cannot be read has no words;
+        ``failures`` says so, and of an answer with neither words nor calls of tools. Raises InvalidInput when the turn
+        is not open.
         """
         self._check_open()
         answer = self._heard.begin(checked_name(id, "id"))
         try:
+            response = _parse_raw(response)
             words = response if isinstance(response, str) else self._form.answer(response)
+            if not words.strip() and not (isinstance(response, str) or self._form.calls(response)):
+                raise InvalidInput(f"this {type(response).__name__} has neither words nor calls of tools")
         except Exception as error:  # what the model said otherwise must not end the turn
             self._note("without an answer that cannot be read", error, tell=True)
             return ""
@@ -294,6 +299,11 @@ class AsyncTurn:
     def _passing(self, events: Any, id: str | None, *, words: bool) -> Any:
         self._check_open()
         take = partial(self._take, self._heard.begin(checked_name(id, "id")))
+        if not hasattr(events, "__iter__") and not hasattr(events, "__aiter__"):
+            raise InvalidInput(
+                f"a stream is iterated, and this {type(events).__name__} is not: give a whole response to "
+                "record_response, and await what a client returns"
+            )
         if hasattr(events, "__aiter__"):
             return tee_async_stream(events, take, words=words)
         return tee_stream(events, take, words=words)
@@ -445,6 +455,18 @@ class AsyncTurn:
             )
             log.warning("the turn in thread %r goes on %s: %s", self._scope.who.thread, how, why)
             self.failures = (*self.failures, error)
+
+
+def _parse_raw(response: Any) -> Any:
+    """Return the response that an SDK's raw response holds; any other value itself."""
+    if not (hasattr(response, "http_response") and callable(getattr(response, "parse", None))):
+        return response
+    parsed = response.parse()
+    if inspect.isawaitable(parsed):
+        if inspect.iscoroutine(parsed):
+            parsed.close()
+        raise InvalidInput("this raw response has to be awaited: give await response.parse()")
+    return parsed
 
 
 def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:

@@ -156,7 +156,7 @@ class OpenAIChatFormat:
         if isinstance(response, str):
             return response
         message = _message(response)
-        return words(field(message, "content"), "") + (field(message, "refusal") or "")
+        return words(field(message, "content"), "") + (field(message, "refusal") or "") + _spoken(message)
 
     def delta(self, event: Any) -> str:
         if isinstance(event, str):
@@ -170,7 +170,7 @@ class OpenAIChatFormat:
             return words(field(_message(event), "content"), "")
         choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
-        return (field(delta, "content") or "") + (field(delta, "refusal") or "")
+        return (field(delta, "content") or "") + (field(delta, "refusal") or "") + _spoken(delta)
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
         return tuple(map(_call, as_list(field(_message(response), "tool_calls"))))
@@ -181,6 +181,11 @@ class OpenAIChatFormat:
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
         tool_messages = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
         return _with_messages(request, [*_openai_messages(request), answer, *tool_messages])
+
+
+def _spoken(message: Any) -> str:
+    """Return the words of an answer that is given as sound."""
+    return field(field(message, "audio"), "transcript") or ""
 
 
 def _message(response: Any) -> Any:
@@ -219,7 +224,15 @@ def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:
 
 
 _INPUT_TEXT = "input_text"
-_REFUSAL = "refusal"
+_WORDS_OF = {"refusal": "refusal", "output_audio": "transcript"}
+_WORD_EVENTS = frozenset(
+    (
+        "response.output_text.delta",
+        "response.refusal.delta",
+        "response.audio.transcript.delta",
+        "response.output_audio_transcript.delta",
+    )
+)
 
 
 class OpenAIResponsesFormat:
@@ -282,13 +295,13 @@ class OpenAIResponsesFormat:
             return response
         messages = [item for item in _output(response) if field(item, "type") == "message"]
         parts = [part for message in messages for part in as_list(field(message, "content"))]
-        texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
+        texts = [field(part, _WORDS_OF.get(field(part, "type"), "text")) for part in parts]
         return "".join(text for text in texts if text)
 
     def delta(self, event: Any) -> str:
         if isinstance(event, str):
             return event
-        is_words = field(event, "type") in ("response.output_text.delta", "response.refusal.delta")
+        is_words = field(event, "type") in _WORD_EVENTS
         return (field(event, "delta") or "") if is_words else ""
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
