@@ -485,7 +485,7 @@ READS = {
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",
-    "AsyncJournal.events", "AsyncJournal.event_counts",
+    "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 
 

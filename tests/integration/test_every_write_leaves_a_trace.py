@@ -148,6 +148,7 @@ READS: dict[str, Call] = {
     "AsyncBackend.count": lambda site: site.items.count(),
     "AsyncBackend.query_semantic": lambda site: site.items.query_semantic([1.0] * 128, 3),
     "AsyncWarden.users": lambda site: site.warden.users(),
+    "AsyncWarden.embed": lambda site: site.warden.embed("bees"),
     "AsyncWarden.start": lambda site: site.warden.start(),
     "AsyncWarden.reload_categories": lambda site: site.warden.reload_categories({"categories": {}}),
     "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
