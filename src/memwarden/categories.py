@@ -13,6 +13,8 @@ from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, Unknow
 
 # The category of turns, and of what is stated without a category.
 DEFAULT_CATEGORY: Final = "activity"
+# The category of what memwarden writes down for itself: which memories stand in a prompt.
+OWN_RECORDS: Final = "in-prompt"
 _TOP_LEVEL: Final = ("categories", "allowlists")
 
 
@@ -31,7 +33,7 @@ class Category:
     """A category and how its memories reach a query.
 
     Attributes:
-        always: True for ``context: all``: offered without passing the relevance bar, within 40 % of the budget.
+        always: True for ``context: all``: where something answers, the others of the category fill 40 % of the budget.
         rag_length: the most memories of it that may be candidates for a query, or None for no limit.
     """
 

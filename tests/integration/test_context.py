@@ -278,12 +278,22 @@ def test_a_budget_that_is_left_shows_more_of_long_texts(here: Warden) -> None:
     assert whole == LONG  # there is no more of it to show
 
 
-def test_what_is_always_offered_keeps_its_share(here: Warden) -> None:
+def test_what_only_fills_keeps_its_share(here: Warden) -> None:
+    """Profile facts that do not bear on the message stand last, in at most 40 % of the budget."""
     me = here.scope(user="gardener")
-    me.remember(LONG, category="profile")
+    me.remember(
+        [f"Ana's neighbour number {number} has a boat of {number} metres." for number in range(40)], category="profile"
+    )
     me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
-    found = me.context([{"role": "user", "content": "When are the tomatoes of bed 41 ripe?"}], budget_tokens=2_000)
-    assert found.tokens < 0.4 * 2_000
+    asked = [{"role": "user", "content": "When are the tomatoes of bed 41 ripe?"}]
+    alone = me.context(asked, budget_tokens=300, threshold=0.0, filters={"channel": "turn"}, max_memories=1)
+    found = me.context(asked, budget_tokens=300, threshold=0.0, max_memories=1)
+    assert alone.items[0].id == found.items[0].id
+    filling = [item for item in found.items if "always" in item.why.note]
+    assert filling == list(found.items[1:])
+    assert len(filling) > 3
+    assert found.tokens <= alone.tokens + 0.4 * 300
+    assert not me.context([{"role": "user", "content": "How do the rings of Saturn stay in place?"}])
 
 
 def test_a_question_that_was_asked_again_and_again_stands_in_the_block_once() -> None:

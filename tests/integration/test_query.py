@@ -131,17 +131,38 @@ def test_an_agent_reads_its_allowlist_only(warden: Warden) -> None:
         warden.scope(user="shop", agent="intruder")
 
 
-def test_a_category_of_context_all_is_always_offered_within_its_share(warden: Warden) -> None:
+def test_a_category_of_context_all_fills_what_an_answer_leaves(warden: Warden) -> None:
     me = warden.scope(user="known")
     me.remember("The user's name is Kari and she runs a bakery.", category="profile")
-    me.remember("The oven is repaired.", category="tasks")
-    result = me.query("How do the rings of Saturn stay in place?")
-    assert not result  # nothing relevant was found, and yet:
-    assert [item.category for item in result.items] == ["profile"]
-    assert "always" in result.items[0].why.note
-    tight = me.query("How do the rings of Saturn stay in place?", budget_tokens=20)
-    assert tight.items == ()
-    assert [cut.gate for cut in tight.cut if cut.gate == "budget"]
+    me.remember("The oven in the hall is repaired.", category="tasks")
+    unrelated = me.query("How do the rings of Saturn stay in place?")
+    assert not unrelated
+    assert unrelated.items == ()
+    sure = me.query("Is the oven in the hall repaired?", top_k=1, threshold=0.0)
+    assert [item.category for item in sure.items] == ["tasks", "profile"]
+    assert "always" in sure.items[1].why.note
+    tight = me.query("Is the oven in the hall repaired?", top_k=1, threshold=0.0, budget_tokens=20)
+    assert [item.category for item in tight.items] == ["tasks"]
+
+
+def test_a_category_of_context_all_is_ranked_with_the_rest() -> None:
+    """25 newer and weightier notes of the same category do not hide what was asked for."""
+    with Warden.open("memory://", {"embedder": "auto"}) as opened:
+        me = opened.scope(user="known")
+        me.remember("Kari is allergic to peanuts.", category="profile")
+        notes = [f"Kari met customer {number} at the market stall." for number in range(25)]
+        me.remember(notes, category="profile", importance=0.9)
+        result = me.query("What is Kari allergic to?")
+        assert result
+        assert "[profile] Kari is allergic to peanuts." in [item.text for item in result.items[:3]]
+        assert "peanuts" in me.context([{"role": "user", "content": "What is Kari allergic to?"}]).text
+
+
+def test_a_single_matching_profile_fact_is_an_answer() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as opened:
+        me = opened.scope(user="known")
+        me.remember("Kari is allergic to peanuts.", category="profile")
+        assert me.query("What is Kari allergic to?")
 
 
 def test_rag_length_caps_a_category() -> None:

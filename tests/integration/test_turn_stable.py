@@ -244,7 +244,7 @@ def test_no_other_agent_reads_what_stands_in_a_prompt() -> None:
         (ill,) = warden.scope(user="hero").remember("Rosa has asthma and wheezes.", category="health").results
         history: list[dict[str, Any]] = []
         assert "wheezes" in str(asked(warden, history, "Does Rosa have asthma?", agent="nurse"))
-        records = [item.id for item in warden.scope(user="hero").find() if item.id.startswith("in-prompt:")]
+        records = [item.id for item in warden.scope(user="hero").find({"channel": "state"})]
         assert len(records) == 1
         cook = warden.scope(user="hero", agent="cook", thread="quest")
         assert [item.id for item in cook.find() if item.id == records[0]] == []

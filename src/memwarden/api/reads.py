@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from memwarden import arguments, clock
 from memwarden import filters as filtering
 from memwarden.api.handles import ScopeHandle
+from memwarden.categories import OWN_RECORDS
 from memwarden.checks import SECONDS, check_whole, quote, word
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.observability.instrument import instrumented
@@ -124,7 +125,7 @@ class ScopeReads(ScopeHandle):
                 score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
             participants: only memories in which any of these takes part; "ana" is "Ana" and "ANA" too. A filter of
                 ``characters`` must hold as well.
-            max_memories: 1..100; those that are always offered do not count.
+            max_memories: 1..100; those that only fill what is left (``context: all``) do not count.
             overview_tokens: so many tokens of an overview of the person go in as an item, whatever the message asks:
                 "what should I cook tonight?" names no allergy. 0: none; 150 tell what matters most. At most 40 % of
                 the budget.
@@ -185,6 +186,8 @@ class ScopeReads(ScopeHandle):
             )
         if not any(condition.field == "valid_to" for condition in where):
             where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
+        if not any(condition.field in ("category", "channel") for condition in where):
+            where = (*where, filtering.Condition("category", "$ne", OWN_RECORDS))
         return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
     async def relations(self, memory_id: str) -> list[Relation]:

@@ -18,6 +18,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from memwarden import clock
+from memwarden.categories import OWN_RECORDS
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.conversation.formats import Request
@@ -215,7 +216,7 @@ def _block_from_json(stored: Mapping[str, Any]) -> PlacedBlock:
 PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
 # A category outside all allowlists: an agent's prompt may hold memories that another agent may not read.
-CATEGORY: Final = "in-prompt"
+CATEGORY: Final = OWN_RECORDS
 MAX_TRIES: Final = 50
 _MAX_PAUSE: Final = 0.05
 

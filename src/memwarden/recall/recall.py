@@ -30,9 +30,8 @@ from memwarden.recall.answer.budget import (
     RankedQuery,
     answers_any,
     append_related,
-    arrange_by_question,
+    arrange_wanted,
     choose_searched,
-    drop_last,
     find_prompt_echoes,
     has_relevant,
     interleave_questions,
@@ -185,10 +184,11 @@ class Recall:
         answering = sum(1 for search in searches if search.selection.ranked)
         most = request.top_k * max(answering, 1)
         # More than is wanted is arranged: of texts about the same matter the oldest goes, but never the best.
-        spare = SPARE_ITEMS if self._reranker is None and len(searches) == 1 else 0
+        spare = SPARE_ITEMS if self._reranker is None and len(searches) == 1 and not always else 0
         packed = pack_items(
-            (make_found_item(request.full, searches[item.question], item.candidate) for item in always.values()),
+            (),
             (make_found_item(request.full, searches[item.question], item.candidate) for item in owners.values()),
+            fill=(make_found_item(request.full, searches[item.question], item.candidate) for item in always.values()),
             most=most + spare,
             budget=request.budget_tokens,
             render=render,
@@ -198,15 +198,13 @@ class Recall:
         )
         if self._reranker is None:
             arrange = partial(self._put_newer_first, searches)
-            arranged = arrange_by_question(packed.items, always | owners, arrange)
-            best = next((item.id for item in packed.items if item.id not in always), None)
-            packed = rearrange_items(packed, drop_last(arranged, best, always, most), render, self._count)
+            arranged = arrange_wanted(packed, owners, arrange, most)
+            packed = rearrange_items(packed, arranged, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
         standing: list[RecallItem] = []
         if relevant:
             packed, standing = await self._append_related(request, searches, always | owners, packed)
-        left = [item.id for item in standing]
-        cuts = join_cuts(searches, packed, left, None if request.explain else MAX_SHOWN_CUTS)
+        cuts = join_cuts(searches, packed, [item.id for item in standing], None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
             self.change_cursor.note_shown(scope, moment, (item.memory for item in packed.items))
         if told:
@@ -299,7 +297,7 @@ class Recall:
             made.sort(key=lambda item: classic_order(item, now), reverse=True)
         kept, again = drop_repeats(made)
         packed = pack_items(
-            [*glance, *map(make, selection.always)],
+            glance,
             # What is pinned first; facts before the turns that they rest on.
             sorted(kept, key=lambda item: (not item.memory.pinned, item.id in covering)),
             most=request.most,
@@ -308,13 +306,15 @@ class Recall:
             count=self._count,
             covering=covering,
             used=self._count(header) if header else 0,
+            fill=map(make, selection.always),
         )
         wider = partial(
             items.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
         )
         packed = widen_items(packed, wider, budget=budget, render=render, count=self._count)
         if not classic:
-            packed = rearrange_items(packed, put_newest_first(packed.items), render, self._count)
+            arranged = put_newest_first(packed.items, packed.filling)
+            packed = rearrange_items(packed, arranged, render, self._count)
         packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
         cut = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
         relevant = has_relevant(packed, ranking, bar_of(request))

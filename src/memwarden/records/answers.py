@@ -159,7 +159,7 @@ class QueryResult:
             highest.
         confidences: the same of each question, in the order in which they were asked.
         preset: the named set of weights that ranked, ``chat`` or ``assistant``.
-        relevant: whether an item was found for what was asked, apart from those that are always offered.
+        relevant: whether an item was found for what was asked.
         related: 1 or 2 memories that are related to items, strongest first, as the last bullets of ``text``;
             they do not count in ``top_k``. None when nothing relevant was found.
         delta: what changed since the thread looked last, as the first lines of ``text``; None when nothing did, or when
@@ -190,7 +190,7 @@ class ContextBlock:
 
     Attributes:
         confidence: calibrated 0..1: how likely it is that the store holds something for the message.
-        relevant: whether an item was found for the message, apart from those that are always offered.
+        relevant: whether an item was found for the message; an overview alone is none.
         unsure: whether a search on demand may find what the block does not hold.
         delta: what the thread's model was shown before and is no longer so, as the first lines of ``text``; None when
             all of it still holds.

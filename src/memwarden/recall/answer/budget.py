@@ -38,7 +38,7 @@ from memwarden.records import (
 from memwarden.settings import MIN_ITEM_SCORE
 from memwarden.text.tokenizer import TokenCounter
 
-# Memories of ``context: all`` categories take at most this share of the budget.
+# What only fills, memories of ``context: all`` categories, takes at most this share of the budget.
 ALWAYS_SHARE = 0.4
 
 # So many times as long as at first a cut text becomes when the budget leaves room.
@@ -53,12 +53,16 @@ MIN_WORTHWHILE_TOKENS = 20
 
 @dataclass(frozen=True, slots=True)
 class BudgetedAnswer:
-    """An answer within its budget. ``tokens``: size of ``text``. ``dropped``: (item, gate) in order of trying."""
+    """An answer within its budget. ``tokens``: size of ``text``. ``dropped``: (item, gate) in order of trying.
+
+    filling: ids of items that only fill what the others left.
+    """
 
     items: tuple[RecallItem, ...]
     text: str
     tokens: int
     dropped: tuple[tuple[RecallItem, str], ...]
+    filling: frozenset[str] = frozenset()
 
 
 def pack_items(
@@ -71,6 +75,7 @@ def pack_items(
     count: TokenCounter,
     covering: Mapping[str, Collection[str]] = MappingProxyType({}),
     used: int = 0,
+    fill: Iterable[RecallItem] = (),
 ) -> BudgetedAnswer:
     """Take items in order while the rendered text fits.
 
@@ -78,6 +83,7 @@ def pack_items(
     ranked items, which are consumed only as far as needed. An item that does not fit is passed over and the
     next is tried. The size of the rendered text, titles and all, never exceeds the budget.
 
+    fill: tried last, while something is in the answer, for at most 40 % of the budget.
     covering: for an item's id, the ids of items any of which makes it superfluous. used: tokens that the text takes
     without any item; the 40 % are of what is left.
     """
@@ -94,8 +100,16 @@ def pack_items(
             _try_item(item, taken, dropped, budget, render, count)
         if len(taken) - first >= most:
             break
+    before = count(render(taken)) if budget is not None else 0
+    share = None if budget is None else min(budget, before + int((budget - used) * ALWAYS_SHARE))
+    there = {item.id for item in taken}
+    for item in fill if taken else ():
+        if item.id in there:
+            continue
+        _try_item(item, taken, dropped, share, render, count)
     text = render(taken)
-    return BudgetedAnswer(tuple(taken), text, count(text), tuple(dropped))
+    filling = frozenset(item.id for item in taken if item.id not in there)
+    return BudgetedAnswer(tuple(taken), text, count(text), tuple(dropped), filling)
 
 
 def widen_items(
@@ -135,9 +149,9 @@ def widen_items(
     return _shrink_to_fit(packed, taken, earlier, budget, render, count)
 
 
-def put_newest_first(items: Sequence[RecallItem]) -> list[RecallItem]:
-    """Return items with what was said last first: it is what holds now."""
-    return sorted(items, key=lambda item: item.created_at, reverse=True)
+def put_newest_first(items: Sequence[RecallItem], last: Collection[str] = ()) -> list[RecallItem]:
+    """Return items with what was said last first: it is what holds now. last: ids of what stands below the others."""
+    return sorted(items, key=lambda item: (item.id not in last, item.created_at), reverse=True)
 
 
 def put_newer_first(
@@ -173,7 +187,7 @@ def rearrange_items(
 ) -> BudgetedAnswer:
     """Return the same items in another order."""
     text = render(items)
-    return BudgetedAnswer(tuple(items), text, count(text), packed.dropped)
+    return BudgetedAnswer(tuple(items), text, count(text), packed.dropped, packed.filling)
 
 
 def _shrink_to_fit(
@@ -189,7 +203,7 @@ def _shrink_to_fit(
         text = render(taken)
         tokens = count(text)
         if budget is None or tokens <= budget:
-            return BudgetedAnswer(tuple(taken), text, tokens, packed.dropped)
+            return BudgetedAnswer(tuple(taken), text, tokens, packed.dropped, packed.filling)
         place, item = earlier.pop()
         taken[place] = item
     return packed
@@ -284,7 +298,7 @@ def make_item(
 
 def _note(candidate: Candidate) -> str:
     if candidate.always:
-        return "always offered: its category has context 'all'"
+        return "always offered where something answers: its category has context 'all'"
     return f"related to {candidate.beside}" if candidate.beside else ""
 
 
@@ -448,11 +462,12 @@ def arrange_by_question(
 ) -> list[RecallItem]:
     """Return items in which those of each question are arranged among their own places.
 
-    owners: the candidate of each item, by id. arrange: the items of a question in another order.
+    owners: the candidate of each item, by id; others stay. arrange: the items of a question in another order.
     """
     arranged = list(shown)
-    for question in dict.fromkeys(owners[item.id].question for item in shown):
-        places = [place for place, item in enumerate(shown) if owners[item.id].question == question]
+    asked = [owners[item.id].question if item.id in owners else None for item in shown]
+    for question in dict.fromkeys(number for number in asked if number is not None):
+        places = [place for place, number in enumerate(asked) if number == question]
         ordered = arrange(question, [shown[place] for place in places])
         for place, item in zip(places, ordered, strict=True):
             arranged[place] = item
@@ -464,6 +479,19 @@ def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Containe
     others = [item.id for item in arranged if item.id not in always and item.id != best]
     dropped = set(others[most - (best is not None) :])
     return [item for item in arranged if item.id not in dropped]
+
+
+def arrange_wanted(
+    packed: BudgetedAnswer,
+    owners: Mapping[str, OwnedCandidate],
+    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
+    most: int,
+) -> list[RecallItem]:
+    """Return what is wanted of an answer, arranged by question; what only fills stays where it is."""
+    wanted = {key: item for key, item in owners.items() if key not in packed.filling}
+    arranged = arrange_by_question(packed.items, wanted, arrange)
+    best = next((item.id for item in packed.items if item.id not in packed.filling), None)
+    return drop_last(arranged, best, packed.filling, most)
 
 
 def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from memwarden.categories import Category
+from memwarden.categories import OWN_RECORDS, Category
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where, is_inside, matches
 from memwarden.recall.answer import render as block
 from memwarden.recall.index.columns import Floats, Mask
@@ -109,7 +109,8 @@ class Selection:
     """The candidates of an answer, and the memories left out with their gates.
 
     Attributes:
-        always: memories of ``context: all`` categories, in the order of trying. ranked: the others, best first.
+        always: memories of ``context: all`` categories, which fill what is left, in the order of trying.
+        ranked: what bears on the question, best first, whatever its category.
     """
 
     always: list[Candidate]
@@ -149,14 +150,14 @@ def select_candidates(
     Args:
         scores: calibrated 0..1 a place.
         relevant: whether the namespace answers the question at all.
-        limit: the most candidates wanted, those of ``context: all`` categories not counted.
+        limit: the most candidates wanted.
         everything: name the gate of every live place, not only of the nearest.
     """
     categories = index.columns.coded["category"]
     category_at = [declared.get(name) for name in categories.values]
     is_always = np.array([category is not None and category.always for category in category_at], np.bool_)
     always = gates.open & is_always[categories.codes] if is_always.any() else np.zeros_like(gates.open)
-    passing = gates.open & ~always
+    passing = gates.open
     most = index.size if everything else 2 * limit + MAX_NEARLY_IN
     ranked = _rank_places(index, scores, passing, most)
     is_ended = partial(rests_on_ended, index, gates.valid, gates.own)
@@ -168,7 +169,10 @@ def select_candidates(
         kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit, is_ended)
     if everything:
         left_out.extend(_list_shut_out(index, scores, gates))
-    return Selection(_list_always(index, scores, always), kept, left_out)
+    # The others of such categories fill what is left, where something answers: an unrelated question gets nothing.
+    fill = _list_always(index, scores, always) if kept else []
+    filling = {item.place for item in fill}
+    return Selection(fill, kept, [cut for cut in left_out if cut[0].place not in filling])
 
 
 def _walk(
@@ -393,6 +397,10 @@ def mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
     return None if cards is None else ~cards
 
 
+# What memwarden wrote down for itself is no answer, also where no agent narrows what may be read.
+NO_OWN_RECORD = Condition("category", "$ne", OWN_RECORDS)
+
+
 def default_conditions(request: Request, by_channel: bool, now: datetime) -> Where:
     """Return the default exclusions as conditions: procedures, saved values, expired facts.
 
@@ -400,7 +408,7 @@ def default_conditions(request: Request, by_channel: bool, now: datetime) -> Whe
     """
     steps = () if request.steps else (Condition("channel", "$ne", str(Channel.PROCEDURAL)),)
     saved = () if by_channel else (Condition("channel", "$ne", str(Channel.STATE)),)
-    return (*steps, *saved, Condition("valid_to", UNSET_OR_AFTER, now))
+    return (*steps, *saved, NO_OWN_RECORD, Condition("valid_to", UNSET_OR_AFTER, now))
 
 
 def mask_without_steps(index: NamespaceIndex, request: Request) -> Mask | None:
@@ -431,6 +439,9 @@ def open_gates(
     """Return the gates of a question. hidden: places that nobody may read; echoes: those that repeat the prompt."""
     allowed = index.mask(in_categories(readable))
     allowed[list(hidden)] = False
+    categories = index.columns.coded["category"]
+    if OWN_RECORDS in categories.values:
+        allowed &= categories.codes != categories.code(OWN_RECORDS)
     fresh = index.live.copy()
     fresh[list(echoes)] = False
     return Gates(
