@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from memwarden.recall.index.columns import cosine_and_closeness, maps, said_norms
 from memwarden.recall.rank import features
 
 TOKENS = np.array([[127, 0], [0, 127], [76, 102]], np.int8)
@@ -42,3 +43,15 @@ def test_the_worst_candidate_is_not_lifted() -> None:
 def test_signals_that_are_alike_have_a_deviation_of_one() -> None:
     found = features.deviation(np.array([0, 4, 1e-12], np.float32))
     assert found.tolist() == [1, 2, 1]
+
+
+def test_a_single_pass_over_many_vectors_gives_both_cosines_of_each() -> None:
+    chance = np.random.default_rng(7)
+    vectors = chance.standard_normal((600, 512)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    near, adapted = cosine_and_closeness(vectors[599], vectors, said_norms(vectors))
+    assert near.argmax() == 599
+    assert np.allclose(near, vectors @ vectors[599], atol=1e-5)
+    mapped, said = vectors[599] @ maps().asked, vectors @ maps().said
+    wanted = said @ mapped / np.linalg.norm(mapped) / np.linalg.norm(said, axis=1)
+    assert np.allclose(adapted, wanted, atol=1e-4)

@@ -120,6 +120,33 @@ def test_a_later_value_replaces_the_earlier_and_other_things_do_not(reader: Stat
     assert scores[0, 2] < 0
 
 
+def test_scores_stand_in_the_order_of_the_places_asked_for(reader: StatementReader) -> None:
+    said = ["I live in Ghent. My rent is 740", "haha nice", "got the keys for our place in Porto, we live here now"]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    ascending, turned = [0, 2, 7], [2, 7, 0]
+    scores = table.replacement_scores(ascending, np.array(ascending))
+    order = [ascending.index(place) for place in turned]
+    assert (table.replacement_scores(turned, np.array(turned)) == scores[np.ix_(order, order)]).all()
+    assert scores[1, 0] > REPLACES
+    assert np.isneginf(scores[2]).all()  # nothing was said at this place
+
+
+def test_statements_that_come_after_a_question_and_single_places_count_as_all_do(reader: StatementReader) -> None:
+    said = reader.pack_all([SaidText(text, SAID) for text in ("Ana is a tax clerk", "I'm a nurse", "haha nice")])
+    table, whole = StatementTable(), StatementTable()
+    whole.extend(0, said)
+    asked = reader.question("what do I do for a living?")
+    table.extend(0, said[:1])
+    table.evidence(asked, 1)
+    table.extend(1, said[1:])
+    for found, wanted in zip(table.evidence(asked, 3), whole.evidence(asked, 3), strict=True):
+        assert (found == wanted).all()
+    among = table.evidence(asked, 3, np.array([1]))
+    assert among.known.tolist() == [False, True, False]
+    assert among.attribute[1] == table.evidence(asked, 3).attribute[1] > 0
+
+
 @pytest.mark.parametrize(
     ("question", "when"),
     [

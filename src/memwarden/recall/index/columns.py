@@ -376,6 +376,7 @@ class StatementTable:
         self._sort = GrowingArray(np.uint8)
         self._spans = GrowingArray(np.uint16, 2)
         self._subject = GrowingArray(np.int32)
+        self._columns = GrowingArray(np.int32, 3)
         self._subjects: list[tuple[str, ...]] = []
         self._subject_of: dict[str, int] = {}
 
@@ -385,7 +386,10 @@ class StatementTable:
     @property
     def nbytes(self) -> int:
         """About how much memory the statements take."""
-        numbers = (self._codes, self._chances, self._states, self._changes, self._typical, self._sort, self._spans)
+        numbers = (
+            *(self._codes, self._columns, self._chances, self._states),
+            *(self._changes, self._typical, self._sort, self._spans),
+        )
         arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._vectors))
         return arrays + 100 * len(self._subjects)
 
@@ -437,16 +441,15 @@ class StatementTable:
         known, subject = (np.zeros(size, np.bool_) for _ in range(2))
         rows = self._rows(size, among)
         if len(rows):
-            place = self._place.array[rows]
-            about = [same_subject(keys, question.subjects) for keys in self._subjects]
-            mine = np.array(about, np.bool_)[self._subject.array[rows]]
+            # The rows of a place follow each other: what is best of each is found without looking at single rows.
+            starts = _find_starts(self._place.array[rows])
+            place = self._place.array[rows[starts]]
+            mine = self._are_about(rows, question.subjects)
             known[place] = True
-            # Every place takes its best statement, also where the best lies below zero.
-            similarity[place] = -1
-            np.maximum.at(similarity, place, self._closeness(rows, question.vector))
-            np.maximum.at(attribute, place, self._shared_attribute(rows, question.attributes) * mine)
-            np.maximum.at(states, place, self._states.array[rows].astype(np.float32) / 255)
-            np.logical_or.at(subject, place, mine)
+            similarity[place] = np.maximum.reduceat(self._closeness(rows, question.vector), starts).clip(min=-1)
+            attribute[place] = np.maximum.reduceat(self._shared_attribute(rows, question.attributes) * mine, starts)
+            states[place] = np.maximum.reduceat(self._states.array[rows], starts).astype(np.float32) / 255
+            subject[place] = np.logical_or.reduceat(mine, starts)
         return PlaceEvidence(similarity, attribute, states, known, subject)
 
     def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
@@ -460,11 +463,12 @@ class StatementTable:
         """
         size = len(places)
         scores = np.full((size, size), -np.inf, np.float32)
-        number = {place: line for line, place in enumerate(places)}
-        rows = np.flatnonzero(np.isin(self._place.array, np.asarray(places, np.int64)))
+        wanted = np.asarray(places, np.int64)
+        order = np.argsort(wanted)
+        rows, sizes = self._rows_of(wanted[order])
         if not len(rows):
             return scores
-        owner = np.array([number[int(place)] for place in self._place.array[rows]], np.int64)
+        owner = np.repeat(order, sizes)
         vectors = self._vectors.array[rows].astype(np.float32) / 127
         sure = self._states.array[rows].astype(np.float32) / 255
         pair = vectors @ vectors.T + ATTRIBUTE_SHARE * self._same_attribute(rows)
@@ -472,17 +476,31 @@ class StatementTable:
         pair += CHANGE_SHARE * (self._changes.array[rows].astype(np.float32) / 255)[:, None]
         # By when they were said, not by place: a row whose signals followed later has a later place.
         later = times[owner][:, None] > times[owner][None]
-        np.maximum.at(scores, (owner[:, None], owner[None]), np.where(later, pair, -np.inf))
+        starts = _find_starts(owner)
+        best = np.maximum.reduceat(np.where(later, pair, np.float32(-np.inf)), starts, axis=0)
+        scores[np.ix_(owner[starts], owner[starts])] = np.maximum.reduceat(best, starts, axis=1)
         return scores
 
     def _rows(self, size: int, among: Ints | None) -> Ints:
-        place = self._place.array
         if among is None:
-            return np.flatnonzero(place < size)
-        wanted = np.zeros(size, np.bool_)
-        wanted[among] = True
-        inside = place < size
-        return np.flatnonzero(inside & wanted[np.where(inside, place, 0)])
+            return np.arange(int(self._place.array.searchsorted(size)))
+        return self._rows_of(np.sort(among))[0]
+
+    def _rows_of(self, places: Ints) -> tuple[Ints, Ints]:
+        """The rows of ascending places, and how many each place has: texts arrive in the order of their places."""
+        starts = self._place.array.searchsorted(places)
+        sizes = self._place.array.searchsorted(places, side="right") - starts
+        ends = np.cumsum(sizes)
+        return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes), sizes
+
+    def _are_about(self, rows: Ints, subjects: Sequence[str]) -> Mask:
+        """Whether each statement may be of whom a question is about; asked once of those whom the rows name."""
+        named = self._subject.array[rows]
+        about = np.zeros(len(self._subjects), np.bool_)
+        about[named] = True
+        for number in np.flatnonzero(about).tolist():
+            about[number] = same_subject(self._subjects[number], subjects)
+        return np.asarray(about[named], np.bool_)
 
     def _closeness(self, rows: Ints, vector: Floats) -> Floats:
         vectors = self._vectors.array
@@ -494,21 +512,30 @@ class StatementTable:
 
     def _shared_attribute(self, rows: Ints, asked: Floats) -> Floats:
         """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
-        weights = self._given or load_weights()
-        order = np.argsort(weights.codes)
-        codes = self._codes.array[rows]
-        places = order[np.minimum(np.searchsorted(weights.codes, codes, sorter=order), len(order) - 1)]
-        known = (weights.codes[places] == codes) & (codes != _NONE_CODE)
-        chance = np.where(known, asked[places], 0) * self._chances.array[rows] / np.float32(255)
+        self._find_columns()
+        # What no column knows is asked for with no chance: the last.
+        told = np.append(asked, np.float32(0))[self._columns.array[rows]]
+        chance = told * self._chances.array[rows] / np.float32(255)
         return np.asarray(np.sqrt(chance).sum(axis=1), np.float32)
 
+    def _find_columns(self) -> None:
+        """Note for the statements that came since the last question in which columns of the weights they stand."""
+        codes = self._codes.array[len(self._columns.array) :]
+        if not len(codes):
+            return
+        weights = self._given or load_weights()
+        order = np.argsort(weights.codes)
+        places = order[np.minimum(np.searchsorted(weights.codes, codes, sorter=order), len(order) - 1)]
+        known = (weights.codes[places] == codes) & (codes != _NONE_CODE)
+        self._columns.extend(np.where(known, places, -1))
+
     def _same_attribute(self, rows: Ints) -> Floats:
-        codes, chances = self._codes.array[rows], self._chances.array[rows].astype(np.float32) / 255
+        codes = self._codes.array[rows].ravel()
+        chances = (self._chances.array[rows].astype(np.float32) / 255).ravel()
+        # Few statements share an attribute: only those that do are added up, in the order of their chances.
+        left, right = np.nonzero((codes[:, None] == codes) & (codes != _NONE_CODE))
         overlap = np.zeros((len(rows), len(rows)), np.float32)
-        for left in range(3):
-            for right in range(3):
-                same = (codes[:, None, left] == codes[None, :, right]) & (codes[:, None, left] != _NONE_CODE)
-                overlap += same * np.sqrt(chances[:, None, left] * chances[None, :, right])
+        np.add.at(overlap.ravel(), left // 3 * len(rows) + right // 3, np.sqrt(chances[left] * chances[right]))
         return overlap
 
     def _number_of(self, key: str) -> int:
@@ -516,6 +543,11 @@ class StatementTable:
         if number == len(self._subjects):
             self._subjects.append(tuple(key.split("+")) if key else ())
         return number
+
+
+def _find_starts(groups: Ints) -> Ints:
+    """Return where each run of equal numbers begins; there is a first."""
+    return np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
 
 
 class QuestionMaps(NamedTuple):
@@ -544,11 +576,21 @@ def said_norms(vectors: Floats) -> Floats:
     return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
 
 
-def closeness(asked: Floats, vectors: Floats, norms: Floats) -> Floats:
-    """Return the cosine between the mapped question and each mapped vector."""
+# Vectors that two questions are held against while they are in the processor's cache: reading them takes the time.
+HELD_ROWS: Final = 256
+
+
+def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple[Floats, Floats]:
+    """Return the question's product with each vector, and the cosine of the mapped question and mapped vectors."""
     mapped = asked @ maps().asked
     mapped /= max(float(np.linalg.norm(mapped)), 1e-6)
-    return np.asarray((vectors @ (maps().said @ mapped)) / norms, np.float32)
+    mapped = maps().said @ mapped
+    near, adapted = np.empty((2, len(vectors)), np.float32)
+    for start in range(0, len(vectors), HELD_ROWS):
+        held = vectors[start : start + HELD_ROWS]
+        np.matmul(held, asked, out=near[start : start + HELD_ROWS])
+        np.matmul(held, mapped, out=adapted[start : start + HELD_ROWS])
+    return near, adapted / norms
 
 
 def personal(asked: Floats) -> float:

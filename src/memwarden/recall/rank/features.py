@@ -186,6 +186,8 @@ def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView)
     """Cosine of a side with every row: one matrix product; zeros without the side."""
     if side is None:
         return np.zeros(view.size, np.float32)
+    if side.name == "second":
+        return _second_products(question, view)[0]
     if side.name not in question.memo:
         question.memo[side.name] = np.asarray(side.vectors @ side.asked, np.float32)
     found: Floats = question.memo[side.name]
@@ -227,10 +229,17 @@ def adapted(question: Question, view: NamespaceView) -> Floats:
     """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.columns`)."""
     if question.second is None or view.second is None:
         return np.zeros(view.size, np.float32)
-    if "adapted" not in question.memo:
+    return _second_products(question, view)[1]
+
+
+def _second_products(question: Question, view: NamespaceView) -> tuple[Floats, Floats]:
+    """Both of what the multilingual vectors say, from a single pass over them."""
+    assert question.second is not None
+    assert view.second is not None
+    if "second" not in question.memo:
         side = view.second
-        question.memo["adapted"] = columns.closeness(question.second, side.vectors, side.adapted_norm)
-    found: Floats = question.memo["adapted"]
+        question.memo["second"] = columns.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
+    found: tuple[Floats, Floats] = question.memo["second"]
     return found
 
 
