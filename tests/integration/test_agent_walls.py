@@ -11,9 +11,9 @@ import pytest
 from memwarden import Warden
 from memwarden.agent.overseer import AsyncOverseer
 from memwarden.agent.state import AsyncState
-from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.blocking import BoundScope
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.api.scope import OLD_NAMES, AsyncScope
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
@@ -100,6 +100,7 @@ SCOPE: Mapping[str, Attempts] = {
         lambda: s.me.update(s.own, category="profile"),
     ],
     "pin": lambda s: each(s, s.me.pin),
+    "promote": lambda s: each(s, lambda memory_id: s.me.promote(memory_id, "project/open")),
     "chat": lambda s: [lambda: s.me.chat(lambda messages: "Yes.", session="s1").continue_chat("What is it?").text],
     "turn": lambda s: [lambda: list(_prompt(s))],
     "tools": lambda s: [
@@ -152,6 +153,11 @@ HANDLES: Mapping[str, Attempts] = {
     "AsyncSessions.inject_screen_context": lambda s: [lambda: s.me.sessions.inject_screen_context("s1", {"a": 1})],
     "AsyncSessions.add_tool_to_cache": lambda s: [lambda: s.me.sessions.add_tool_to_cache("s1", "t", {}, "r", 3)],
     "AsyncSessions.lookup_tool_in_cache": lambda s: [lambda: s.me.sessions.lookup_tool_in_cache("s1", "t", {})],
+    "AsyncToolCache.store": lambda s: [lambda: s.me.tool_cache.store("s1", "t", {}, "r", 3)],
+    "AsyncToolCache.lookup": lambda s: [lambda: s.me.tool_cache.lookup("s1", "t", {})],
+    "AsyncThreadCheckpoints.outlines": lambda s: [lambda: s.me.checkpoints.outlines("t1")],
+    "AsyncThreadCheckpoints.copy_thread": lambda s: [lambda: s.me.checkpoints.copy_thread("t1", "t2")],
+    "AsyncThreadCheckpoints.delete_thread": lambda s: [lambda: s.me.checkpoints.delete_thread("t1")],
     "AsyncOverseer.relevant": lambda s: [lambda: s.me.overseer().relevant("Tune the instrument")],
     "AsyncOverseer.prepare": lambda s: [lambda: s.me.overseer().prepare("Tune the instrument")],
     "AsyncOverseer.after": lambda s: [lambda: s.me.overseer().after("instrument", ["none"] * 9, "Tune it")],
@@ -207,9 +213,10 @@ def test_every_verb_is_tried() -> None:
     def public(kind: type) -> set[str]:
         return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
-    handles = {"review", "journal", "consent", "usage", "state", "sessions", "overseer"}
+    handles = {"review", "journal", "consent", "usage", "state", "sessions", "tool_cache", "checkpoints", "overseer"}
     assert public(AsyncScope) - handles - set(OLD_NAMES) - {"who"} == SCOPE.keys()
-    kinds = (AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage, AsyncState, AsyncSessions, AsyncOverseer)
+    own_parts = (AsyncState, AsyncSessions, AsyncToolCache, AsyncThreadCheckpoints, AsyncOverseer)
+    kinds = (AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage, *own_parts)
     verbs = {
         f"{kind.__name__}.{name}"
         for kind in kinds

@@ -447,3 +447,26 @@ def test_a_serializer_that_is_assigned_later_writes(tmp_path: Path) -> None:
         config: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
         saver.put(config, empty_checkpoint(), {}, {})
     assert used
+
+
+def test_a_filter_with_dots_leads_into_metadata(url: str) -> None:
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        saver = MemwardenSaver(warden)
+        put(saver, {"a": 1}, writes={"agent": {"step": 3}}, **{"a.b": "plain"})
+        for wanted in ({"writes.agent.step": 3}, {"writes.agent": {"step": 3}}, {"a.b": "plain"}, {"writes.no": None}):
+            assert len(list(saver.list(ANN, filter=wanted))) == 1
+        for other in ({"writes.agent.step": 4}, {"a.b": "other"}, {"writes.agent.step.more": 3}):
+            assert list(saver.list(ANN, filter=other)) == []
+
+
+def test_a_persons_threads_are_looked_at_copied_and_removed(url: str) -> None:
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        put(MemwardenSaver(warden), {"a": 1}, source="loop")
+        (outline,) = warden.checkpoints.outlines("t")
+        assert outline.metadata["source"] == "loop"
+        assert warden.scope(user="tom").checkpoints.outlines("t") == []
+        warden.checkpoints.copy_thread("t", "t2")
+        warden.checkpoints.delete_thread("t")
+        assert (warden.checkpoints.outlines("t"), len(warden.checkpoints.outlines("t2"))) == ([], 1)
+        with pytest.raises(InvalidInput, match="thread"):
+            warden.checkpoints.delete_thread(None)  # type: ignore[arg-type]

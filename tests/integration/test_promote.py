@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memwarden import Warden
-from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound, StoreUnavailable
 from memwarden.records import Batch, JournalEntry, Namespace, Put, Receipt, WriteMode
 from memwarden.testing import run_on_loop
 from memwarden.tiers.backend import ContextItem
@@ -113,3 +113,30 @@ def test_a_copy_that_was_removed_stays_removed(warden: Warden) -> None:
     project.delete(task.promote("d", "project/p1"))
     with pytest.raises(NotFound, match="removed there"):
         task.promote("d", "project/p1")
+
+
+def test_a_memory_of_a_person_goes_to_a_project_once_and_both_journals_say_so(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    fact = str(me.remember("Releases go out on Tuesdays.", category="activity", tags=["release"]).results[0].id)
+    copy_id = me.promote(fact, "project/p1")
+    assert me.promote(fact, "project/p1") == copy_id
+    (copied,) = warden.backend("project/p1").list_all()
+    assert (copied.context_item_id, copied.source, copied.tags) == (copy_id, f"user/ana/{fact}", ["release"])
+    assert me.get(fact).text == "Releases go out on Tuesdays."
+    assert journal(warden, "user/ana")[-1].event == "PROMOTE"
+    assert journal(warden, "project/p1")[0].meta == {"from": "user/ana", "id": fact, "version": 1}
+
+
+def test_what_is_no_current_fact_of_a_person_is_not_promoted(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    turn = str(me.observe("My bike is red.").results[0].id)
+    fact = str(me.remember("Ana has a van.").results[0].id)
+    over = str(me.remember("Ana had a boat.", created_at="2024-01-01", expires_at="2025-01-01").results[0].id)
+    for memory_id, to in ((turn, "project/p1"), (over, "project/p1"), (fact, "global"), (fact, "user/tom")):
+        with pytest.raises(InvalidInput):
+            me.promote(memory_id, to)
+    with pytest.raises(NotFound):
+        warden.scope(user="tom").promote(fact, "project/p1")
+    with pytest.raises(Denied, match="a person decides"):
+        warden.scope(user="ana", agent="planner").promote(fact, "project/p1")
+    assert warden.backend("project/p1").list_all() == []

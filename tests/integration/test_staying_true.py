@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, Warden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, JournalEntry, Memory, Receipt
@@ -488,3 +488,15 @@ async def test_a_repeated_key_of_what_was_held_back_says_so_again(me: AsyncScope
     first = await me.remember(order, trust="external", key="k")
     again = await me.remember(order, trust="external", key="k")
     assert [result.outcome for result in (*first.results, *again.results)] == ["quarantined", "quarantined"]
+
+
+def test_with_the_clock_set_back_a_single_value_is_current(url: str) -> None:
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        ahead = datetime.now(UTC) + timedelta(days=300)  # what a clock said that was wrong
+        old = str(me.remember("Ana lives in Rome.", created_at=ahead).results[0].id)
+        (new,) = me.remember("Ana lives in Paris.").results
+        assert new.outcome == "superseded"
+        assert [memory.text for memory in me.find()] == ["Ana lives in Paris."]
+        assert "Rome" not in me.query("Where does Ana live?").text
+        assert me.get(old).valid_to is not None

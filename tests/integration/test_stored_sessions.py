@@ -226,3 +226,12 @@ def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.Mo
     monkeypatch.setattr(ItemWriter, "swap", overtaken)
     with Warden.open("memory://", config={"embedder": "none"}) as warden, pytest.raises(Conflict, match="'A'"):
         warden.sessions.finalize_current_cycle("A", "q", "a")
+
+
+def test_the_tool_cache_is_that_of_the_sessions(warden: Warden) -> None:
+    warden.tool_cache.store("A", "weather", {"b": 1, "a": 2}, "rain", 2)
+    found = warden.scope(user="default").sessions.lookup_tool_in_cache("A", "weather", {"a": 2, "b": 1})
+    assert found is not None
+    assert found["result"] == "rain"
+    assert warden.tool_cache.lookup("A", "weather", {"a": 2, "b": 1}) == found
+    assert warden.scope(user="tom").tool_cache.lookup("A", "weather", {"a": 2, "b": 1}) is None

@@ -593,3 +593,24 @@ def test_settings_that_leave_memory_off_are_told(warden: Warden, caplog: pytest.
     for _ in range(2):
         me.turn([user(MIA)], ChatSettings(memory_injection_mode="cache_stable"))
     assert caplog.text.count("not use_memory=True: nothing is put in or stored") == 1
+
+
+def test_messages_may_be_any_iterable(one: Warden) -> None:
+    me = one.scope(user="ana", thread="t1")
+    with me.turn({"messages": (item for item in [user("My sister Rosa grows tomatoes.")])}, ON) as turn:
+        assert [item["content"] for item in turn.messages] == ["My sister Rosa grows tomatoes."]
+        turn.record_response("How nice.")
+    me.observe(user(text) for text in ["My bike is red."])
+    assert turns_of(one) == [
+        ("user", "My sister Rosa grows tomatoes."), ("assistant", "How nice."), ("user", "My bike is red."),
+    ]  # fmt: skip
+
+
+def test_a_stored_prompt_without_input_goes_through(one: Warden) -> None:
+    me = one.scope(user="ana", thread="t1")
+    request = {"model": "m", "prompt": {"id": "pmpt_1"}}
+    with me.turn(request, ON) as turn:
+        assert turn.request == request
+        turn.record_response({"output": [{"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}]})
+    assert turn.failures == ()
+    assert turns_of(one) == [("assistant", "Hello.")]

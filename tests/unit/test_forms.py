@@ -454,3 +454,17 @@ def test_what_was_put_in_can_be_taken_out(case: tuple[str, Any, Any, Any, Any], 
 def test_what_the_assistant_and_tools_said_is_not_cleaned() -> None:
     theirs = [assistant(f"You said {EARLY}"), {**RESULT, "content": EARLY}, user("So?")]
     assert FORMATS["openai_chat"].clean_texts(theirs, without_ours) == theirs
+
+
+STORED_PROMPT = {"prompt": {"id": "pmpt_1", "variables": {"city": "Oslo"}}}
+
+
+def test_a_stored_prompt_of_responses_needs_no_input() -> None:
+    form = detect_format(STORED_PROMPT)
+    assert form.name == "openai_responses"
+    assert form.read_turns(STORED_PROMPT) == []
+    assert form.clean_texts(STORED_PROMPT, without_ours) == STORED_PROMPT
+    assert form.with_placed(STORED_PROMPT, "", {}) == STORED_PROMPT
+    assert form.with_block(STORED_PROMPT, BLOCK, "system_append") == {**STORED_PROMPT, "instructions": BLOCK}
+    asked = {**STORED_PROMPT, "input": "Hi."}
+    assert form.with_block(asked, BLOCK, "user_prefix") == {**STORED_PROMPT, "input": f"{BLOCK}\n\nHi."}

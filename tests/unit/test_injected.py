@@ -87,3 +87,14 @@ def test_it_takes_linear_steps() -> None:
     heads = f"<memories>\n{PREFIX}\n\n1. x\n\n \n" * 3_000
     assert strip_context(heads) == strip_context(heads + "</memories>") == ""
     assert strip_context(replace(a_memory("a"), text=hostile).text) is not None
+
+
+def test_entries_of_a_block_without_its_tags_are_taken_out() -> None:
+    entries = BLOCK.split(PREFIX)[1].split(SUFFIX)[0].strip()
+    assert "Summary: Ana lives in Berlin." in entries
+    assert strip_context(entries) == ""
+    assert strip_context(f"I recall:\n{entries}\n\nYou asked where you live.").split() == (
+        "I recall: You asked where you live.".split()
+    )
+    own = "Summary: we meet on Monday.\nContext: the team is small.\n[bug, importance=high, now]\nSummary: it hangs."
+    assert strip_context(own) == own

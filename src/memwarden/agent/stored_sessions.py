@@ -275,6 +275,23 @@ class AsyncSessions:
         check_allowed(self._parts, self.who)
 
 
+class AsyncToolCache:
+    """The cached results of tools in stored sessions. Made by :attr:`memwarden.api.scope.AsyncScope.tool_cache`."""
+
+    def __init__(self, sessions: AsyncSessions) -> None:
+        self._sessions = sessions
+
+    async def store(
+        self, session_id: str, tool_name: str, parameters: Mapping[str, Any], result: str, llm_cache_duration: int
+    ) -> None:
+        """Keep a tool's result for so many exchanges. See :meth:`AsyncSessions.add_tool_to_cache`."""
+        await self._sessions.add_tool_to_cache(session_id, tool_name, parameters, result, llm_cache_duration)
+
+    async def lookup(self, session_id: str, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the cached entry of a call, or None. See :meth:`AsyncSessions.lookup_tool_in_cache`."""
+        return await self._sessions.lookup_tool_in_cache(session_id, tool_name, parameters)
+
+
 def check_allowed(parts: Runtime, who: Scope) -> None:
     """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for an agent without an allowlist."""
     parts.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)

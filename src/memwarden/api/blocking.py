@@ -15,10 +15,10 @@ from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
 from memwarden.agent.plain_sessions import ProactiveTools
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
-from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, Tool
 from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import OLD_NAMES, AsyncScope
 from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
@@ -106,6 +106,22 @@ class Sessions(Facade):
             get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
         )
         return Sessions(inner, self._loop)
+
+
+class ToolCache(Facade):
+    """The cached results of tools. See :class:`memwarden.agent.stored_sessions.AsyncToolCache`."""
+
+    store = blocking(AsyncToolCache.store)
+    lookup = blocking(AsyncToolCache.lookup)
+
+
+class ThreadCheckpoints(Facade):
+    """The checkpoints of a person's threads. See :class:`memwarden.api.handles.AsyncThreadCheckpoints`."""
+
+    who = Attribute[Scope]("The identity of the caller.")
+    outlines = blocking(AsyncThreadCheckpoints.outlines)
+    copy_thread = blocking(AsyncThreadCheckpoints.copy_thread)
+    delete_thread = blocking(AsyncThreadCheckpoints.delete_thread)
 
 
 @add_old_names("turn", {"heard": "record_response"})
@@ -281,12 +297,15 @@ class BoundScope(Facade):
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)
     pin = blocking(AsyncScope.pin)
+    promote = blocking(AsyncScope.promote)
     review = Handle(Review, "Decisions on candidates and on quarantined texts.")
     journal = Handle(Journal, "History, undo, changes since a revision, and operational events.")
     consent = Handle(Consents, "The user context, proposals for it, and the person's decisions.")
     usage = Handle(Usage, "Feedback on memories in prompts, and how often they were of use.")
     state = Handle(State, "Values saved by key. See :attr:`memwarden.api.scope.AsyncScope.state`.")
     sessions = Handle(Sessions, "Stored sessions. See :attr:`memwarden.api.scope.AsyncScope.sessions`.")
+    tool_cache = Handle(ToolCache, "Results of tools that stored sessions hold for some exchanges.")
+    checkpoints = Handle(ThreadCheckpoints, "States of graphs that LangGraph's saver keeps, by thread.")
     overseer = making(Overseer, AsyncScope.overseer)
     tools = making(Tools, AsyncScope.tools)
     turn = making(Turn, AsyncScope.turn)
@@ -437,6 +456,10 @@ class Warden(Facade):
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")
     state = Handle(State, "Saved values of the user ``default``; of somebody else: ``scope(user=...).state``.")
     sessions = Handle(Sessions, "Stored sessions of the user ``default``; else ``scope(user=...).sessions``.")
+    tool_cache = Handle(ToolCache, "Results of tools of the user ``default``; else ``scope(user=...).tool_cache``.")
+    checkpoints = Handle(
+        ThreadCheckpoints, "Checkpoints of the user ``default``; else ``scope(user=...).checkpoints``."
+    )
     settings = Attribute[Settings]("The settings in force.")
     store = Attribute[Store]("The store underneath, whose methods are async.")
 

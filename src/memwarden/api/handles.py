@@ -1,4 +1,4 @@
-"""The handles of a scope: review, journal, consent and usage."""
+"""The handles of a scope: review, journal, consent, usage and checkpoints."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from memwarden import arguments, clock
+from memwarden.agent.stored_sessions import check_allowed
 from memwarden.categories import Categories
 from memwarden.checks import NAME, check_whole, word
-from memwarden.errors import Denied, NotFound
+from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.observability.instrument import EventDraft, instrumented, record_event
 from memwarden.observability.records import (
     DAY_SECONDS,
@@ -43,6 +44,7 @@ from memwarden.records import (
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.resolve.user_context import CATEGORY, read_patch
 from memwarden.runtime import Runtime
+from memwarden.stores.shared.checkpoints import CheckpointOutline
 
 if TYPE_CHECKING:
     from memwarden.remember.resolve.proposals import Proposals
@@ -466,3 +468,35 @@ class AsyncUsage(ScopeHandle):
         """
         journal = AsyncJournal(self._parts, self.who)
         return summarize_uses(await journal.events(since=since, op=Op.USE, memory_id=memory_id, limit=_ALL_USES))
+
+
+class AsyncThreadCheckpoints(ScopeHandle):
+    """The checkpoints that LangGraph's saver keeps of a person's threads, to be looked at, copied and removed.
+
+    An agent with an allowlist needs the category ``state`` in it. All raise InvalidInput, CategoryDenied, StoreError.
+    """
+
+    async def outlines(self, thread: str) -> list[CheckpointOutline]:
+        """Return the outline of each checkpoint of a thread, without its values, the oldest first."""
+        return await self._parts.store.checkpoints.outlines(self._namespace, _thread_name(thread))
+
+    async def copy_thread(self, source: str, target: str) -> None:
+        """Copy all checkpoints of a thread to another, replacing what has the same keys."""
+        names = _thread_name(source), _thread_name(target)
+        await self._parts.store.checkpoints.copy_thread(self._namespace, *names)
+
+    async def delete_thread(self, thread: str) -> None:
+        """Remove all checkpoints of a thread; an unknown thread is no error."""
+        await self._parts.store.checkpoints.delete_threads(self._namespace, [_thread_name(thread)])
+
+    @property
+    def _namespace(self) -> Namespace:
+        check_allowed(self._parts, self.who)
+        return self.who.namespace
+
+
+def _thread_name(thread: str) -> str:
+    name = checked_name(thread, "thread")
+    if name is None:
+        raise InvalidInput("thread is a text, not None")
+    return name

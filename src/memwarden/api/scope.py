@@ -12,9 +12,9 @@ from memwarden import checks as scale
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
-from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.api.reads import ScopeReads
 from memwarden.checks import check_whole, quote, word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
@@ -49,6 +49,7 @@ from memwarden.remember.ingest.messages import (
 )
 from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
+from memwarden.tiers.backend import parse_namespace
 
 # Verbs that a scope had before it had handles; they go with the next release.
 OLD_NAMES = {
@@ -405,6 +406,29 @@ class AsyncScope(ScopeReads):
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
         return await self.update(memory_id, pinned=pinned)
 
+    async def promote(self, memory_id: str, to: str) -> str:
+        """Copy a memory to a project, on purpose; it stays where it is. Returns the id of the copy.
+
+        The copy says where it comes from, and both journals record it. Called twice, it copies once.
+
+        Args:
+            to: ``project/<id>``. What goes to all projects goes on from there: ``tiers.project(...).promote``.
+
+        Raises Denied for an agent, since others than the person read what a project holds; NotFound; InvalidInput for
+        another place, for turns and saved state, and for what is no longer true; Conflict; StoreError.
+        """
+        if self.who.agent is not None:
+            raise Denied(f"agent {self.who.agent!r} may not promote: a person decides what a project learns of them")
+        target = parse_namespace(to, self.who.namespace.tenant)
+        if not target.path.startswith("project/"):
+            raise InvalidInput(f"a memory of a user goes to project/<id>, not to {target.path}")
+        memory = await self.get(memory_id)
+        if memory.channel in (Channel.TURN, Channel.STATE) or is_reserved(memory.id):
+            raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
+        if memory.valid_to is not None and memory.valid_to <= clock.now():
+            raise InvalidInput(f"{memory_id!r} is no longer true; promote what took its place")
+        return await self._parts.working.items.promote(memory, target)
+
     @property
     def state(self) -> AsyncState:
         """Values saved by key, loaded only when a goal needs them."""
@@ -414,6 +438,16 @@ class AsyncScope(ScopeReads):
     def sessions(self) -> AsyncSessions:
         """Stored sessions: the last exchanges, a summary, results of tools."""
         return AsyncSessions(self._parts, self.who)
+
+    @property
+    def tool_cache(self) -> AsyncToolCache:
+        """Results of tools that stored sessions hold for some exchanges."""
+        return AsyncToolCache(self.sessions)
+
+    @property
+    def checkpoints(self) -> AsyncThreadCheckpoints:
+        """States of graphs that LangGraph's saver keeps, by thread."""
+        return AsyncThreadCheckpoints(self._parts, self.who)
 
     def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
         """Return what decides which state a goal needs, and which results of tools are saved.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memwarden import settings as configuration
 from memwarden.agent.state import AsyncState
-from memwarden.agent.stored_sessions import AsyncSessions
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
@@ -268,6 +269,16 @@ class AsyncWarden:
     def sessions(self) -> AsyncSessions:
         """The stored sessions of the user ``default``; of somebody else: ``scope(user=...).sessions``."""
         return self.scope().sessions
+
+    @property
+    def tool_cache(self) -> AsyncToolCache:
+        """The cached results of tools of the user ``default``; of somebody else: ``scope(user=...).tool_cache``."""
+        return self.scope().tool_cache
+
+    @property
+    def checkpoints(self) -> AsyncThreadCheckpoints:
+        """The checkpoints of the user ``default``; of somebody else: ``scope(user=...).checkpoints``."""
+        return self.scope().checkpoints
 
     @property
     def settings(self) -> Settings:

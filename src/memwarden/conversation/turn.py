@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, overload
 from memwarden.clock import new_id
 from memwarden.concurrency.tasks import shielded, with_deadline
 from memwarden.conversation.formats import MessageFormat, Request, detect_format
-from memwarden.conversation.formats.base import messages_since_answer, read_prefill
+from memwarden.conversation.formats.base import hold_messages, messages_since_answer, read_prefill
 from memwarden.conversation.prompt_cache import PromptCacheStore, delta_places
 from memwarden.conversation.recording import ResponseRecorder, SpokenAnswer, TurnLog, tee_async_stream, tee_stream
 from memwarden.conversation.settings import ChatSettings
@@ -123,6 +123,7 @@ class AsyncTurn:
         self._parts = parts
         self._scope = scope
         self._log = TurnLog(parts, scope.who)
+        request = hold_messages(request)
         self._form = detect_format(request, form)
         self._given = request
         self._settings = check_chat_settings(settings)

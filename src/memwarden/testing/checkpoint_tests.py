@@ -154,6 +154,9 @@ class CheckpointTests:
         assert await ids(store, CheckpointSearch(metadata={"source": "loop", "step": 1})) == ["1"]
         assert await ids(store, CheckpointSearch(metadata={"who": {"a": [1]}, "step": 4, "not\x00": "x\x00"})) == ["4"]
         assert await ids(store, CheckpointSearch(metadata={"who": {"a": []}})) == []
+        assert await ids(store, CheckpointSearch(metadata={"who.a": [1]}), 1) == ["5"]
+        assert await ids(store, CheckpointSearch(metadata={"who.a": [2]})) == []
+        assert await ids(store, CheckpointSearch(metadata={"who.b.c": None}), 1) == ["5"]
         assert await ids(store, CheckpointSearch(metadata={"missing": None}), 1) == ["5"]
         assert await ids(store, CheckpointSearch(metadata={"missing": 1})) == []
 

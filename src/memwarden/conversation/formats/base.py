@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol
@@ -109,6 +109,20 @@ log = logging.getLogger(__name__)
 def field(thing: Any, name: str, default: Any = None) -> Any:
     """Return a field of a mapping or of an object."""
     return thing.get(name, default) if isinstance(thing, Mapping) else getattr(thing, name, default)
+
+
+def hold_messages(request: Any) -> Any:
+    """Return a request whose messages can be read more than once: an iterable of them becomes a list."""
+    if isinstance(request, Mapping):
+        given = {
+            name: hold_messages(request[name]) for name in ("messages", "input") if _is_read_once(request.get(name))
+        }
+        return {**request, **given} if given else request
+    return list(request) if _is_read_once(request) else request
+
+
+def _is_read_once(value: Any) -> bool:
+    return isinstance(value, Iterator | ValuesView)
 
 
 def as_list(value: Any) -> Sequence[Any]:

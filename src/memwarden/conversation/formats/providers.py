@@ -238,6 +238,8 @@ _WORD_EVENTS = frozenset(
 class OpenAIResponsesFormat:
     """A mapping with ``input`` (a text or a list of items) and optionally ``instructions``.
 
+    With a stored ``prompt`` the input may be missing.
+
     ``system_append`` goes to the instructions. Without instructions it goes to the last system or developer message
     before anybody speaks, and without such a message it becomes the instructions. ``context_message`` is a message of
     the role of those, ``developer`` by default, right before the message to answer.
@@ -267,7 +269,7 @@ class OpenAIResponsesFormat:
         mode = check_mode(mode)
         if mode == "system_append":
             return _append_to_instructions(arguments, items, text)
-        if mode == "user_prefix" and isinstance(arguments["input"], str):
+        if mode == "user_prefix" and isinstance(arguments.get("input"), str):
             return {**arguments, "input": base.prepend_text(arguments["input"], text, _INPUT_TEXT)}
         if mode == "user_prefix":
             return {**arguments, "input": base.prefix_user_message(items, text, _INPUT_TEXT)}
@@ -276,19 +278,19 @@ class OpenAIResponsesFormat:
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
         arguments = _arguments(request)
-        given = arguments["input"]
+        given = arguments.get("input")
         if isinstance(given, str):
             placed = base.prepend_text(given, later[0], _INPUT_TEXT) if later else given
         else:
             placed = base.prepend_texts(_items(arguments), later, _INPUT_TEXT)
-        made = {**arguments, "input": placed}
+        made = {**arguments, "input": placed} if placed else dict(arguments)
         return _append_to_instructions(made, _items(made), early, which=0) if early else made
 
     def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
         arguments = _arguments(request)
-        given = arguments["input"]
+        given = arguments.get("input")
         items = clean(given) if isinstance(given, str) else base.clean_messages(_items(arguments), clean)
-        return clean_argument(arguments, "instructions", clean) | {"input": items}
+        return clean_argument(arguments, "instructions", clean) | ({"input": items} if "input" in arguments else {})
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
@@ -326,13 +328,18 @@ def _output(response: Any) -> Sequence[Any]:
 
 
 def _arguments(request: Any) -> Mapping[str, Any]:
-    if not isinstance(request, Mapping) or "input" not in request:
-        raise InvalidInput("a request in the form of Responses is a mapping with 'input'")
+    if not isinstance(request, Mapping) or not ("input" in request or _has_stored_prompt(request)):
+        raise InvalidInput("a request in the form of Responses is a mapping with 'input', or with a stored 'prompt'")
     return request
 
 
+def _has_stored_prompt(request: Mapping[str, Any]) -> bool:
+    """Whether a request names a prompt that the provider keeps."""
+    return field(request.get("prompt"), "id") is not None
+
+
 def _items(arguments: Mapping[str, Any]) -> list[Any]:
-    given = arguments["input"]
+    given = arguments.get("input", ())
     return (
         [{"role": "user", "content": given}] if isinstance(given, str) else check_messages(given, "input", typed=True)
     )
@@ -394,9 +401,9 @@ _ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_th
 def detect_format(request: Any, name: str | None = None) -> MessageFormat:
     """Return the form of a request: by its name if given, else by its shape.
 
-    A list, or a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; a
-    mapping with ``messages`` and ``system``, or with blocks that only Anthropic has, is Anthropic's. A request to
-    Anthropic that shows neither has to be named, and so has ``plain``.
+    A list, or a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` or a stored
+    ``prompt`` of Responses; a mapping with ``messages`` and ``system``, or with blocks that only Anthropic has, is
+    Anthropic's. A request to Anthropic that shows neither has to be named, and so has ``plain``.
 
     Raises InvalidInput for an unknown name, and for a request of no known shape.
     """
@@ -407,7 +414,7 @@ def detect_format(request: Any, name: str | None = None) -> MessageFormat:
     if isinstance(request, Mapping):
         if "messages" in request:
             return FORMATS["anthropic" if _is_anthropic(request) else "openai_chat"]
-        if "input" in request:
+        if "input" in request or _has_stored_prompt(request):
             return FORMATS["openai_responses"]
         raise InvalidInput("a request is a list of messages, or a mapping with 'messages' or 'input'")
     if isinstance(request, str | bytes) or not as_list(request):

@@ -188,10 +188,19 @@ _SIGNS = re.compile(
 )
 
 
+# A memory of the classic template without the block around it: a model repeats the lines, and not the tags.
+_LOOSE_ENTRY = re.compile(
+    r"^[ \t]*(?:[-*] |\d+[.)] )?\[[^\]\n]{1,60}, importance=\d{1,2}, [^\]\n]{1,40}\][ \t]*\n"
+    r"[ \t]*Summary: .*(?:\n[ \t]*Context: .*)?(?:\n|\Z)",
+    re.MULTILINE,
+)
+
+
 def strip_context(text: str) -> str:
     """Return a message without the blocks and headers that memwarden puts into prompts, and the space around them."""
     text = strip_blocks(_BLOCK_START, SUFFIX, text)
     left = _UPDATES.sub("", _TASK.sub("", text)) if "Memory updates since rev" in text or TASK_OPEN in text else text
+    left = _LOOSE_ENTRY.sub("", left) if ", importance=" in left else left
     return text if left == text else left.strip()
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
@@ -69,6 +69,8 @@ def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
         messages = {"role": "user", "content": messages}
     if isinstance(messages, Mapping):
         messages = [messages]
+    if isinstance(messages, Iterator | ValuesView):
+        messages = list(messages)
     if isinstance(messages, bytes) or not isinstance(messages, Sequence):
         raise InvalidInput(
             f"messages is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(messages).__name__}"

@@ -184,6 +184,8 @@ def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
 
 def _close_older(new: Memory, old: Memory, at: datetime) -> Memory:
     """Return an older statement whose validity ends when the new statement's begins."""
+    if old.valid_from is None and old.since > at:  # written before the clock was set back: an end to come would keep it
+        return replace(old, valid_from=min(new.since, at), valid_to=min(new.since, at), updated_at=at)
     return replace(old, valid_to=max(new.since, old.since), updated_at=at)
 
 

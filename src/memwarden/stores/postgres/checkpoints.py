@@ -276,8 +276,14 @@ def _search_sql(namespace: Namespace, search: CheckpointSearch, limit: int) -> Q
         said += " AND (checkpoint_id, thread_id, checkpoint_ns) < (%s, %s, %s)"
         bound += encode_text([search.after.id, search.after.thread, search.after.ns])
     for name, value in search.metadata.items():
-        said += " AND coalesce(metadata -> %s, 'null') = %s::jsonb"
-        bound += [encode_text(name), json_text(_map_texts(encode_text, value), f"the value of {name!r} in the filter")]
+        path = name.split(".")
+        inside = f", metadata{' -> %s' * len(path)}" if len(path) > 1 else ""
+        said += f" AND coalesce(metadata -> %s{inside}, 'null') = %s::jsonb"
+        bound += [
+            encode_text(name),
+            *(map(encode_text, path) if inside else ()),
+            json_text(_map_texts(encode_text, value), f"the value of {name!r} in the filter"),
+        ]
     return f"WHERE {_HERE}{said} {_NEWEST_FIRST} LIMIT %s::int8", [*scope_values(namespace), *bound, limit]
 
 

@@ -110,7 +110,8 @@ class CheckpointRead:
 class CheckpointSearch:
     """A search for checkpoints; None leaves a condition out.
 
-    before: only ids below it. metadata: each key has exactly this value. after: only those that come later in the order
+    before: only ids below it. metadata: each key has exactly this value; a key with dots that is not there as it is
+    names a value inside objects. after: only those that come later in the order
     of :meth:`Checkpoints.find` than this key, which may have been removed since.
     """
 
@@ -165,7 +166,17 @@ class Checkpoints(Protocol):
 
 def matches_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Return whether every wanted key has exactly its value; a missing key is None."""
-    return all(metadata.get(key) == value for key, value in wanted.items())
+    return all(_value_at(metadata, key) == value for key, value in wanted.items())
+
+
+def _value_at(metadata: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a key, else that where its parts between dots lead, else None."""
+    if key in metadata:
+        return metadata[key]
+    value: Any = metadata
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def find_unneeded(there: Iterable[ValuePlace], needed: Iterable[ValuePlace]) -> list[ValuePlace]:

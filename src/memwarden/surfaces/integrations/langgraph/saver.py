@@ -150,7 +150,8 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
 
         Args:
             config: which thread, and perhaps subgraph and checkpoint. None: all threads of the scope.
-            filter: metadata that they have to have exactly. before: only checkpoints older than this.
+            filter: metadata that they have to have exactly; a key with dots (``writes.agent``) leads into objects.
+            before: only checkpoints older than this.
             limit: at most so many.
         """
         search, left, namespace = _search(config, filter, before), limit, self._bound.namespace(config)
