@@ -263,7 +263,6 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "propose context": [partial(me.consent.propose, {"tone": "curt"}, sources=[*victim.ids])],
         "update": [partial(me.update, i, importance=0.1) for i in victim.ids],
         "pin": [partial(me.pin, i) for i in victim.ids],
-        "promote": [partial(me.promote, i, "project/two") for i in victim.ids],
         "forget": [partial(me.forget, i) for i in victim.ids],
         "restore": [partial(me.restore, i) for i in victim.ids],
         "release": [partial(me.review.approve, i, vouch=vouch) for i in victim.ids for vouch in (False, True)],
@@ -271,6 +270,7 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "feedback": [partial(me.usage.feedback, i, "wrong", rev=1) for i in victim.ids],
         "undo": [partial(me.journal.undo, n) for n in range(victim.rev, victim.rev + 3)],
         "reset": [me.reset, partial(me.reset, confirm=me.who.user)],
+        "promote": [partial(me.promote, i, "project/two") for i in victim.ids],
     }
 
 
