@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -99,7 +99,7 @@ class AsyncScope(ScopeReads):
         self._log = TurnLog(parts, who)
 
     async def observe(
-        self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
+        self, messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]], *, key: str | None = None
     ) -> WriteResult:
         """Store what was said, word for word, durably and once, before anything clever happens to it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -31,7 +31,7 @@ class TurnLog:
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def store(
-        self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None
+        self, messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]], key: str | None
     ) -> WriteResult:
         """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
         read = read_messages(messages, self._parts.settings.max_text_bytes)
