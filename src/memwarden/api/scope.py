@@ -105,17 +105,16 @@ class AsyncScope(ScopeReads):
 
         Args:
             messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first; a text alone is the
-                user's. ``id`` comes back as
-                the turn's source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO
-                text or seconds; else ``timestamp``, ``date`` and ``time``; default now) is when it was said.
+                user's. ``id`` comes back as the turn's source id and makes the message idempotent within the thread.
+                ``created_at`` (datetime, ISO text or seconds; else ``timestamp``, ``date`` and ``time``; default now)
+                is when it was said.
             key: idempotency key of the whole call. The same key with the same messages answers as the first time;
                 with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
                 are known to be the conversation handed over again.
 
         Returns a result for each message: ``created`` (reason "already stored" if it was there), or ``rejected``
-        with the
-        reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken Unicode);
-        the others are stored all the same. What is stored is stored whole or not at all.
+        with the reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken
+        Unicode); the others are stored all the same. What is stored is stored whole or not at all.
 
         Raises InvalidInput, Conflict, StoreError.
         """
@@ -409,20 +408,17 @@ class AsyncScope(ScopeReads):
     async def promote(self, memory_id: str, to: str) -> str:
         """Copy a memory to a project, on purpose; it stays where it is. Returns the id of the copy.
 
-        The copy says where it comes from, and both journals record it. Called twice, it copies once.
-
-        Args:
-            to: ``project/<id>``. What goes to all projects goes on from there: ``tiers.project(...).promote``.
+        The copy says where it comes from, and both journals record it. Called twice, it copies once. to:
+        ``project/<id>``; ``tiers.project(...).promote`` goes on to all projects.
 
         Raises Denied for an agent, since others than the person read what a project holds; NotFound; InvalidInput for
         another place, for turns and saved state, and for what is no longer true; Conflict; StoreError.
         """
         if self.who.agent is not None:
             raise Denied(f"agent {self.who.agent!r} may not promote: a person decides what a project learns of them")
-        target = parse_namespace(to, self.who.namespace.tenant)
+        target, memory = parse_namespace(to, self.who.namespace.tenant), await self.get(memory_id)
         if not target.path.startswith("project/"):
             raise InvalidInput(f"a memory of a user goes to project/<id>, not to {target.path}")
-        memory = await self.get(memory_id)
         if memory.channel in (Channel.TURN, Channel.STATE) or is_reserved(memory.id):
             raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
         if memory.valid_to is not None and memory.valid_to <= clock.now():
@@ -486,9 +482,8 @@ class AsyncScope(ScopeReads):
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
         what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however
-        that
-        happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
-        whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
+        that happens, it stores what was delivered, word for word, and has the thread looked through as the settings
+        say, whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
 
         Args:
             request: a list of messages, or the arguments of the call as a mapping, so that
@@ -526,9 +521,8 @@ class AsyncScope(ScopeReads):
                 :mod:`memwarden.conversation.upstreams`, or any callable that takes messages and returns a text or
                 its pieces.
             settings: how memory takes part; None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
-            check_action: called with each message first; returns an :class:`memwarden.conversation.chat.Action`, or
-            None when
-                the message is for the model.
+            check_action: called with each message first; returns an :class:`memwarden.conversation.chat.Action`,
+                or None when the message is for the model.
             session: the id of the stored session; None for the scope's thread.
             system: the system prompt.
             tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
