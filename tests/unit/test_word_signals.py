@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.question import QueryWord, idf, sum_by_table, sum_by_word, word_signals
+from memwarden.recall.question import QueryWord, find_rows, idf, sum_by_table, sum_by_word, word_signals
 from memwarden.testing import get_runtime
 from memwarden.text.tokenizer import index_ids
 from memwarden_bench import sentences
@@ -63,7 +63,8 @@ async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> Non
 async def test_a_word_that_nobody_said_lowers_what_is_heard_and_nothing_else() -> None:
     view = await view_of(40, 0, 0, 0)
     (term,) = index_ids("Oslo")
-    known, with_unknown = word_signals([term], [0.001], view), word_signals([term, 1], [0.001, 0.001], view)
+    known = word_signals([term], [0.001], view, find_rows([term], view))
+    with_unknown = word_signals([term, 1], [0.001, 0.001], view, find_rows([term, 1], view))
     assert np.array_equal(known.turn, with_unknown.turn)
     assert np.array_equal(known.pair, with_unknown.pair)
     said = known.heard > 0
@@ -73,4 +74,4 @@ async def test_a_word_that_nobody_said_lowers_what_is_heard_and_nothing_else() -
 
 async def test_a_question_of_unknown_words_finds_nothing() -> None:
     view = await view_of(5, 0, 0, 0)
-    assert not any(signal.any() for signal in word_signals([1, 2], [0.001, 0.001], view))
+    assert not any(signal.any() for signal in word_signals([1, 2], [0.001, 0.001], view, find_rows([1, 2], view)))

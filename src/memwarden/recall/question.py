@@ -102,21 +102,24 @@ def find_word(postings: Callable[[int], tuple[Rows, Counts]], term: int, others:
     return rows, tf
 
 
+def find_rows(
+    terms: Sequence[int], view: NamespaceView, forms: Mapping[int, Sequence[int]] = MappingProxyType({})
+) -> list[tuple[Rows, Counts]]:
+    """Find the rows that hold each term. forms: by a term its other ids (:func:`form_ids`)."""
+    return [find_word(view.postings, term, forms.get(term, ())) for term in terms]
+
+
 def word_signals(
-    terms: Sequence[int],
-    priors: Sequence[float],
-    view: NamespaceView,
-    forms: Mapping[int, Sequence[int]] = MappingProxyType({}),
+    terms: Sequence[int], priors: Sequence[float], view: NamespaceView, found_words: Sequence[tuple[Rows, Counts]]
 ) -> WordSignals:
     """Compute the signals, by the cheaper of the two ways.
 
-    terms: ids, once each. priors: the share of everyday texts that hold each of them. forms: by a term its other ids
-    (:func:`form_ids`).
+    terms: ids, once each. priors: the share of everyday texts that hold each of them. found_words: their rows
+    (:func:`find_rows`).
     """
     words: list[QueryWord] = []
     mass = 0.0
-    for term, prior in zip(terms, priors, strict=True):
-        rows, tf = find_word(view.postings, term, forms.get(term, ()))
+    for term, prior, (rows, tf) in zip(terms, priors, found_words, strict=True):
         weight = idf(view.alive_count, _df(term, len(rows), view), prior)
         mass += weight
         if len(rows):

@@ -175,7 +175,8 @@ def put_newer_first(
     for places in groups.values():
         newest = sorted(places, key=lambda place: (items[place].created_at, place), reverse=True)
         for place, taken in zip(places, newest, strict=True):
-            arranged[place] = replace(items[taken], score=items[place].score)
+            if taken != place:
+                arranged[place] = replace(items[taken], score=items[place].score)
     return arranged
 
 

@@ -160,7 +160,9 @@ def select_candidates(
     passing = gates.open
     most = index.size if everything else 2 * limit + MAX_NEARLY_IN
     ranked = _rank_places(index, scores, passing, most)
-    is_ended = partial(rests_on_ended, index, gates.valid, gates.own)
+    # Asked of every candidate only where something has ended or was forgotten, which in most namespaces nothing has.
+    may_end = index.has_forgotten or (gates.valid is not None and index.has_facts)
+    is_ended = partial(rests_on_ended, index, gates.valid, gates.own) if may_end else _is_never_ended
     kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit, is_ended)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
@@ -212,6 +214,10 @@ def _walk(
         taken[code] = taken.get(code, 0) + (not facts)
         wanted += not facts
     return kept, left_out
+
+
+def _is_never_ended(_place: int) -> bool:
+    return False
 
 
 def rests_on_ended(index: NamespaceIndex, valid: Mask | None, own: Mask | None, place: int) -> bool:

@@ -533,7 +533,7 @@ class StatementTable:
         codes = self._codes.array[rows].ravel()
         chances = (self._chances.array[rows].astype(np.float32) / 255).ravel()
         # Few statements share an attribute: only those that do are added up, in the order of their chances.
-        left, right = np.nonzero((codes[:, None] == codes) & (codes != _NONE_CODE))
+        left, right = np.divmod(np.flatnonzero((codes[:, None] == codes) & (codes != _NONE_CODE)), len(codes))
         overlap = np.zeros((len(rows), len(rows)), np.float32)
         np.add.at(overlap.ravel(), left // 3 * len(rows) + right // 3, np.sqrt(chances[left] * chances[right]))
         return overlap

@@ -281,6 +281,11 @@ class NamespaceIndex:
         keys = [(thread, source) for source in self._sources[turn]] + [(ANY_THREAD, self.columns.ids[turn])]
         return list(dict.fromkeys(fact for key in keys for fact in self._facts.get(key, ()) if fact != turn))
 
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether a fact that rests on a turn was forgotten since the index was built."""
+        return bool(self._forgotten)
+
     def rests_under_forgotten(self, turn: int) -> bool:
         """Whether a fact that rests on a turn was forgotten."""
         if not self._forgotten:

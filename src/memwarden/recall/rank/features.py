@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import Floats, Ints, date_closeness
+from memwarden.recall.index.columns import Counts, Floats, Ints, Rows, date_closeness
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.question import PSEUDO_MASS, Question, WordSignals, everyday_share, idf, word_signals
+from memwarden.recall.question import PSEUDO_MASS, Question, WordSignals, everyday_share, find_rows, idf, word_signals
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
@@ -114,8 +114,16 @@ def session_mean(session: Floats, view: NamespaceView) -> float:
 def word_signals_of(question: Question, view: NamespaceView) -> WordSignals:
     """Return what the question's words say of the places, worked out once."""
     if "words" not in question.memo:
-        question.memo["words"] = word_signals(question.terms, question.idf_prior, view, question.form_ids)
+        question.memo["words"] = word_signals(question.terms, question.idf_prior, view, find_words(question, view))
     found: WordSignals = question.memo["words"]
+    return found
+
+
+def find_words(question: Question, view: NamespaceView) -> Sequence[tuple[Rows, Counts]]:
+    """Return which rows hold each word of the question and how often, looked up once."""
+    if "rows" not in question.memo:
+        question.memo["rows"] = find_rows(question.terms, view, question.form_ids)
+    found: Sequence[tuple[Rows, Counts]] = question.memo["rows"]
     return found
 
 
@@ -139,7 +147,7 @@ def heard_on_days(question: Question, view: NamespaceView) -> Floats:
     said = np.zeros(view.size, np.float32)
     if rest:
         kept, priors = zip(*rest, strict=True)
-        plain = word_signals(kept, priors, view, question.form_ids).heard
+        plain = word_signals(kept, priors, view, find_rows(kept, view, question.form_ids)).heard
         said = plain * np.float32(sum(masses[term] for term in kept) + PSEUDO_MASS)
     of_dates = np.float32(sum(masses[term] for term in dated))
     return np.maximum(heard, (said + of_dates * on_day(question, view)) / np.float32(whole))

@@ -14,7 +14,7 @@ import numpy as np
 from memwarden.recall.index import columns
 from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.question import PSEUDO_MASS, Question, find_word, idf
+from memwarden.recall.question import PSEUDO_MASS, Question, idf
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
 from memwarden.records import Feature as Explained
@@ -121,8 +121,8 @@ NEAR_WITH_ATTRIBUTE = 1.115
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
     """Return the share of the question's words, rare words weighing more, that no allowed place holds."""
     mass = missing = 0.0
-    for term, prior in zip(question.terms, question.idf_prior, strict=True):
-        rows, _ = find_word(view.postings, term, question.form_ids.get(term, ()))
+    found_words = features.find_words(question, view)
+    for term, prior, (rows, _) in zip(question.terms, question.idf_prior, found_words, strict=True):
         found = len(rows) if view.whole is None else view.whole.holding(term, len(rows))
         weight = idf(view.alive_count, found, prior)
         mass += weight
@@ -191,14 +191,16 @@ def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, *, past:
     places = best_places(logits, allowed)
     times = view.created_at[places]
     scores = table.replacement_scores(places, times)
-    scores = scores.T if past else scores
+    replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
+    replaced: Mask = np.any(replaces, axis=0)
     found = logits.copy()
     # The oldest first: what was replaced twice ends below both.
-    for line in np.argsort(-times if past else times, kind="stable").tolist():
+    order = np.argsort(-times if past else times, kind="stable")
+    for line in order[replaced[order]].tolist():
         place = places[line]
         better = [
             places[other]
-            for other in np.flatnonzero(scores[:, line] >= REPLACES).tolist()
+            for other in np.flatnonzero(replaces[:, line]).tolist()
             if logits[places[other]] >= logits[place] - MAX_GAP
         ]
         if better:
