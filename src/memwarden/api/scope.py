@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memwarden import arguments, clock
 from memwarden import checks as scale
-from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
@@ -18,10 +17,8 @@ from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, Async
 from memwarden.api.reads import ScopeReads
 from memwarden.checks import check_whole, quote, word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
-from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.recording import TurnLog
-from memwarden.conversation.settings import ChatSettings
-from memwarden.conversation.turn import AsyncTurn
+from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
@@ -37,7 +34,6 @@ from memwarden.records import (
     WriteResult,
 )
 from memwarden.remember.extract import procedures
-from memwarden.remember.extract.model import read_response
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
     Draft,
@@ -50,6 +46,11 @@ from memwarden.remember.ingest.messages import (
 from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
 from memwarden.tiers.backend import parse_namespace
+
+if TYPE_CHECKING:
+    from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
+    from memwarden.conversation.chat import AsyncChat, ChatTools
+    from memwarden.conversation.turn import AsyncTurn
 
 # Verbs that a scope had before it had handles; they go with the next release.
 OLD_NAMES = {
@@ -258,6 +259,8 @@ class AsyncScope(ScopeReads):
         """
         settings = self._parts.settings
         given = checked_name(source, "source")
+        from memwarden.remember.extract.model import read_response  # patterns that only this verb reads with
+
         listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
         drafts = [
             Draft(
@@ -450,6 +453,8 @@ class AsyncScope(ScopeReads):
 
         It asks the warden's chat model; without a model search and rules decide.
         """
+        from memwarden.agent.overseer import AsyncOverseer, OverseerSettings  # stems its lists of words
+
         return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
 
     def tools(
@@ -496,6 +501,8 @@ class AsyncScope(ScopeReads):
         Raises InvalidInput for a request that is none. Leaving the turn raises NotKept when something that was said
         could not be stored.
         """
+        from memwarden.conversation.turn import AsyncTurn  # numpy
+
         return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
 
     def chat(
@@ -535,6 +542,8 @@ class AsyncScope(ScopeReads):
         Functions that block are called in threads of their own. Raises InvalidInput, and CategoryDenied for an agent
         that may not read the category ``state``, in which the session is.
         """
+        from memwarden.conversation.chat import AsyncChat  # numpy
+
         return AsyncChat(
             self._parts,
             self,

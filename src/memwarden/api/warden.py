@@ -19,7 +19,6 @@ from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
-from memwarden.models.local import MismatchedEmbedder, make_embedder
 from memwarden.records import (
     Scope,
 )
@@ -68,8 +67,10 @@ class AsyncWarden:
         chat_model: ChatModel | None = None,
         *,
         follow_store: bool = False,
+        prepare: bool = True,
     ) -> None:
         self._follow_store = follow_store
+        self._prepare = prepare
         self._parts = Runtime(store, settings, AsyncScope)
         self._tiers = AsyncTiers(self._parts)
         self._reranker = reranker
@@ -84,6 +85,7 @@ class AsyncWarden:
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
         follow_store: bool = False,
+        prepare: bool = True,
     ) -> Self:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
@@ -100,6 +102,8 @@ class AsyncWarden:
             (:class:`memwarden.models.protocols.ChatModel`).
                 None takes the setting ``chat_model``; without both the rules alone decide.
             follow_store: a store that holds vectors is opened with its own embedder, and the setting is for new stores.
+            prepare: whether what searches and writes is loaded when the warden opens, or at the first call that needs
+                it. A short program that only reads lists starts sooner without.
 
         Raises InvalidConfig for a wrong setting or URL.
         """
@@ -113,6 +117,7 @@ class AsyncWarden:
             reranker,
             chat,
             follow_store=follow_store,
+            prepare=prepare,
         )
 
     async def start(self) -> Self:
@@ -124,10 +129,13 @@ class AsyncWarden:
         await self._parts.store.open()
         try:
             bound = (await self._parts.store.about()).model
-            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, bound, follow=self._follow_store)
-            if bound is None:
-                embedder = await self._bind(embedder)
-            self._assemble(embedder)
+            if self._prepare or bound is None:
+                embedder = await asyncio.to_thread(self._make_embedder, bound)
+                if bound is None:
+                    embedder = await self._bind(embedder)
+                self._parts.open(self._assemble(embedder))
+            else:
+                self._parts.open_later(lambda: self._assemble(self._make_embedder(bound)))
             self._parts.events.start()
             self._parts.closed = False
         except BaseException:
@@ -290,7 +298,12 @@ class AsyncWarden:
         """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
         return self._parts.store
 
-    def _assemble(self, embedder: Embedder | None) -> None:
+    def _make_embedder(self, bound: str | None) -> Embedder | None:
+        from memwarden.models.local import make_embedder  # numpy
+
+        return make_embedder(self._parts.settings, bound, follow=self._follow_store)
+
+    def _assemble(self, embedder: Embedder | None) -> Services:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.models.isolation import IsolatedReranker
         from memwarden.recall.index.encode import SignalFiller
@@ -366,7 +379,7 @@ class AsyncWarden:
             indexes.on_lacking = filler.add
         recall.filler = filler
         hold = self._parts.settings.external == "held"
-        services = Services(
+        return Services(
             guard=guarded,
             recall=recall,
             writer=Writer(guarded, embedder, resolver, filler, hold=hold),
@@ -380,10 +393,11 @@ class AsyncWarden:
             filler=filler,
             chat=self._chat_model,
         )
-        self._parts.open(services)
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
         """Bind a new store to an embedder; another process may have been faster, with another."""
+        from memwarden.models.local import MismatchedEmbedder  # numpy
+
         name = embedder.name if embedder else "none"
         bound = await self._parts.store.identity(name)
         return embedder if bound == name else MismatchedEmbedder(bound, self._parts.settings.embedder)

@@ -22,7 +22,7 @@ from memwarden.concurrency.tasks import shielded
 from memwarden.conversation.formats import FORMATS
 from memwarden.conversation.formats.base import ToolCall
 from memwarden.conversation.recording import TurnLog, assemble_response, ensure_call_ids
-from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import MAX_SECONDS_BEFORE, NO_BLOCK, AsyncTurn, ContextScope, check_chat_settings
 from memwarden.conversation.upstreams import Upstream, as_upstream
 from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotKept
@@ -243,8 +243,6 @@ async def _collect(events: AsyncIterator[Any], into: list[Any]) -> AsyncIterator
         yield event
 
 
-# Default time limit for an answer of the model, and for each piece of a stream.
-DEFAULT_SECONDS: Final = 120.0
 MAX_SECONDS: Final = 86_400.0
 
 

@@ -20,6 +20,8 @@ EXTRACTION_MODES: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
 # At a tenth of the price for cached tokens these cost 1,000 tokens a turn. Making a prompt of 15,000 anew costs 13,500
 # more, so doing that more often than every 14 turns would not pay.
 DEFAULT_DELTA_TOKENS: Final = 10_000
+# Default time limit for an answer of the model, and for each piece of a stream.
+DEFAULT_SECONDS: Final = 120.0
 MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 2_000, 1_000_000, 1_000
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
 # Blocks are found by these tags and stripped from stored texts: a template with them would break that.

@@ -346,8 +346,14 @@ def asks_question(text: str) -> bool:
 _SMALL_TALK: Final = load_lexicon("small_talk")["small_talk"]
 _CHATTER_WORDS: Final = frozenset(_SMALL_TALK["words"].split())
 _CHATTER_TURNS: Final = frozenset(_SMALL_TALK["turns"].split())
-_CHATTER_TERMS: Final = frozenset(term for word in _CHATTER_WORDS for term in terms(word)) | _CHATTER_WORDS
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
+
+
+@lru_cache(maxsize=1)
+def _chatter_terms() -> frozenset[str]:
+    """Terms of the words of small talk; at the first use, as it takes as long as the rest of this module."""
+    return frozenset(term for word in _CHATTER_WORDS for term in terms(word)) | _CHATTER_WORDS
+
 
 # Phrases of small talk whose words mean something elsewhere ("problem", "birthday").
 _PHRASE: Final = re.compile(
@@ -380,7 +386,7 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     if len(text) > _SHORT:
         return terms(text, default)
     left = _PHRASE.sub(" ", _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'")))
-    return [term for term in terms(left, default) if term not in _CHATTER_TERMS]
+    return [term for term in terms(left, default) if term not in _chatter_terms()]
 
 
 def is_chatter(text: str) -> bool:

@@ -396,14 +396,34 @@ _ALL: Final[tuple[MessageFormat, ...]] = (OpenAIChatFormat(), OpenAIResponsesFor
 # Every form by its name.
 FORMATS: Final[Mapping[str, MessageFormat]] = MappingProxyType({item.name: item for item in _ALL})
 _ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
+_ROLES_OF_OPENAI = frozenset(("system", "developer", "tool", "function"))
+# Arguments of a call that Anthropic has alone, and those that it does not take.
+_ARGUMENTS_OF_ANTHROPIC = frozenset(
+    ("system", "stop_sequences", "top_k", "thinking", "betas", "container", "mcp_servers", "context_management")
+)
+_ARGUMENTS_OF_OPENAI = frozenset(
+    (
+        "frequency_penalty",
+        "logprobs",
+        "max_completion_tokens",
+        "n",
+        "presence_penalty",
+        "reasoning_effort",
+        "response_format",
+        "seed",
+        "stop",
+        "stream_options",
+    )
+)
 
 
 def detect_format(request: Any, name: str | None = None) -> MessageFormat:
     """Return the form of a request: by its name if given, else by its shape.
 
     A list, or a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` or a stored
-    ``prompt`` of Responses; a mapping with ``messages`` and ``system``, or with blocks that only Anthropic has, is
-    Anthropic's. A request to Anthropic that shows neither has to be named, and so has ``plain``.
+    ``prompt`` of Responses; a mapping with ``messages`` is Anthropic's when it has ``system``, another argument or a
+    block that only Anthropic has, or ``max_tokens`` for a model whose name begins with "claude". Others have to be
+    named, and so has ``plain``.
 
     Raises InvalidInput for an unknown name, and for a request of no known shape.
     """
@@ -425,5 +445,22 @@ def detect_format(request: Any, name: str | None = None) -> MessageFormat:
 def _is_anthropic(request: Mapping[str, Any]) -> bool:
     if "system" in request:
         return True
-    contents = [field(message, "content") for message in as_list(request["messages"])]
-    return any(field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in as_list(content))
+    messages = as_list(request["messages"])
+    if not _ARGUMENTS_OF_OPENAI.isdisjoint(request) or any(
+        field(item, "role") in _ROLES_OF_OPENAI for item in messages
+    ):
+        return False
+    contents = [field(message, "content") for message in messages]
+    return _has_arguments_of_anthropic(request) or any(
+        field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in as_list(content)
+    )
+
+
+def _has_arguments_of_anthropic(request: Mapping[str, Any]) -> bool:
+    model = str(request.get("model"))
+    if "/" in model:  # of a router, which takes OpenAI's form and passes on what it does not know
+        return False
+    tools = [tool for tool in as_list(request.get("tools")) if isinstance(tool, Mapping)]
+    if not _ARGUMENTS_OF_ANTHROPIC.isdisjoint(request) or any("input_schema" in tool for tool in tools):
+        return True
+    return "max_tokens" in request and model.startswith("claude")

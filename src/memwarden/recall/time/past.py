@@ -10,19 +10,18 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memwarden import clock
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.filters import WRITTEN, Where
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import make_signals_in_thread
-from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import Edge, Event, Head, HistoryEntry, IndexRow, JournalEntry, Memory, Namespace, Scan
 from memwarden.stores.protocol import Store, StoreReader
 from memwarden.stores.transfer.pages import index_row
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 
 # A revision: what was recorded then. A time: what is known to have been true then.
 AsOf = int | datetime
@@ -95,6 +94,8 @@ class PastNamespace:
 
         hidden: places that are left out.
         """
+        import numpy as np  # a journal is read without
+
         index = self.index
         mask = index.mask(where)
         mask[list(hidden)] = False
@@ -187,6 +188,8 @@ class PastIndexes:
             if version is not None and item in n and item not in as_now
         ]
         contents = await self._store.versions(namespace, wanted)
+        from memwarden.recall.index.encode import make_signals_in_thread  # numpy
+
         signals = await make_signals_in_thread(
             [(content.text, content.created_at) for content in contents], self._embedder
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -155,6 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given == ["--version"]:
         given = ["version"]
     _forgive_encoding()
+    # A sixth of a short command went into looking for garbage among modules that were just loaded.
+    gc.set_threshold(100_000)
     # asyncio would turn Ctrl-C into a cancellation, which does not wake a command that waits for stdin.
     signal.signal(signal.SIGINT, _interrupt)
     sys.exit(run(given))

@@ -56,7 +56,7 @@ class Options:
             self.check_there(url)
         elif not settings.db and (place := place_of(url)) is not None and not place.exists():
             sys.stderr.write(f"No store was named: a new one is made at {url}; --db URL names another.\n")
-        return AsyncWarden.open(url, settings, follow_store=self.embedder is None)
+        return AsyncWarden.open(url, settings, follow_store=self.embedder is None, prepare=False)
 
     def check_there(self, url: str) -> None:
         """Raise NotFound for a file or folder that is not there."""
