@@ -472,9 +472,12 @@ class Warden(Facade):
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
         follow_store: bool = False,
+        prepare: bool = True,
     ) -> Self:
         """Open a store at once. See :meth:`memwarden.api.warden.AsyncWarden.open`; raises StoreError as well."""
-        inner = AsyncWarden.open(url, config, reranker=reranker, chat_model=chat_model, follow_store=follow_store)
+        inner = AsyncWarden.open(
+            url, config, reranker=reranker, chat_model=chat_model, follow_store=follow_store, prepare=prepare
+        )
         loop = Loop()
         try:
             loop.run(inner.start())
