@@ -29,7 +29,7 @@ SAID = {"role": "user", "content": ASKED}
 ANSWERED = {"role": "assistant", "content": "At the station. \u2028It opens at six."}
 BRIEF = {"role": "system", "content": "Be brief."}
 TALK = [SAID, ANSWERED, {"role": "user", "content": "And tomorrow?"}]
-CACHED = {"cache_control": {"type": "ephemeral"}}
+CACHED: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
 
 
 def user(*parts: dict[str, Any]) -> dict[str, Any]:
