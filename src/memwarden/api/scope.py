@@ -24,15 +24,7 @@ from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import (
-    Channel,
-    ContextBlock,
-    Memory,
-    MemoryState,
-    Scope,
-    Trust,
-    WriteResult,
-)
+from memwarden.records import Channel, ContextBlock, Memory, MemoryState, Scope, Trust, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
