@@ -64,7 +64,6 @@ OLD_NAMES = {
     "uses": "usage.uses",
 }
 
-
 # Verbs of other libraries, and what does the same here.
 FOREIGN_NAMES = {
     "add": "observe for what was said, remember for what you state",
