@@ -44,3 +44,16 @@ def test_of_more_items_than_are_wanted_the_outdated_goes() -> None:
         assert "480" in shown[0]
         assert len(shown) == 2
         assert not any("400" in text for text in shown)
+
+
+def test_a_long_list_stays_best_first() -> None:
+    """Of dozens of turns that are all about the same, the newest is not the best."""
+    with Warden.open("memory://", config={"embedder": "auto"}) as warden:
+        me = warden.scope(user="ana", thread="garden")
+        me.observe([{"role": "user", "content": "The copper kettle for the garden party is in the shed."}])
+        talk = [{"role": "user", "content": f"We talked about garden party {number} again."} for number in range(60)]
+        me.observe(talk)
+        asked = {"threshold": 0.0, "budget_tokens": None}
+        deep = me.query("Where is the copper kettle for the garden party?", top_k=200, **asked)
+        assert len(deep.items) >= 50
+        assert "copper kettle" in deep.items[0].text

@@ -47,6 +47,8 @@ WIDENING_FACTORS = (2, 4, 8, 16)
 MIN_ALIKE = 0.2
 # The same for vectors that are means of a table: there all texts lie nearer to each other.
 MIN_ALIKE_OF_TABLE = 0.6
+# A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
+MAX_ARRANGED = 40
 # For fewer tokens, some words, no more of a text is tried.
 MIN_WORTHWHILE_TOKENS = 20
 
@@ -163,6 +165,8 @@ def put_newer_first(
 
     vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
     """
+    if len(items) > MAX_ARRANGED:
+        return list(items)
     close = vectors @ vectors.T >= alike
     leaders: list[int] = []
     groups: dict[int, list[int]] = {}
