@@ -57,3 +57,18 @@ def test_a_long_list_stays_best_first() -> None:
         deep = me.query("Where is the copper kettle for the garden party?", top_k=200, **asked)
         assert len(deep.items) >= 50
         assert "copper kettle" in deep.items[0].text
+
+
+def test_of_turns_of_one_time_the_best_stands_first() -> None:
+    """Messages without a time have the time at which they came: none of them is newer."""
+    texts = [
+        "Dr Moser is my dentist.",
+        "The dentist by the station closed.",
+        "I was afraid of the dentist as a child.",
+        "My dentist moved the appointment.",
+    ]
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        me = warden.scope(user="nora", thread="t")
+        me.observe([{"role": "user", "content": text} for text in texts])
+        shown = me.query("Who is my dentist?", threshold=0, top_k=4).items
+        assert "Moser" in shown[0].text

@@ -62,7 +62,7 @@ async def test_what_waits_is_listed_with_the_reason(me: AsyncScope) -> None:
     first, second = await candidate(me), await held(me)
     found = await me.review.pending()
     assert [(item.memory.id, item.memory.state) for item in found] == [(second, "quarantined"), (first, "candidate")]
-    assert found[0].why == "it looks like orders for an assistant (classic, wording)"
+    assert found[0].why == "it looks like orders for an assistant (classic)"
     assert found[1].why
     assert [item.id for item in await me.review.pending(limit=1)] == [second]
     assert [item.memory.id for item in await me.review.pending("candidate")] == [first]
@@ -153,7 +153,7 @@ async def test_a_release_is_undone_and_that_too(me: AsyncScope, vouch: bool) -> 
     assert [each.outcome for each in told.results] == ["quarantined"]
     (back,) = await me.review.pending()
     assert (back.memory.text, back.memory.trust, back.why) == (ORDER, before.trust, "it looks like orders for an "
-            "assistant (classic, wording)")  # fmt: skip
+            "assistant (classic)")  # fmt: skip
     with pytest.raises(NotFound):
         await me.get(item)
     assert "AcmePay" not in await prompts(me)

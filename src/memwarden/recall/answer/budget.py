@@ -44,7 +44,7 @@ ALWAYS_SHARE = 0.4
 # So many times as long as at first a cut text becomes when the budget leaves room.
 WIDENING_FACTORS = (2, 4, 8, 16)
 # Cosine of two items from which on they are about the same matter.
-MIN_ALIKE = 0.2
+MIN_ALIKE = 0.25
 # The same for vectors that are means of a table: there all texts lie nearer to each other.
 MIN_ALIKE_OF_TABLE = 0.6
 # A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
@@ -177,7 +177,7 @@ def put_newer_first(
         groups.setdefault(place if leader is None else leader, []).append(place)
     arranged = list(items)
     for places in groups.values():
-        newest = sorted(places, key=lambda place: (items[place].created_at, place), reverse=True)
+        newest = sorted(places, key=lambda place: items[place].created_at, reverse=True)  # equal times stay best first
         for place, taken in zip(places, newest, strict=True):
             if taken != place:
                 arranged[place] = replace(items[taken], score=items[place].score)
