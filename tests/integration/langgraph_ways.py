@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,12 +62,16 @@ class Way:
         return lambda *given, **named: runner.run(call(given, named))
 
 
+USERS = itertools.count(1)
+"""Over all stores: a fixture may be made anew over a store that holds what earlier tests wrote."""
+
+
 class Ways:
     """Makes stores over one open warden, each test's for users of its own."""
 
     def __init__(self, warden: Warden | AsyncWarden, runner: asyncio.Runner | None) -> None:
         self.warden = warden
-        self.test = 0
+        self.test = next(USERS)
         self._runner = runner
 
     def store(self, *, user: str = "somebody", index: Any = None, ttl: Any = None) -> Way:

@@ -265,7 +265,8 @@ def test_what_is_left_out_is_printed(history: Path) -> None:
     assert re.search(r"\| messages not stored: [^|]+ \| 1 \|", printed)
 
 
-def test_the_first_hour_is_recognised_and_counted(tmp_path: Path) -> None:
+def test_the_first_hour_is_recognised_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMWARDEN_EMBEDDER", "auto")
     file = tmp_path / "small.json"
     store = {
         "said": ["I work as a baker."],

@@ -459,6 +459,7 @@ WRITES: dict[str, Attempt] = {
         *(site.me.usage.feedback(item, "wrong", rev=1) for item in _all_ids(site))
     ),
     "AsyncJournal.undo": _undo_everything,
+    "AsyncScope.promote": lambda site: _each(*(site.me.promote(item, "project/p1") for item in _all_ids(site))),
     "AsyncScope.reset": lambda site: site.me.reset(confirm=site.me.who.user),
     "AsyncConsent.propose": lambda site: _each(
         site.me.consent.propose(EVIL, confident=True, sources=[site.turn]),
@@ -480,7 +481,7 @@ WRITES: dict[str, Attempt] = {
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
-    "AsyncScope.overview", "AsyncScope.statements",
+    "AsyncScope.overview", "AsyncScope.statements", "AsyncScope.ask",
     "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",

@@ -20,7 +20,8 @@ PREFIX = "You have the following relevant memories from past interactions:"
 WORDS_ONLY = {"embedder": "none"}
 CHANGES = {
     "demo": "observes, remembers and proposes", "observe": "observe", "add": "remember", "edit": "update",
-    "forget": "forget", "restore": "restore", "pin": "pin", "undo": "journal.undo", "thread": "extract_pending",
+    "forget": "forget", "restore": "restore", "pin": "pin", "reset": "reset", "undo": "journal.undo",
+    "thread": "extract_pending",
     "consent": "consent.propose, consent.decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
     "review": "review.approve, review.reject", "doctor": "a tenant of its own",
@@ -30,6 +31,8 @@ CHANGES = {
 """The commands that write, and the verbs of ``test_consent`` that they call."""
 LOOKS = {
     "query",
+    "ask",
+    "users",
     "context",
     "get",
     "find",

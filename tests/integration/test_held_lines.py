@@ -107,7 +107,7 @@ def test_the_kind_of_a_memory_cannot_close_the_block(warden: Warden) -> None:
 # --- what a query offers
 
 
-def test_always_offered_memories_stand_pinned_first_then_as_they_suit_the_question(warden: Warden) -> None:
+def test_always_offered_memories_stand_below_those_that_answer(warden: Warden) -> None:
     me = warden.scope(user="kari")
 
     def profile(text: str, **fields: Any) -> None:
@@ -119,7 +119,7 @@ def test_always_offered_memories_stand_pinned_first_then_as_they_suit_the_questi
     profile("Kari has two sons.", importance=0.1, pinned=True)
     result = me.query("Which bread does Kari like, is it rye bread?", budget_tokens=None, top_k=1)
     assert result
-    assert [item.memory.text for item in result.items][:2] == ["Kari has two sons.", "Kari likes rye bread."]
+    assert [item.memory.text for item in result.items][:2] == ["Kari likes rye bread.", "Kari has two sons."]
     assert len(result.items) == 4
 
 

@@ -23,7 +23,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
-from langgraph_ways import Letters, Way, Ways, opened
+from langgraph_ways import USERS, Letters, Way, Ways, opened
 
 from memwarden import clock
 from memwarden.errors import InvalidConfig, InvalidInput
@@ -46,7 +46,7 @@ def warden(request: pytest.FixtureRequest, engine: str) -> Iterator[Ways]:
 
 @pytest.fixture
 def ways(warden: Ways) -> Ways:
-    warden.test += 1
+    warden.test = next(USERS)
     return warden
 
 

@@ -140,7 +140,7 @@ def test_users_and_tenants_see_only_their_own(warden: Warden) -> None:
     ("messages", "says"),
     [
         ([], "empty"),
-        ("hello there", "list of mappings"),
+        (b"hello there", "list of mappings"),
         (42, "list of mappings"),
         (["text"], r"messages\[1\] is a mapping"),
         ([{"role": "user"}], r"messages\[1\].content is missing"),

@@ -182,7 +182,7 @@ def test_screen_context_once_a_session_and_configured() -> None:
         ], "It shows Gdynia."
 
     with Warden.open("memory://", config={"embedder": "none"}) as warden:
-        with pytest.raises(InvalidInput, match="configured"):
+        with pytest.raises(InvalidInput, match="there are no tools for screens"):
             warden.sessions.inject_screen_context("A", {})
         sessions = warden.sessions.with_options(get_proactive_tool_messages=tools, window_tokens=40)
         messages = sessions.inject_screen_context("A", {"city": "Gdynia"})

@@ -264,9 +264,14 @@ def strip_whole_blocks(text: str, template: Template) -> str:
     """Return a text without complete blocks of memories, in a template's or the default words."""
     for each in {template: None, LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
         text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
-    if "Memory updates since rev" not in text or (left := _UPDATES.sub("", text)) == text:
+    if "Memory updates since rev" not in text or (left := _UPDATES.sub(_keep_told, text)) == text:
         return text
     return left.strip()
+
+
+def _keep_told(updates: re.Match[str]) -> str:
+    # A turn tells what holds no longer. News with an importance are a query's: an application put them in on purpose.
+    return updates[0] if "(imp=" in updates[0] else ""
 
 
 @lru_cache(maxsize=64)
