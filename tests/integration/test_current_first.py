@@ -53,8 +53,9 @@ def test_a_long_list_stays_best_first() -> None:
         me.observe([{"role": "user", "content": "The copper kettle for the garden party is in the shed."}])
         talk = [{"role": "user", "content": f"We talked about garden party {number} again."} for number in range(60)]
         me.observe(talk)
-        asked = {"threshold": 0.0, "budget_tokens": None}
-        deep = me.query("Where is the copper kettle for the garden party?", top_k=200, **asked)
+        deep = me.query(
+            "Where is the copper kettle for the garden party?", top_k=200, threshold=0.0, budget_tokens=None
+        )
         assert len(deep.items) >= 50
         assert "copper kettle" in deep.items[0].text
 
