@@ -88,7 +88,6 @@ def test_texts_and_questions_are_embedded_by_the_endpoint(endpoint: str) -> None
         assert me.query("Is the oboe in tune?")
 
 
-@pytest.mark.xfail(reason="the weights of a model that was not measured are not chosen yet", strict=True)
 def test_what_the_endpoint_finds_near_comes_first(endpoint: str) -> None:
     with Warden.open("memory://", config=config(endpoint)) as warden:
         me = warden.scope(user="ana", thread="t1")
