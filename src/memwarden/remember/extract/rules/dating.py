@@ -20,6 +20,8 @@ _BEFORE: Final = re.compile(
     r"about|early|late|mid)\s+$",
     re.IGNORECASE,
 )
+# The longest preposition and its space: whatever stands before it is not looked at again for each day.
+_MAX_BEFORE: Final = 16
 # These change the meaning and stay; "on" and "in" are written anew.
 _OWN_WORD: Final = frozenset("by until till since before after from to around through".split())
 _PART: Final = re.compile(r"^ (morning|afternoon|evening|night)s?\b")
@@ -67,7 +69,7 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
     at = 0
     for span in spans_in(text, said, "en"):
         place = text.find(span.text, at)
-        if place < 0 or (span.text.lower() in _WORDS_TOO and not _MEANS_TIME.search(text, 0, place)):
+        if place < 0 or (span.text.lower() in _WORDS_TOO and not _means_time(text, place)):
             continue
         if (
             _TITLE.match(text[place + len(span.text) :])
@@ -92,6 +94,10 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
     return DatedText(text, tuple(days), hit[0] if hit else None)
 
 
+def _means_time(text: str, place: int) -> bool:
+    return bool(_MEANS_TIME.search(text, max(0, place - _MAX_BEFORE), place))
+
+
 def _write_date(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     """Where the words of a span and its preposition stand, and what stands there instead."""
     begin, end = place, place + len(span.text)
@@ -99,7 +105,7 @@ def _write_date(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     own = re.match(r"(on|in|at|over|during|by|until|till|since|before|after|from|to|around) ", span.text, re.IGNORECASE)
     if own and own[1].lower() in _OWN_WORD:
         word = own[1].lower()
-    while hit := _BEFORE.search(text, 0, begin):
+    while hit := _BEFORE.search(text, max(0, begin - _MAX_BEFORE), begin):
         if hit[1].lower() in ("at", "for") and "weekend" not in span.text.lower():
             break
         if hit[1].lower() in ("of", "and", "or", "between", "about"):
