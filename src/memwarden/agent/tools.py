@@ -14,6 +14,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.checks import quote
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
+from memwarden.recall.answer.render import NOTICE, QUOTED
 from memwarden.records import (
     Channel,
     ContextBlock,
@@ -268,7 +269,6 @@ DEFAULT_TOP_K, DEFAULT_BUDGET = 3, 512
 MAX_RESULTS, MAX_BUDGET = 20, 2_000
 # Three bullets of 280 characters fit, with who said them and when.
 RECALL_BUDGET = 300
-CREATED_BY = f"tool:{CREATE_TOOL}"
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
 # The kinds offered to a model; other kinds are accepted.
 _KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
@@ -390,8 +390,8 @@ def recall_tool(memories: MemoryVerbs) -> Tool:
     )
 
 
-def create_tool(memories: MemoryVerbs) -> Tool:
-    """Return the tool by which a model keeps a memory."""
+def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
+    """Return the tool by which a model keeps a memory, under any of its registered names."""
 
     async def create(
         content: str,
@@ -408,7 +408,7 @@ def create_tool(memories: MemoryVerbs) -> Tool:
             category=category or None,
             importance=0.5 if importance is None else _share(importance),
             tags=tags or (),
-            source=CREATED_BY,
+            source=f"tool:{name}",
             summary=summary,
             trust=Trust.EXTERNAL,
         )
@@ -419,7 +419,7 @@ def create_tool(memories: MemoryVerbs) -> Tool:
         return answer | ({"reason": written.reason} if written.reason else {})
 
     return Tool(
-        CREATE_TOOL,
+        name,
         "Keep something for later conversations: one fact, decision, preference or lesson that will still matter then.",
         (
             Parameter("content", "string", "What to keep, in one sentence that can be understood alone", required=True),
@@ -448,7 +448,9 @@ async def _exclude_question(memories: MemoryVerbs, filters: Mapping[str, Any] | 
 def _search_answer(result: QueryResult) -> dict[str, Any]:
     bullets = [*map(_bullet, result.items), *map(_bullet, result.related)]
     answer = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
-    return answer | ({"updates": list(result.delta.bullets)} if result.delta else {})
+    # What is quoted came from a tool or a page, and the model is told so wherever it reads it.
+    notice = {"notice": NOTICE} if any(QUOTED in bullet["text"] for bullet in bullets) else {}
+    return answer | notice | ({"updates": list(result.delta.bullets)} if result.delta else {})
 
 
 def _bullet(item: RecallItem) -> dict[str, Any]:

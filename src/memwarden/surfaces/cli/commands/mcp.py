@@ -1,0 +1,41 @@
+"""``memwarden mcp``: serves memory to clients of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import signal
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from memwarden.errors import MemwardenError
+from memwarden.surfaces.cli.options import Options, command
+
+MISSING = "memwarden mcp needs the extra: pip install 'memwarden[mcp]'"
+
+
+@command
+async def mcp(
+    options: Options,
+    thread: Annotated[str, typer.Option(help="The conversation that is written to.")] = "mcp",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes something.")] = False,
+) -> None:
+    """Serve memory over stdio to a client of the Model Context Protocol, until it closes the pipe.
+
+    Whose memory it is, is decided here: no tool takes a user, an agent or a store.
+
+    \b
+    Examples:
+      memwarden mcp
+      memwarden mcp --user ana --db sqlite:////home/ana/memory.db
+      memwarden mcp --agent researcher --read-only
+    """
+    if find_spec("mcp") is None:
+        raise MemwardenError(MISSING)
+    from memwarden.surfaces.mcp.profiles import serve_scope
+
+    warden = options.open()
+    server = serve_scope(warden, options.scope(warden, thread=thread), "read" if read_only else "write")
+    # The package waits for stdin in a thread that no exception ends; acknowledged writes are on the disk already.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    await server.run_stdio_async()
