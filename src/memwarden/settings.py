@@ -29,6 +29,7 @@ EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
 EVENTS = ("on", "off")
 EXTERNAL = ("quote", "held", "off")
+SECRETS = ("standard", "strict")
 PRESETS = ("auto", "chat", "assistant")
 # The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`).
 FEATURES = (
@@ -82,6 +83,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "chat_model": TEXT,
     "chat_url": TEXT,
     "external": word(EXTERNAL),
+    "secrets": word(SECRETS),
     "events": word(EVENTS),
     "events_days": whole(1, 36_500),
     "events_rows": whole(1, 1_000_000_000),
@@ -121,6 +123,9 @@ class Settings:
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
         external: what prompts show of texts that nobody vouches for: ``quote`` (default) as quotations that name their
             source, ``held`` only what a person let in, ``off`` nothing; see ``docs/why/external-text.md``.
+        secrets: ``standard`` (default) takes keys, passwords and the like out of what is remembered, and keeps codes of
+            a home (doors, lockers, alarms, safes, wifi), which a person asks for, with the tag ``private``. ``strict``
+            takes these out, too, and secrets out of LangGraph's items and checkpoints.
         events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
         so many days
             they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
@@ -147,6 +152,7 @@ class Settings:
     chat_model: str = ""
     chat_url: str = ""
     external: str = "quote"
+    secrets: str = "standard"
     events: str = "on"
     events_days: int = 30
     events_rows: int = 100_000
@@ -159,6 +165,11 @@ class Settings:
             raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
         for feature in self.leave_out:
             word(FEATURES).check(feature, "a feature in leave_out", InvalidConfig)
+
+    @property
+    def strict_secrets(self) -> bool:
+        """Whether codes of a home are secrets, too."""
+        return self.secrets == "strict"
 
 
 def load(file: Path | None = None, **flags: Any) -> Settings:

@@ -52,7 +52,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "signals": lambda text: make_text_signals(text, NOW),
     "orders": injection.find_suspicion,
     "orders in prompts": injection.redact_for_prompt,
-    "secrets": secrets.redact,
+    "secrets": lambda text: secrets.redact(text, strict=True),
     "own context": intake.strip_context,
     "signs of own context": intake.holds_context,
     "sentences of an answer": lambda text: render.split_with_terms(text, tokenizer.terms),
@@ -106,7 +106,8 @@ HOSTILE = (
     "-----BEGIN PRIVATE KEY-----", "sess=", "password is ", "password", "password:", "key=", "token ", "my ", "abc ",
     "pin 1", "\u200b", "a\u200b", "\u202e", "é", "ß", "İ", "ﷺ", "你", "你好。", "\u0301", "\U0001f3f4",
     "Summary: a\n", "1. a\n   ", "and ", "that ", "who ", ", ", ";", "if ", "is ", "not ", "do not ", "ignore all ",
-    '{"a": ', "[", '"tool": ', "system: ", "action: a\n", "said ", "\t", "0x", "rot13 a ", "reversed ", "aA1",
+    '{"a": ', "[", '"tool": ', "system: ", "action: a\n", "said ", "\t", "0x",
+    "door 1234 ", "wifi key: ", "rot13 a ", "reversed ", "aA1",
 )  # fmt: skip
 MAX_FACTOR = 2.5
 """Ten times the text may take ten times as long and this much more: caches fill, and clocks are coarse."""

@@ -366,7 +366,7 @@ class AsyncOverseer:
         assert self._chat is not None
         try:
             preview = json.dumps(result, ensure_ascii=False, allow_nan=False)
-            preview = clean_line(redact(preview).text)[:MAX_PREVIEW]
+            preview = clean_line(redact(preview, strict=self._parts.settings.strict_secrets).text)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
         verdict = await ask_json(

@@ -187,10 +187,15 @@ class SessionMemory:
         return Owner(self._tenant, self._user, str(session[rules.SESSION_ID]))
 
 
-def log_view(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
-    """Log a view; it is made only when a logger listens."""
+def log_view(logger: ChannelLogger | None, view: Callable[[], str], *, strict: bool = False) -> None:
+    """Log a view without secrets; it is made only when a logger listens."""
     listens = logging.getLogger(LOGGER_NAME)
+    if logger is None and not listens.isEnabledFor(logging.INFO):
+        return
+    from memwarden.security.secrets import redact
+
+    shown = redact(view(), strict=strict).text
     if logger is not None:
-        logger.info(view())
-    elif listens.isEnabledFor(logging.INFO):
-        listens.info("%s", view())
+        logger.info(shown)
+    else:
+        listens.info("%s", shown)

@@ -112,7 +112,8 @@ class AsyncState:
         self._check_allowed()
         name, now = _key(key), clock.now()
         written = _json(value, self._parts.settings.max_text_bytes)
-        value, _ = await read_long(len(written), lambda: redact_value(json.loads(written)))
+        strict = self._parts.settings.strict_secrets
+        value, _ = await read_long(len(written), lambda: redact_value(json.loads(written), strict=strict))
         memory = Memory(
             id=_PREFIX + name,
             namespace=self.who.namespace,

@@ -96,7 +96,7 @@ class AsyncSessions:
             return session_rules.prepare_messages(session[session_rules.MEMORY], user_message, self._window, estimate)
 
         messages = await self._change(session_id, _as_async(prepare))
-        log_view(None, lambda: agent_receives(messages))
+        self._log(None, lambda: agent_receives(messages))
         return messages
 
     async def finalize_current_cycle(
@@ -132,7 +132,7 @@ class AsyncSessions:
             session = await self._change(session_id, close, once)
         except _AlreadyTakenIn:
             session = await self.load(session_id)
-        log_view(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
+        self._log(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
 
     async def add_tool_to_cache(
         self,
@@ -150,7 +150,7 @@ class AsyncSessions:
             return session
 
         session = await self._change(session_id, _as_async(add))
-        log_view(channel_logger, lambda: cache_state(session))
+        self._log(channel_logger, lambda: cache_state(session))
 
     async def lookup_tool_in_cache(
         self, session_id: str, tool_name: str, parameters: Mapping[str, Any]
@@ -182,7 +182,7 @@ class AsyncSessions:
             return session, memory.inject_screen_context(session, json_data, _SilentLogger())
 
         session, messages = await self._change(session_id, _as_async(inject))
-        log_view(channel_logger, lambda: cache_state(session))
+        self._log(channel_logger, lambda: cache_state(session))
         return messages
 
     async def load(self, session_id: str) -> dict[str, Any]:
@@ -270,6 +270,9 @@ class AsyncSessions:
 
     def _plain(self, tools: ProactiveTools | None) -> SessionMemory:
         return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.user)
+
+    def _log(self, logger: ChannelLogger | None, view: Callable[[], str]) -> None:
+        log_view(logger, view, strict=self._parts.settings.strict_secrets)
 
     def _check_allowed(self) -> None:
         check_allowed(self._parts, self.who)

@@ -379,16 +379,17 @@ class AsyncWarden:
             indexes.on_lacking = filler.add
         recall.filler = filler
         hold = self._parts.settings.external == "held"
+        strict = self._parts.settings.strict_secrets
         return Services(
             guard=guarded,
             recall=recall,
-            writer=Writer(guarded, embedder, resolver, filler, hold=hold),
-            items=ItemWriter(guarded, embedder, hold=hold),
+            writer=Writer(guarded, embedder, resolver, filler, hold=hold, strict=strict),
+            items=ItemWriter(guarded, embedder, hold=hold, strict=strict),
             reviews=ReviewQueue(guarded, resolver, embedder),
             extractor=extractor,
             indexes=indexes,
             larges=larges,
-            consents=Proposals(recorded, embedder),
+            consents=Proposals(recorded, embedder, strict=strict),
             embedder=embedder,
             filler=filler,
             chat=self._chat_model,

@@ -46,9 +46,11 @@ class ItemWriter:
         now: Callable[[], datetime] = clock.now,
         *,
         hold: bool = False,
+        strict: bool = False,
     ) -> None:
         self._store = store
         self._hold = hold
+        self.strict = strict
         self._embedder = embedder
         self._now = now
 
@@ -69,7 +71,7 @@ class ItemWriter:
             agent: the agent that writes it; None for others.
             keep: how many of its earlier contents stay readable (:class:`memwarden.records.Put`); None keeps all.
         """
-        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
+        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory, strict=self.strict))
         signals = await self._signals(memory)
         texts = (memory.text, memory.summary, memory.context)
         # A value that is saved by key is loaded by the program that saved it; prompts leave it out when they are made.
@@ -93,7 +95,7 @@ class ItemWriter:
         Returns False, and writes nothing, when the key was used before. Raises Stale for an item written after ``rev``,
         Conflict for a key that was used with something else ``asked``.
         """
-        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
+        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory, strict=self.strict))
         (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
         changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
         batch = Batch(

@@ -53,6 +53,7 @@ from memwarden.remember.ingest.intake import (
     digest_message,
     find_new_turns,
     key_of_id,
+    mark_private,
     redact_secrets,
     screen,
     strip_context,
@@ -107,6 +108,7 @@ class WriteCall:
     category: str = DEFAULT_CATEGORY
     readable: Collection[str] | None = None
     hold: bool = False
+    strict: bool = False
 
     @property
     def batch_key(self) -> str | None:
@@ -168,7 +170,7 @@ def strip_own_context(call: WriteCall, text: IncomingText[Message]) -> IncomingT
 
 def redact(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
     """Put marks in the places of secrets."""
-    source, kinds = redact_secrets(text.source)
+    source, kinds = redact_secrets(text.source, strict=call.strict)
     return replace(text, source=source, secrets=kinds) if kinds else text
 
 
@@ -249,6 +251,7 @@ def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Mess
         category=call.category,
         source=f"thread/{call.thread}",
         sources=(message.id or memory_id,),
+        tags=mark_private((), message.text),
         characters=(message.name,) if message.name else (),
         role=message.role,
         name=message.name,
@@ -276,7 +279,7 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
         kind=draft.kind or kind_of(draft.text),
         category=draft.category,
         importance=draft.importance,
-        tags=draft.tags,
+        tags=mark_private(draft.tags, draft.text, draft.summary, draft.context),
         pinned=draft.pinned,
         source=draft.source,
         sources=draft.sources,
@@ -346,9 +349,14 @@ class Writer:
         now: Callable[[], datetime] = clock.now,
         *,
         hold: bool = False,
+        strict: bool = False,
     ) -> None:
-        """filler: makes the signals of turns afterwards, where the embedder is slow. hold: see :func:`screen`."""
+        """filler: makes the signals of turns afterwards, where the embedder is slow.
+
+        hold: see :func:`screen`. strict: codes of a home are secrets.
+        """
         self._hold = hold
+        self._strict = strict
         self._store = store
         self._embedder = embedder
         self._resolver = resolver
@@ -371,7 +379,7 @@ class Writer:
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
-        call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold)
+        call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold, self._strict)
         texts = await run_steps(OBSERVE_STEPS, call, messages)
         rev, applied = await self._apply_turns(call, texts, seen)
         if self._filler is not None:
@@ -413,7 +421,7 @@ class Writer:
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
         """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
-        call = WriteCall(scope, self._store, self._embedder, self.now(), key, hold=self._hold)
+        call = WriteCall(scope, self._store, self._embedder, self.now(), key, hold=self._hold, strict=self._strict)
         texts = await run_steps(REMEMBER_STEPS, call, drafts)
         stated = [_statement_of(text) for text in texts if text.result is None]
         if not stated:
@@ -445,7 +453,8 @@ class Writer:
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
         at = self.now()
-        new, kinds = await read_long(len(new.text), partial(redact_secrets, replace(new, updated_at=at)))
+        redacted = partial(redact_secrets, replace(new, updated_at=at), strict=self._strict)
+        new, kinds = await read_long(len(new.text), redacted)
         if scope.agent is not None and (new.text, new.summary, new.context) != (old.text, old.summary, old.context):
             screening = await read_long(len(new.text), partial(screen_memory, new, unreviewed=True))
             if screening.kinds:

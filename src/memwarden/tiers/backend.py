@@ -97,7 +97,7 @@ class AsyncBackend:
         Raises InvalidInput for a payload other than a JSON object, Conflict for an id in use by anything but an item;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
-        memory = as_memory(read_item(item), self.namespace)
+        memory = as_memory(read_item(item), self.namespace, strict=self._items.strict)
         try:
             found = await self._store.get(self.namespace, [memory.id])
             if found and found[0].channel in (Channel.TURN, Channel.STATE):
@@ -317,9 +317,12 @@ def read_item(item: Any) -> ContextItem:
     )
 
 
-def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
-    """Return an item as the memory to store. Raises InvalidInput for a payload other than a JSON object."""
-    payload = _payload(item)
+def as_memory(item: ContextItem, namespace: Namespace, *, strict: bool = False) -> Memory:
+    """Return an item as the memory to store. Raises InvalidInput for a payload other than a JSON object.
+
+    strict: codes of a home are secrets, too.
+    """
+    payload = _payload(item, strict)
     return Memory(
         id=item.context_item_id,
         namespace=namespace,
@@ -352,14 +355,14 @@ def as_item(memory: Memory) -> ContextItem:
     return item
 
 
-def _payload(item: ContextItem) -> dict[str, Any]:
+def _payload(item: ContextItem, strict: bool) -> dict[str, Any]:
     """Return the payload as every store gives it back: plain JSON, without secrets."""
     try:
         said = json.dumps(dict(item.payload), allow_nan=False, ensure_ascii=False)
         said.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
-    cleaned, _ = redact_value(json.loads(said))
+    cleaned, _ = redact_value(json.loads(said), strict=strict)
     return dict(cleaned)
 
 

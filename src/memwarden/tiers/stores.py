@@ -127,7 +127,8 @@ class AsyncTierStore:
 
     async def _add(self, item: ContextItem) -> ContextItem:
         """Store an item and return it as stored; with the tag ``quarantined`` when it was held back."""
-        memory, look = await self._parts.working.items.upsert(as_memory(item, self.namespace))
+        items = self._parts.working.items
+        memory, look = await items.upsert(as_memory(item, self.namespace, strict=items.strict))
         stored = as_item(memory)
         if not look.kinds:
             return stored
@@ -488,7 +489,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         if not await self._may(question, confirm):
             return None
         changed = replace(item, payload={**item.payload, "preference": text}, token_cost=estimate(text))
-        said = as_memory(changed, self.namespace)
+        said = as_memory(changed, self.namespace, strict=self._parts.working.items.strict)
         new = replace(old, text=said.text, payload=said.payload, token_cost=said.token_cost)
         await self._parts.working.writer.update(self._scope.who, old, new, None)
         return await self.get(item_id)

@@ -200,8 +200,16 @@ class _Snapshot:
 class Proposals:
     """Proposes and decides changes of user contexts. Holds no state of its own."""
 
-    def __init__(self, store: BatchStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+    def __init__(
+        self,
+        store: BatchStore,
+        embedder: Embedder | None,
+        now: Callable[[], datetime] = clock.now,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._store = store
+        self._strict = strict
         self._embedder = embedder
         self.now = now
 
@@ -219,7 +227,10 @@ class Proposals:
         from memwarden.security.secrets import redact
 
         namespace = scope.namespace
-        edits = [replace(edit, value=None if edit.value is None else redact(edit.value).text) for edit in edits]
+        edits = [
+            edit if edit.value is None else replace(edit, value=redact(edit.value, strict=self._strict).text)
+            for edit in edits
+        ]
         signals = await self._signals(namespace, sources)
         suspicious = [edit.value is not None and bool(find_suspicion(edit.value)) for edit in edits]
 

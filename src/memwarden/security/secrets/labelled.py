@@ -77,7 +77,8 @@ _RULES: Final[tuple[tuple[str, str, str], ...]] = (
     ("private-mac", r"Private-MAC: ([0-9a-f]{32,80})", "private-key"),
     (
         "=",
-        r"(?i)[?&](?:private|token|access_token|auth|key|secret|sig|signature|password|pwd)=([\w%.~-]{16,500})",
+        r"(?i)[?&](?:[\w-]{0,20}-)?(?:private|token|access_token|auth|key|secret|sig|signature|password|pwd)="
+        r"([\w%.~-]{16,500})",
         "url-token",
     ),
     ("otpauth", r"(?i)otpauth://[^\s?]{1,200}\?[^\s]{0,200}?secret=([a-z2-7]{16,64})", "totp-seed"),
@@ -126,7 +127,9 @@ _PREFIXED: Final = re.compile(
     r"(?<![A-Za-z0-9_/=.+-])(?!pk_|pub_)[a-z]{2,10}[_-](?:[a-z]{2,8}[_-])?([A-Za-z0-9]{28,120})(?![A-Za-z0-9_/=-])"
 )
 _RUN: Final = re.compile(r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{32,120}={0,2}(?![A-Za-z0-9+/_=-])")
-_NAMED: Final = re.compile(rf"(?i){_LABEL}[^\n]{{0,60}}$")
+_NAMED: Final = re.compile(
+    rf"(?i)(?:{_LABEL}[^\n]{{0,60}}|\b(?:log-?in|auth\w*|\w{{0,20}}client)\b[ \t(=:'\"]{{1,4}})$"
+)
 _PUBLIC: Final = re.compile(
     r"(?i)(?:public|öffentlich|ssh-\w{2,10}|sha\d{1,3}|md5|hash|fingerprint|integrity|https?:)[^\n]{0,40}$"
 )

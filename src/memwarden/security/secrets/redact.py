@@ -32,14 +32,16 @@ class RedactedText:
     found: tuple[str, ...]
 
 
-def redact(text: str) -> RedactedText:
+def redact(text: str, *, strict: bool = False) -> RedactedText:
     """Put ``[redacted:kind]`` in place of every secret in a text.
+
+    strict: also of the codes of a home (doors, lockers, alarms, safes, wifi), which a person asks for.
 
     Redacting the result again changes nothing. Never raises for a text; takes time in proportion to its length.
     """
     kinds: list[str] = []
     # A mark can set free what was glued to the secret: go on until nothing is found. Each round takes text away.
-    while spans := _drop_marked(text, join_spans(_find_spans(text))):
+    while spans := _drop_marked(text, join_spans(_find_spans(text, strict))):
         kinds += [span.kind for span in spans]
         text = _mark_spans(text, spans)
     return RedactedText(text, tuple(kinds))
@@ -54,7 +56,7 @@ _MAY_BE_LABELLED = re.compile(
 )
 
 
-def _find_spans(text: str) -> Iterator[SecretSpan]:
+def _find_spans(text: str, strict: bool) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
@@ -63,6 +65,26 @@ def _find_spans(text: str) -> Iterator[SecretSpan]:
 
         yield from find_labelled(text)
     yield from find_phrases(text)
+    if strict:
+        yield from _home_codes(text)
+
+
+def holds_home_code(text: str) -> bool:
+    """Whether a text tells a code of a home: of a door, a locker, an alarm, a safe or its wifi."""
+    return bool(_drop_marked(text, list(_home_codes(text))))
+
+
+# Without any of these there is no code of a home.
+_MAY_OPEN = re.compile(
+    r"(?i)\d{3}|\d-\d|\d\d \d\d|wi-?fi|wlan|w-lan|hotspot|router|wireless|ssid|вай-?фа|无线|無線|ワイファ|와이파이"
+)
+
+
+def _home_codes(text: str) -> Iterator[SecretSpan]:
+    if _MAY_OPEN.search(text):
+        from memwarden.security.secrets.homes import find_home_codes  # few texts need its rules
+
+        yield from find_home_codes(text)
 
 
 def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:

@@ -227,7 +227,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     @property
     def _serializer(self) -> CheckpointSerializer:
         # Made anew each time: LangGraph's own way is to assign ``serde`` later, and it copies savers shallowly.
-        return CheckpointSerializer(self.serde, self._most_bytes)
+        return CheckpointSerializer(self.serde, self._most_bytes, strict=self._bound.parts.settings.strict_secrets)
 
     @property
     def _checkpoints(self) -> Checkpoints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import orjson
@@ -14,8 +15,10 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, Checkpoint, CheckpointMeta
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
 
 from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.intake import redact_value
 from memwarden.stores.shared.checkpoints import (
     ChannelValue,
     CheckpointKey,
@@ -42,11 +45,12 @@ class CheckpointSerializer:
     Args:
         serde: what writes and reads values.
         most_bytes: a checkpoint, or the writes of a call, that take more are refused.
+        strict: values are written without secrets (the setting ``secrets``).
 
     Raises InvalidInput for a serializer that pickles.
     """
 
-    def __init__(self, serde: SerializerProtocol, most_bytes: int) -> None:
+    def __init__(self, serde: SerializerProtocol, most_bytes: int, *, strict: bool = False) -> None:
         if _pickles(serde):
             raise InvalidInput(
                 "a serializer with pickle_fallback would run code that lies in the store; use "
@@ -54,6 +58,7 @@ class CheckpointSerializer:
             )
         self._serde = serde
         self._most_bytes = most_bytes
+        self._strict = strict
         # What a serializer encrypts must not stand beside it in plain text.
         self._shows = type(serde) is JsonPlusSerializer
 
@@ -74,6 +79,7 @@ class CheckpointSerializer:
         links: list[tuple[str, str]] = []
         values: list[ChannelValue] = []
         for channel, value in checkpoint["channel_values"].items():
+            value = redact_content(value) if self._strict else value
             if _is_small(value) or channel not in versions:
                 small[channel] = value
                 continue
@@ -96,7 +102,7 @@ class CheckpointSerializer:
             data,
             tuple(links),
             tuple(small),
-            metadata,
+            redact_content(dict(metadata)) if self._strict else metadata,
             None if run is None else str(run),
             (_json(small) if self._shows else None) or "{}",
         )
@@ -110,7 +116,7 @@ class CheckpointSerializer:
                 path,
                 WRITES_IDX_MAP.get(channel, place),
                 channel,
-                *self._dump(f"a write to channel {channel!r}", value),
+                *self._dump(f"a write to channel {channel!r}", redact_content(value) if self._strict else value),
             )
             for place, (channel, value) in enumerate(writes)
         ]
@@ -180,6 +186,27 @@ def readable_json(value: Any, size: int) -> str | None:
     if not last or text is None or len(text) > 2 * _MAX_SHOWN_BYTES:
         return _json({"left_out": size})
     return f'{{"left_out":{len(value) - len(last)},"last":{text}}}'
+
+
+def redact_content(value: Any) -> Any:
+    """Return a value of a graph's state without secrets, codes of a home among them; its objects keep their classes."""
+    if isinstance(value, BaseModel):
+        return value.model_copy(
+            update=redact_content({each: getattr(value, each) for each in type(value).model_fields})
+        )
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+        return replace(value, **redact_content(held))
+    if isinstance(value, dict):
+        named: dict[Any, Any] = {}
+        for key, item in value.items():  # what stands under "password" is a secret
+            named |= redact_value({key: item}, strict=True)[0] if isinstance(item, str) else {key: redact_content(item)}
+        return named
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)._make(map(redact_content, value))
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        return type(value)(map(redact_content, value))
+    return redact_value(value, strict=True)[0] if isinstance(value, str) else value
 
 
 def _json(value: Any) -> str | None:

@@ -28,6 +28,7 @@ from langgraph.store.base import (
 from memwarden import clock
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
+from memwarden.remember.ingest.intake import redact_value
 from memwarden.stores.shared.items import (
     DropItem,
     ItemChange,
@@ -193,7 +194,7 @@ class MemwardenStore(BaseStore):
         The last write of a place wins.
         """
         namespace = self._whose()
-        tasks = [_plan_operation(item, self._index) for item in ops]
+        tasks = [_plan_operation(self._redacted(item), self._index) for item in ops]
         queries, texts = _to_embed(tasks)
         asked = {text: self._embeddings.embed_query(text) for text in queries}
         made = dict(zip(texts, self._embeddings.embed_documents(texts), strict=True)) if texts else {}
@@ -205,7 +206,7 @@ class MemwardenStore(BaseStore):
         Concurrent calls are executed as a batch, in the order of their arrival.
         """
         namespace = self._whose()
-        asked = [(namespace, _plan_operation(item, self._index)) for item in ops]
+        asked = [(namespace, _plan_operation(self._redacted(item), self._index)) for item in ops]
         return list(map(_to_langgraph, await self._batcher.ask(asked)))
 
     def for_user(self, user: str) -> MemwardenStore:
@@ -215,6 +216,13 @@ class MemwardenStore(BaseStore):
         self._served.add(of_user._bound.namespace())
         of_user._batcher = CallBatcher(of_user._do_async)
         return of_user
+
+    def _redacted(self, op: Op) -> Op:
+        """Return an operation whose value holds no secrets, where the setting ``secrets`` is ``strict``."""
+        if not (isinstance(op, PutOp) and op.value is not None and self._bound.parts.settings.strict_secrets):
+            return op
+        value, _ = redact_value(values.value_of(values.text_of(op.value)), strict=True)
+        return op._replace(value=value)
 
     def setup(self) -> Any:
         """Do nothing: an open warden's store is ready. Over an async warden to be awaited."""
