@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from secret_texts import NAMED, TOKENS, Case, cases
 
 from memwarden.security.secrets import RedactedText, redact
+from memwarden.security.secrets.checksums import is_card_number
 from memwarden.security.secrets.providers import SecretSpan, provider_rules
-from memwarden.security.secrets.redact import is_card_number, join_spans
+from memwarden.security.secrets.redact import join_spans
 
 CASES = list(cases())
 

@@ -199,33 +199,3 @@ def rules_by_keyword() -> tuple[tuple[str, tuple[ProviderRule, ...]], ...]:
 def _compile_rules(pattern: str) -> re.Pattern[str]:
     # ASCII: a token starts behind a Chinese sign as it does behind a blank.
     return re.compile(pattern, re.ASCII)
-
-
-# No secret of the rules is shorter than this, and hardly a word of a language is as long.
-_RUN = re.compile(r"[A-Za-z0-9_+/=~.-]{14,}")
-# A run without a digit is a long word, a path or a rule ("--------"); from here on it may be a token of letters.
-_LETTERS_ONLY = 20
-# How far before a run the name of its service is looked for; gitleaks allows some 30 characters between the two.
-_BEFORE = 80
-
-
-def find_provider_tokens(text: str) -> Iterator[SecretSpan]:
-    """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
-    near = _near_runs(text)
-    if not near:
-        return
-    for keyword, rules in rules_by_keyword():
-        if keyword in near:
-            for rule in rules:
-                yield from match_rule(rule, text)
-
-
-def _near_runs(text: str) -> str:
-    """Return the text in or shortly before runs that could be tokens, in lower case."""
-    parts: list[str] = []
-    done = 0
-    for run in _RUN.finditer(text):
-        if run.end() - run.start() >= _LETTERS_ONLY or _DIGIT.search(run.group()):
-            parts.append(text[max(done, run.start() - _BEFORE) : run.end()])
-            done = run.end()
-    return "".join(parts).lower()

@@ -7,14 +7,14 @@ What is caught, what is not, and why the rules are gitleaks': ``docs/why/secrets
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from memwarden.security.secrets.providers import SecretSpan, find_provider_tokens
+from memwarden.security.secrets.checksums import is_card_number, is_iban, is_wallet_key
+from memwarden.security.secrets.providers import SecretSpan, match_rule, rules_by_keyword
 from memwarden.text.language import lower_in_place
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
@@ -104,6 +104,37 @@ def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     return [span for _, span in result]
 
 
+# No secret of the rules is shorter than this, and hardly a word of a language is as long.
+_RUN = re.compile(r"[A-Za-z0-9_+/=~.-]{14,}")
+_DIGIT = re.compile(r"[0-9]")
+# A run without a digit is a long word, a path or a rule ("--------"); from here on it may be a token of letters.
+_LETTERS_ONLY = 20
+# How far before a run the name of its service is looked for; gitleaks allows some 30 characters between the two.
+_BEFORE = 80
+
+
+def find_provider_tokens(text: str) -> Iterator[SecretSpan]:
+    """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
+    near = _near_runs(text)
+    if not near:
+        return
+    for keyword, rules in rules_by_keyword():
+        if keyword in near:
+            for rule in rules:
+                yield from match_rule(rule, text)
+
+
+def _near_runs(text: str) -> str:
+    """Return the text in or shortly before runs that could be tokens, in lower case."""
+    parts: list[str] = []
+    done = 0
+    for run in _RUN.finditer(text):
+        if run.end() - run.start() >= _LETTERS_ONLY or _DIGIT.search(run.group()):
+            parts.append(text[max(done, run.start() - _BEFORE) : run.end()])
+            done = run.end()
+    return "".join(parts).lower()
+
+
 def _drop_marked(text: str, spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     if "[redacted:" not in text:
         return list(spans)
@@ -185,27 +216,7 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b
 # (The sign before is looked at after the first digit: so the scan for that digit is fast.)
 _DIGITS = re.compile(r"\d(?<![\d.,]\d)(?:[ -]?\d){11,30}(?!\d)")
 _GROUP = re.compile(r"\d+")
-# The beginnings of card numbers, and how long such a number is. (Of Visa's lengths the rare 13 and 19 are left out: one
-# in ten of the times and ids as long has the right check digit.)
-_ISSUERS: tuple[tuple[int, int, frozenset[int]], ...] = (
-    (4, 4, frozenset({16})),
-    (51, 55, frozenset({16})),
-    (2221, 2720, frozenset({16})),
-    (34, 34, frozenset({15})),
-    (37, 37, frozenset({15})),
-    (300, 305, frozenset({14})),
-    (36, 36, frozenset({14})),
-    (38, 39, frozenset({14})),
-    (6011, 6011, frozenset({16})),
-    (644, 659, frozenset({16})),
-    (3528, 3589, frozenset({16})),
-    (62, 62, frozenset({16, 17, 18, 19})),
-    (5018, 5018, frozenset({16})),
-    (6759, 6763, frozenset({16})),
-)
-
 _WALLET = re.compile(r"[5KL9c](?<![A-Za-z0-9].)[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])")
-_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def find_formats(text: str) -> Iterator[SecretSpan]:
@@ -219,18 +230,11 @@ def find_formats(text: str) -> Iterator[SecretSpan]:
     for word, pattern, kind in _FORMS:
         if word in lower:
             yield from (SecretSpan(*match.span(1), kind) for match in pattern.finditer(text))
-    yield from (SecretSpan(*match.span(), "iban") for match in _IBAN.finditer(text) if _is_iban(match.group()))
+    yield from (SecretSpan(*match.span(), "iban") for match in _IBAN.finditer(text) if is_iban(match.group()))
     yield from _cards(text)
     for match in _WALLET.finditer(text):
-        if _is_wallet_key(match.group()):
+        if is_wallet_key(match.group()):
             yield SecretSpan(*match.span(), "wallet-key")
-
-
-def _is_iban(text: str) -> bool:
-    """Whether the check digits of an account number are right (ISO 13616)."""
-    plain = text.replace(" ", "")
-    turned = plain[4:] + plain[:4]
-    return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in turned)) % 97 == 1
 
 
 def _label_values(lower: str) -> Iterator[SecretSpan]:
@@ -286,35 +290,6 @@ def _last_group_of_card(text: str, groups: list[tuple[int, int]], first: int) ->
         if is_card_number(digits):
             return number
     return None
-
-
-def is_card_number(digits: list[int]) -> bool:
-    """Whether an issuer gives out numbers that begin so and are as long, and the check digit (Luhn) is right."""
-    if len(digits) < 13 or not _has_issuer(digits):
-        return False
-    doubled = [digit if place % 2 == 0 else digit * 2 for place, digit in enumerate(reversed(digits))]
-    return sum(digit - 9 if digit > 9 else digit for digit in doubled) % 10 == 0
-
-
-def _has_issuer(digits: list[int]) -> bool:
-    written = "".join(map(str, digits))
-    return any(
-        len(digits) in lengths and low <= int(written[: len(str(low))]) <= high for low, high, lengths in _ISSUERS
-    )
-
-
-def _is_wallet_key(text: str) -> bool:
-    """Whether the checksum of a Bitcoin private key (WIF: Base58Check) is right."""
-    number = 0
-    for sign in text:
-        number = number * 58 + _BASE58.index(sign) if sign in _BASE58 else -1
-        if number < 0:
-            return False
-    if number.bit_length() > 38 * 8:
-        return False
-    raw = number.to_bytes(38, "big").lstrip(b"\0")
-    body, check = raw[:-4], raw[-4:]
-    return len(body) in (33, 34) and hashlib.sha256(hashlib.sha256(body).digest()).digest()[:4] == check
 
 
 class SecretNoun(Enum):
