@@ -296,16 +296,18 @@ def test_what_only_fills_keeps_its_share(here: Warden) -> None:
     assert not me.context([{"role": "user", "content": "How do the rings of Saturn stay in place?"}])
 
 
-def test_a_question_that_was_asked_again_and_again_stands_in_the_block_once() -> None:
+def test_what_was_said_again_and_again_stands_in_the_block_once() -> None:
     with Warden.open("memory://") as warden:
         told = "We live in Porto, near the river."
         warden.scope(user="ana", thread="old").observe([{"role": "user", "content": told}])
         for number in range(5):
-            asked = {"role": "user", "content": "Where do I  live?" if number % 2 else "where do I live?"}
-            warden.scope(user="ana", thread=f"t{number}").observe([asked])
+            said = {"role": "user", "content": "My  flat is in Porto." if number % 2 else "my flat is in Porto."}
+            warden.scope(user="ana", thread=f"t{number}").observe([said])
         me = warden.scope(user="ana", thread="new")
         block = me.context([{"role": "user", "content": "Tell me: where do I live?"}], threshold=0.3, explain=True)
-        assert [item.memory.text.casefold().replace("  ", " ") for item in block.items].count("where do i live?") == 1
+        assert [item.memory.text.casefold().replace("  ", " ") for item in block.items].count(
+            "my flat is in porto."
+        ) == 1
         assert [item.gate for item in block.cut].count("echo") == 4
 
 

@@ -61,14 +61,15 @@ from memwarden.recall.answer.select import (
     choose_neighbours,
     classic_order,
     default_conditions,
-    drop_repeats,
     find_neighbours,
+    fold_repeats,
     in_categories,
     is_unsure,
     list_searched,
     open_gates,
     resolve_metadata,
     select_candidates,
+    unanswering_flags,
 )
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.encode import read_long, statement_reader
@@ -295,11 +296,10 @@ class Recall:
         made = list(map(make, selection.ranked))
         if classic:
             made.sort(key=lambda item: classic_order(item, now), reverse=True)
-        kept, again = drop_repeats(made)
         packed = pack_items(
             glance,
             # What is pinned first; facts before the turns that they rest on.
-            sorted(kept, key=lambda item: (not item.memory.pinned, item.id in covering)),
+            sorted(made, key=lambda item: (not item.memory.pinned, item.id in covering)),
             most=request.most,
             budget=budget,
             render=render,
@@ -315,7 +315,6 @@ class Recall:
         if not classic:
             arranged = put_newest_first(packed.items, packed.filling)
             packed = rearrange_items(packed, arranged, render, self._count)
-        packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
         cut = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
         relevant = has_relevant(packed, ranking, bar_of(request))
         if told is not None and outdated is not None:
@@ -357,8 +356,7 @@ class Recall:
         """Return the overview of a block, where the settings ask for it; see :func:`find_overview_item`."""
         if not request.overview:
             return [], [], {}
-        budgets = budget, request.overview
-        return await find_overview_item(ctx, self._tellable(scope), ranking, budgets, self._count)
+        return await find_overview_item(ctx, self._tellable(scope), ranking, (budget, request.overview), self._count)
 
     def _item_vectors(
         self, index: NamespaceIndex, question: Question, shown: Sequence[RecallItem]
@@ -457,7 +455,8 @@ class Recall:
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
-        open_ = open_rows((*where, *default_conditions(request, by_channel, now)), cards=by_channel)
+        without = unanswering_flags(request)
+        open_ = open_rows((*where, *default_conditions(request, by_channel, now)), without, cards=by_channel)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
         if gathered is None:
@@ -569,11 +568,12 @@ class Recall:
         )
 
     async def _fetch(self, ctx: QueryContext, selection: Selection) -> Found:
-        """Read the candidates, and drop from the selection those forgotten since the ranking."""
+        """Read the candidates; drop those forgotten since the ranking, and fold what repeats another."""
         places = [alway.place for alway in (*selection.always, *selection.ranked)]
         found = await self._read(ctx, places)
         if len(found) < len(places):
             selection.keep(found)
+        fold_repeats(selection, found)
         return found
 
     async def _read(self, ctx: QueryContext, places: Sequence[int]) -> Found:

@@ -291,11 +291,18 @@ class Flag(IntFlag):
     TIME = 1
     QUESTION = 2
     CHATTER = 4
+    ONLY_ASKS = 8
+
+
+# Such texts are no answers.
+UNANSWERING: Final = Flag.CHATTER | Flag.ONLY_ASKS
 
 
 def flags(text: str) -> int:
     """All flags of a text."""
-    return Flag.TIME * has_time_word(text) | Flag.QUESTION * asks_question(text) | Flag.CHATTER * is_chatter(text)
+    asks = asks_question(text)
+    found = Flag.TIME * has_time_word(text) | Flag.QUESTION * asks | Flag.CHATTER * is_chatter(text)
+    return found | Flag.ONLY_ASKS * (asks and only_asks(text))
 
 
 _WEEKDAY: Final = "|".join(load_weekdays("en"))
@@ -379,21 +386,140 @@ _PHRASE: Final = re.compile(
     r"for your (?:help|time|support|advice)|(?:for|about) (?:that|this|asking|sharing|everything))\b"
 )
 _SHORT: Final = 120  # characters; longer texts say something
+_CLAUSE_END: Final = re.compile(r"[\s.,!?~…。、・！？，～]+")
+
+
+class _Acknowledgements(NamedTuple):
+    spaced: re.Pattern[str]
+    glued: re.Pattern[str]
+    keeps: re.Pattern[str]
+    address: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def _acknowledgements() -> _Acknowledgements:
+    """The expressions of acknowledgements; at the first use, as they take long to compile."""
+    lists = load_lexicon("small_talk")["acknowledgements"]
+    spaced, glued, keeps = ("|".join(lists[name].split("\n")[:-1]) for name in ("spaced", "glued", "keeps"))
+    return _Acknowledgements(
+        re.compile(rf"(?<!\w)(?:{spaced})(?!\w)"),
+        re.compile(glued),
+        re.compile(keeps),
+        frozenset(
+            term for word in lists["address"].split() for code in ("de", "es", "fr") for term in terms(word, code)
+        ),
+    )
 
 
 def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     """The terms of a text that are not small talk."""
     if len(text) > _SHORT:
         return terms(text, default)
-    left = _PHRASE.sub(" ", _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'")))
-    return [term for term in terms(left, default) if term not in _chatter_terms()]
+    plain = _PHRASE.sub(" ", _acknowledgements().spaced.sub(" ", _plain(text)))
+    return [term for term in terms(plain, default) if term not in _chatter_terms()]
 
 
 def is_chatter(text: str) -> bool:
-    """Whether a text is only greeting, thanks or praise: context, never an answer."""
+    """Whether a text is only greeting, thanks, praise or acknowledgement: context, never an answer."""
     if len(text) > _SHORT:
         return False
-    return not content_terms(text) or "".join(filter(str.isalnum, text)) in _CHATTER_TURNS
+    if not content_terms(text) or "".join(filter(str.isalnum, text)) in _CHATTER_TURNS:
+        return True
+    if GLUED_SCRIPT.search(text) is None:
+        return False
+    clauses = [clause for clause in _CLAUSE_END.split(_plain(text)) if clause]
+    return all(clause in _CHATTER_TURNS or _acknowledgements().glued.fullmatch(clause) for clause in clauses)
+
+
+# Stands among the words of a text that denies something: "You eat meat" does not repeat "I don't eat meat".
+DENIAL: Final = "not"
+_SENTENCE: Final = re.compile(r"[^.!?。！？\n]+[.!?。！？\s]*")
+
+
+def words_of_answer(text: str) -> frozenset[str]:
+    """The terms of an assistant's text that may be news: none of small talk, nor of what it says that it keeps."""
+    found: set[str] = set()
+    for sentence in _SENTENCE.findall(text):
+        if not is_chatter(sentence) and not says_it_keeps(sentence):
+            found |= set(content_terms(sentence)) - _acknowledgements().address
+            found |= {DENIAL} if denies(sentence) else set()
+    return frozenset(found)
+
+
+def says_it_keeps(sentence: str) -> bool:
+    """Whether an assistant says that it will remember something: the words for that something are another's."""
+    return len(sentence) <= _SHORT and _acknowledgements().keeps.search(_plain(sentence)) is not None
+
+
+_DENIES: Final = re.compile(
+    r"\b(?:not?|never|none|cannot|\w+n't|nicht|nie|kein\w*|no|nunca|jamás|ne|n'\w+|jamais|sans|sin|ohne|without)\b|"
+    r"ない|ません|なかった|不|没|别",
+    re.IGNORECASE,
+)
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies something."""
+    return _DENIES.search(text.replace("’", "'")) is not None
+
+
+def _plain(text: str) -> str:
+    return _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'"))
+
+
+# What leads to the word that asks: "and", "hey", "do you remember", a preposition.
+_LEAD: Final = (
+    r"(?:(?:and|so|but|hey|hi|ok|okay|now|again|please|sorry|by the way|btw|(?:do|can|could|will) you (?:still )?"
+    r"(?:know|remember|recall|tell me|remind me|say)|tell me|remind me(?: again)?|to|for|with|from|at|in|on|by|of|"
+    r"und|also|sag(?: mal)?|weißt du(?: noch)?|weisst du(?: noch)?|an|auf|aus|bei|für|mit|nach|seit|von|zu|um|"
+    r"y|pero|oye|a|con|de|desde|en|hasta|para|por|(?:te acuerdas|recuerdas|sabes)(?: de)?|"
+    r"et|mais|à|avec|dans|depuis|pour|chez|tu (?:sais|te (?:souviens|rappelles))(?: de)?|dis[- ]moi)[\s,:]+)*"
+)
+_ASKS_FOR: Final = re.compile(
+    rf"^[¿¡\s]*{_LEAD}[¿¡]?(?:"
+    r"(?:what|where|who|whom|whose|when|which|how|why)(?:'?s|'re|'d|'m)?|"
+    r"was|wo|wer|wem|wen|wessen|wann|wie|warum|wieso|weshalb|welche[rsnm]?|woher|wohin|womit|wofür|wogegen|woran|"
+    r"worauf|worüber|wovon|"
+    r"qué|cuál(?:es)?|quién(?:es)?|dónde|adónde|cuándo|cómo|cuánt[oa]s?|"
+    r"qu(?:oi|i|and|el(?:le)?s?)|où|comment|combien|pourquoi|que|qu'est-ce que|qu'est-ce qu)(?!\w)",
+    re.IGNORECASE,
+)
+_GLUED_ASKS_FOR: Final = re.compile(
+    r"何|なに|なん(?!と)|どこ|どの|どんな|どう|どれ|だれ|誰|いつ|いくら|いくつ|なぜ|什么|哪|谁|几[点个岁号]|多少|多大|怎么|怎样|何时|为啥|为什么"
+)
+# A clause beside the question, or a number in it, may tell something: "Where do I go now that I moved to Porto?"
+_TELLS: Final = re.compile(
+    r"\d|[,;:、，；：—–]|\b(?:now that|since|because|given|after|if|but|weil|da|jetzt wo|nachdem|falls|aber|"
+    r"ya que|porque|ahora que|si|puisque|maintenant que|parce que|comme)\b|ので|から(?!来)|けど|因为|既然|但是",
+    re.IGNORECASE,
+)
+_OF_ASKING: Final = re.compile(
+    r"\b(?:ask(?:ed|ing)?|questions?|frag(?:e|en|te|ten)|gefragt|pregunt\w+|demand(?:é|er|ais|ait|ée))\b|"
+    r"聞い|聞き|尋ね|質問|问过|问了|提问",
+    re.IGNORECASE,
+)
+_MAX_ASKED: Final = 100
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text asks for something and tells nothing: "Where do I live?"; what leaves a doubt does not."""
+    if len(text) > _MAX_ASKED:
+        return False
+    sentences = [part for part in _SENTENCE.findall(_plain(text)) if any(map(str.isalnum, part))]
+    return bool(sentences) and all(_asks_alone(part) or is_chatter(part) for part in sentences)
+
+
+def asks_for_questions(text: str) -> bool:
+    """Whether a text asks what was asked: "What did I ask you yesterday?"."""
+    return asks_question(text) and _OF_ASKING.search(text) is not None
+
+
+def _asks_alone(sentence: str) -> bool:
+    bare = sentence.rstrip()
+    if GLUED_SCRIPT.search(bare):
+        return bare.endswith("?") and _GLUED_ASKS_FOR.search(bare) is not None and not _TELLS.search(bare)
+    asks = _ASKS_FOR.match(bare)
+    return bare.endswith("?") and asks is not None and not _TELLS.search(bare, asks.end())
 
 
 class TextSignals(NamedTuple):

@@ -17,6 +17,7 @@ from memwarden import checks, clock
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 from memwarden.text import tokenizer
 from memwarden.text.sentences import split_sentences
+from memwarden.text.tokenizer import DENIAL, denies, words_of_answer
 
 QUOTED: Final = "(quoted, not instructions)"
 # Stands once in every text for a prompt that holds a quotation.
@@ -403,11 +404,32 @@ class CachedMemory:
     def _shown_text(self) -> str:
         return shown_words(self.memory)
 
+    @cached_property
+    def is_of_assistant(self) -> bool:
+        """Whether a model said it: people who talk with each other have names."""
+        named = (self.memory.name or "assistant").casefold() != "assistant"
+        return self.memory.channel == Channel.TURN and self.memory.role == "assistant" and not named
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The stems and forms of the text, and whether it denies something."""
+        denial = (DENIAL,) if denies(self.memory.text) else ()
+        return tokenizer.words_and_forms(self.memory.text).union(denial)
+
+    @cached_property
+    def own_terms(self) -> frozenset[str] | None:
+        """The terms of the sentences that tell something, without acknowledgements; None of a long text."""
+        return None if len(self.memory.text) > MAX_REPEATED else words_of_answer(self.memory.text)
+
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
         texts = (self.memory.text, self.memory.summary or "", self.memory.context or "")
         return ENTRY_BYTES + TEXT_SHARE * sum(map(sys.getsizeof, texts))
+
+
+# A longer text of an assistant is no mere repetition.
+MAX_REPEATED: Final = 300
 
 
 class MemoryCache:

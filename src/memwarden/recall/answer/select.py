@@ -26,7 +26,7 @@ from memwarden.records import (
     Trust,
 )
 from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
-from memwarden.text.tokenizer import content_terms
+from memwarden.text.tokenizer import DENIAL, UNANSWERING, Flag, asks_for_questions, content_terms
 
 # Every gate that can leave a memory out, in the order in which they stand, and what it means.
 GATES: Mapping[str, str] = {
@@ -36,7 +36,7 @@ GATES: Mapping[str, str] = {
     "card": "an index card of an exchange whose turns answer by themselves; a filter by channel asks for cards",
     "procedural": "steps of how something is done: in an answer when the category procedural is asked for by its name",
     "state": "a value saved by key, which is loaded when a goal needs it; a filter by channel asks for it",
-    "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
+    "chatter": "greeting, thanks, small talk or a question alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
     "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
@@ -61,7 +61,7 @@ class Gates:
     Attributes:
         readable: what the agent may read at all; others are not even named among what was left out.
         category: the categories that are asked for. filter: what fulfils the filters.
-        worthy: what is no small talk. fresh: what does not only repeat the question or the prompt.
+        worthy: what is neither small talk nor only a question. fresh: what does not only repeat the prompt.
         valid: what is not over; None when nothing in the namespace ever ends.
         own: what stands for itself: no index card, unless a filter asks for its channel. None when there are no cards.
         steps: what holds no steps of how something is done, unless these are asked for. None when there are none.
@@ -121,6 +121,13 @@ class Selection:
         """Drop the candidates at other places."""
         self.always = [alway for alway in self.always if alway.place in places]
         self.ranked = [item for item in self.ranked if item.place in places]
+
+    def fold(self, dropped: Mapping[int, str], best: Mapping[int, float]) -> None:
+        """Leave out the ranked places that are dropped, by their gate, and raise others to a score."""
+        self.left_out += [(item, dropped[item.place]) for item in self.ranked if item.place in dropped]
+        kept = [item for item in self.ranked if item.place not in dropped]
+        raised = [item._replace(score=max(item.score, best.get(item.place, 0.0))) for item in kept]
+        self.ranked = sorted(raised, key=lambda item: -item.score) if best else kept
 
     def reorder(self, judged: Sequence[float]) -> None:
         """Reorder the ranked candidates by numbers, higher first; the n-th best keeps the n-th best score.
@@ -355,19 +362,36 @@ def normalize_text(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def drop_repeats(items: Sequence[RecallItem]) -> tuple[list[RecallItem], list[RecallItem]]:
-    """Part items from turns that repeat an earlier turn: a question is often asked again."""
-    first: dict[tuple[str | None, str], str] = {}
-    for item in items:
-        if item.memory.channel == Channel.TURN:
-            first.setdefault((item.memory.role, normalize_text(item.memory.text)), item.id)
-    again = [
-        item
-        for item in items
-        if item.memory.channel == Channel.TURN and first[item.memory.role, normalize_text(item.memory.text)] != item.id
-    ]
-    left_out = {item.id for item in again}
-    return [item for item in items if item.id not in left_out], again
+# So much of what an assistant says stands in a person's words when it only repeats them.
+REPEATED = 0.75
+
+
+def count_repeated(terms: frozenset[str], words: frozenset[str]) -> int:
+    """Count the terms that stand among the words; a denial of what is told there repeats nothing."""
+    return 0 if DENIAL in terms - words else len(terms & words)
+
+
+def fold_repeats(selection: Selection, found: Mapping[int, block.CachedMemory]) -> None:
+    """Leave out acknowledgements and what repeats another candidate: one line, a person's before an assistant's."""
+    told = [item for item in selection.ranked if not found[item.place].is_of_assistant]
+    best: dict[int, float] = {}
+    dropped: dict[int, str] = {}
+    first: dict[tuple[str | None, str], int] = {}
+    for item in selection.ranked:
+        held = found[item.place]
+        if held.memory.channel != Channel.TURN:
+            continue
+        if first.setdefault((held.memory.role, normalize_text(held.memory.text)), item.place) != item.place:
+            dropped[item.place] = "echo"
+        elif held.is_of_assistant and held.own_terms is not None:
+            shares = [(count_repeated(held.own_terms, found[other.place].words), other.place) for other in told]
+            most, original = max(shares, default=(0, -1), key=lambda share: share[0])
+            if not held.own_terms:
+                dropped[item.place] = "chatter"
+            elif most >= REPEATED * len(held.own_terms):
+                dropped[item.place] = "echo"
+                best[original] = max(best.get(original, 0.0), item.score)
+    selection.fold(dropped, best)
 
 
 def classic_order(item: RecallItem, now: datetime) -> float:
@@ -434,6 +458,11 @@ def in_categories(names: tuple[str, ...] | None) -> Where:
     return () if names is None else (Condition("category", "$in", names),)
 
 
+def unanswering_flags(request: Request) -> int:
+    """Return the flags of texts that are no answers; whoever asks what was asked wants questions too."""
+    return int(Flag.CHATTER if any(map(asks_for_questions, request.questions)) else UNANSWERING)
+
+
 def open_gates(
     index: NamespaceIndex,
     request: Request,
@@ -454,7 +483,7 @@ def open_gates(
         readable=allowed,
         category=index.mask(in_categories(request.categories)),
         filter=index.mask(request.where),
-        worthy=index.live & ~index.view.chatter,
+        worthy=index.live & ((index.flags & unanswering_flags(request)) == 0),
         fresh=fresh,
         valid=index.valid(now),
         own=mask_without_cards(index, request.where),

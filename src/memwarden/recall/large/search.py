@@ -31,7 +31,6 @@ from memwarden.recall.rank.score import Ranking
 from memwarden.records import Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
-from memwarden.text.tokenizer import Flag
 
 _DAY: Final = 86_400_000_000
 MAX_SPANS: Final = 4
@@ -226,9 +225,9 @@ def word_query(
     return " | ".join("(" + " & ".join(sorted(map(either, some))) + ")" for some in chosen)
 
 
-def open_rows(where: Where, *, cards: bool) -> OpenRows:
-    """Return which rows may be in an answer: those that fulfil the conditions and are no small talk."""
-    return OpenRows(where, cards, int(Flag.CHATTER))
+def open_rows(where: Where, without: int, *, cards: bool) -> OpenRows:
+    """Return which rows may be in an answer: those that fulfil the conditions and have none of the flags."""
+    return OpenRows(where, cards, without)
 
 
 def add_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: int) -> NamespaceView:
