@@ -52,7 +52,7 @@ from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemorySto
 from memwarden.tiers.tiers import AsyncTiers
 
 ROOT = Path(__file__).parents[1]
-HEAVY = (*"numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
+HEAVY = (*"fastapi numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
 MOST_PACKAGES = 47
 TIERS = [
     (AsyncTierStore, TierStore),
@@ -104,6 +104,11 @@ def test_help_loads_no_command() -> None:
     seen = watch("from memwarden.surfaces.cli.main import main; main(['--help'])")
     assert not (set(HEAVY) - {"typer"}) & set(seen["loaded"])
     assert seen["events"] == []
+
+
+def test_keys_are_managed_without_a_web_framework() -> None:
+    seen = watch("import memwarden.surfaces.http.keys")
+    assert not {"fastapi", "pydantic", "uvicorn"} & set(seen["loaded"])
 
 
 def test_the_whole_demo_reaches_no_network(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@
     │   └── InvalidConfig       a setting, category or allowlist is wrong
     ├── NotFound                the id names nothing that this scope may see
     ├── Denied                  the scope may not do this
+    │   ├── KeyRefused          a server was given no key, or a key that is unknown, expired or revoked
     │   ├── UnknownAgent        the agent has no allowlist
     │   └── CategoryDenied      a category outside the agent's allowlist
     ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
     │   └── Stale               a memory was changed after the revision that the change was decided on
+    ├── RateLimited             too many calls of a server; wait, then repeat
     ├── NotKept                 a turn could not be stored; give its messages to observe later
     ├── ModelUnavailable        a model failed or took too long; memwarden goes on without it where it can
     ├── WrongThread             call AsyncWarden there; a blocking call would wait for itself
@@ -65,6 +67,10 @@ class Denied(MemwardenError, PermissionError):
     """The scope may not do this."""
 
 
+class KeyRefused(Denied):
+    """A server was given no key, or a key that is unknown, expired or revoked."""
+
+
 class UnknownAgent(Denied):
     """The scope's agent has no allowlist, so it may read nothing."""
 
@@ -79,6 +85,10 @@ class Conflict(MemwardenError):
 
 class Stale(Conflict):
     """A memory was changed after the revision that a change of it was decided on."""
+
+
+class RateLimited(MemwardenError):
+    """More calls than a server takes from a key. Wait, then repeat the call."""
 
 
 class NotKept(MemwardenError, RuntimeError):

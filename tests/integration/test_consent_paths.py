@@ -44,6 +44,8 @@ LOOKS = {
     "config",
     "version",
     "sessions",
+    "serve",
+    "key",
 }
 
 

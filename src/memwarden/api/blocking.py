@@ -451,6 +451,7 @@ class Warden(Facade):
     backend = making(Backend, AsyncWarden.backend)
     users = blocking(AsyncWarden.users)
     embed = blocking(AsyncWarden.embed)
+    record_refusal = direct(AsyncWarden.record_refusal)
     back_up = blocking(AsyncWarden.back_up)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

@@ -19,9 +19,9 @@ from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
-from memwarden.records import (
-    Scope,
-)
+from memwarden.observability.instrument import EventDraft, record_event
+from memwarden.observability.records import Node, Op, Status
+from memwarden.records import Scope
 from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
@@ -250,6 +250,15 @@ class AsyncWarden:
         prefix = "user/"
         spaces = [space for space in await self.store.namespaces() if space.path.startswith(prefix)]
         return [space.path.removeprefix(prefix) for space in spaces if space.tenant == tenant]
+
+    def record_refusal(self, who: Scope, op: Op, reason: str) -> None:
+        """Record as an operational event that a server refused a caller before any verb was called.
+
+        Args:
+            who: of whose events it is to be. op: what was asked for. reason: a word that holds no content.
+        """
+        if self._parts.events.takes:
+            record_event(self._parts.events.put, who, Node.HOTPATH, EventDraft(op, Status.ERROR, reason))
 
     async def embed(self, text: str) -> list[float]:
         """Return the vector of a text by the store's embedder, for ``backend.query_semantic``.

@@ -1,0 +1,114 @@
+"""Finds out who calls: a key becomes a grant, and a grant with what is asked for becomes a scope."""
+
+# Annotations are no texts here: FastAPI could not look up the names of closures in them.
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import Depends, Query, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from memwarden import AsyncScope, AsyncWarden
+from memwarden.errors import InvalidInput, KeyRefused
+from memwarden.surfaces.http.bodies import IdentifiedBody, Name
+from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
+from memwarden.surfaces.http.limits import RateLimits
+
+_bearer = HTTPBearer(
+    auto_error=False, scheme_name="key", description="A key of memwarden key create, as Authorization: Bearer mw_..."
+)
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+class Entrance(NamedTuple):
+    """What decides about callers. open_door: whether a store without keys may be used without a key."""
+
+    keys: KeyRing
+    limits: RateLimits
+    open_door: bool
+
+    async def find_grant(self, key: str | None, address: str, state: dict[str, Any]) -> Grant:
+        """Return the grant of a caller, and count the call. Raises KeyRefused, RateLimited, StoreError.
+
+        Args:
+            key: what stands in the header, without the word Bearer. address: the caller's, for callers without a key.
+            state: of the request; the headers of rate limits are put there.
+        """
+        if key is None:
+            await self.limits.count(f"address {address}", state)
+            if self.open_door and not await self.keys.has_keys():
+                return EVERYTHING_GRANTED
+            raise KeyRefused("this server takes a key: Authorization: Bearer mw_...; memwarden key create makes keys")
+        try:
+            known = await self.keys.check(key)
+        except KeyRefused:
+            await self.limits.count(f"address {address}", state)
+            raise
+        await self.limits.count(f"key {known.id}", state)
+        state["key_id"] = known.id
+        return known.grant
+
+
+class Caller(NamedTuple):
+    """Whoever calls, allowed to do an operation."""
+
+    warden: AsyncWarden
+    grant: Grant
+    operation: Operation
+
+    def open(self, body: IdentifiedBody, *, user: str | None = None) -> AsyncScope:
+        """Return the scope of a body. user: whom its filters name. Raises Denied, InvalidInput."""
+        if body.user_id is not None and user is not None and body.user_id != user:
+            raise InvalidInput(f"user_id is {body.user_id!r} and filters.user_id {user!r}; name a single user")
+        return open_scope(
+            self.warden,
+            self.grant,
+            self.operation,
+            user=body.user_id if user is None else user,
+            agent=body.agent,
+            thread=body.thread_id,
+            run=body.run_id,
+            actor=body.actor_id,
+        )
+
+
+def caller_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:
+    """Return the dependency of routes that do an operation."""
+
+    async def find_caller(request: Request, credentials: Credentials) -> Caller:
+        entrance: Entrance = request.app.state.entrance
+        state: dict[str, Any] = request.scope.setdefault("state", {})
+        address = request.client.host if request.client else "unknown"
+        given = None if credentials is None else credentials.credentials
+        if given is None and "authorization" in request.headers:
+            given = ""  # another scheme is no key, and no missing key either
+        grant = await entrance.find_grant(given, address, state)
+        warden: AsyncWarden = request.app.state.warden
+        if operation not in grant.operations:
+            open_scope(warden, grant, operation)  # refuses, with an event
+        return Caller(warden, grant, operation)
+
+    return find_caller
+
+
+def scope_for(operation: Operation) -> Callable[..., Awaitable[AsyncScope]]:
+    """Return the dependency of routes whose query says who calls."""
+    find_caller = caller_for(operation)
+
+    async def find_scope(
+        caller: Annotated[Caller, Depends(find_caller)],
+        user_id: Annotated[Name | None, Query(description="Whose memory. Default: the key's user.")] = None,
+        agent: Annotated[Name | None, Query(description="The agent that asks; its allowlist decides.")] = None,
+        thread_id: Annotated[Name | None, Query(description="The conversation.")] = None,
+    ) -> AsyncScope:
+        return open_scope(caller.warden, caller.grant, operation, user=user_id, agent=agent, thread=thread_id)
+
+    return find_scope
+
+
+Reader = Annotated[Caller, Depends(caller_for(Operation.READ))]
+WritingCaller = Annotated[Caller, Depends(caller_for(Operation.WRITE))]
+Operator = Annotated[Caller, Depends(caller_for(Operation.OPERATE))]
+ReadScope = Annotated[AsyncScope, Depends(scope_for(Operation.READ))]
+WriteScope = Annotated[AsyncScope, Depends(scope_for(Operation.WRITE))]
+DecideScope = Annotated[AsyncScope, Depends(scope_for(Operation.DECIDE))]

@@ -1,0 +1,138 @@
+"""Puts the server together: an application over a warden."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
+
+from memwarden import AsyncWarden, __version__
+from memwarden.surfaces.http.access import Entrance
+from memwarden.surfaces.http.gate import Gate
+from memwarden.surfaces.http.keys import KeyRing
+from memwarden.surfaces.http.limits import RateLimits
+from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
+from memwarden.surfaces.http.routes import health, memories, memory
+
+ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
+
+Every operation takes a key (`Authorization: Bearer mw_...`), unless the store has none and the server listens on this
+machine alone. Errors are problem documents (RFC 9457)."""
+_COMMON = {
+    "401": "No key, or a key that is unknown, expired or revoked.",
+    "403": "The key or the agent may not do this.",
+    "422": "The request is wrong.",
+    "429": "Too many calls.",
+    "503": "The store or a model refuses; nothing was kept that was not acknowledged.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How an application serves.
+
+    Attributes:
+        hosts: names in the header Host that are served, beside localhost and the addresses of this machine.
+        origins: pages that may call from a browser.
+        open_door: whether a store without keys may be used without a key; for servers on this machine alone.
+        rate: the most calls of a key, such as ``600/minute``; None for no limit.
+        max_body: the most bytes of a request's body. body_seconds: the longest wait for a part of it.
+        root_path: where a reverse proxy mounts the server.
+    """
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    open_door: bool = False
+    rate: str | None = "6000/minute"
+    max_body: int = 8_388_608
+    body_seconds: float = 30.0
+    root_path: str = ""
+
+
+def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, start: bool = True) -> FastAPI:
+    """Return the application that serves a warden's store.
+
+    Args:
+        start: whether the application opens and closes the warden; False for an open warden of the caller's.
+
+    Further surfaces are mounted on it (``app.mount``); ``app.state.entrance`` finds the grant of their callers, and
+    :func:`memwarden.surfaces.http.keys.open_scope` makes a scope of it.
+    """
+    chosen = options or ServerOptions()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if not start:
+            yield
+            return
+        async with warden:
+            yield
+
+    app = FastAPI(
+        title="memwarden",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        root_path=chosen.root_path,
+        generate_unique_id_function=_name_operation,
+    )
+    app.state.warden = warden
+    app.state.entrance = Entrance(KeyRing(warden.store), RateLimits(chosen.rate), chosen.open_door)
+    install_handlers(app)
+    for router in (memory.router, memories.router, health.router):
+        app.include_router(router)
+    if chosen.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600
+        )
+    app.add_middleware(
+        Gate,
+        hosts=chosen.hosts,
+        origins=chosen.origins,
+        max_body=chosen.max_body,
+        body_seconds=chosen.body_seconds,
+    )
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI documents it
+    return app
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the problems of every operation."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        made["components"]["schemas"] = {
+            name: schema
+            for name, schema in {**made["components"]["schemas"], "Problem": dict(PROBLEM_SCHEMA)}.items()
+            if name not in ("HTTPValidationError", "ValidationError")
+        }
+        for path, methods in made["paths"].items():
+            for method, operation in methods.items():
+                operation["responses"] |= _problems(path, method, operation)
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _problems(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answers to what may go wrong with an operation, told from its shape."""
+    said = dict(_COMMON) if "security" in operation else {}
+    if "{" in path:
+        said["404"] = "There is no such thing that this key may see."
+    if method != "get":
+        said["409"] = "Somebody else changed it, or an idempotency key was used for something else."
+    if "requestBody" in operation:
+        said |= {"408": "The body came too slowly.", "413": "The body is larger than this server takes."}
+    said |= {code: item["description"] for code, item in operation["responses"].items() if code in ("412", "503")}
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {code: {"description": text, "content": {PROBLEM_TYPE: {"schema": schema}}} for code, text in said.items()}
+
+
+def _name_operation(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,149 @@
+"""The bodies of requests, as pydantic models: whatever has another shape is refused before a verb sees it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=256, description="A printable line.")]
+Moment = Annotated[str, Field(description="A time as ISO 8601 text, such as 2025-03-01T12:00:00Z.", max_length=64)]
+Names = Annotated[list[Name], Field(max_length=1_000)]
+Metadata = Annotated[dict[str, Any], Field(description="A JSON object of yours, 64 KB at most.")]
+Filters = Annotated[dict[str, Any], Field(description="Conditions that must all hold; see the page on filters.")]
+
+
+class RequestBody(BaseModel):
+    """Base of bodies: unknown fields are refused, and texts are never read as numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """Return what the request says, as arguments of a verb."""
+        return self.model_dump(exclude_unset=True, exclude=set(without))
+
+
+class IdentifiedBody(RequestBody):
+    """Base of bodies that say who calls. Each may equal or narrow what the key grants."""
+
+    user_id: Name | None = Field(None, description="Whose memory. None: the key's user, else default.")
+    agent: Name | None = Field(None, description="The agent that asks; its allowlist decides.")
+    thread_id: Name | None = Field(None, description="The conversation.")
+    run_id: Name | None = None
+    actor_id: Name | None = None
+
+    def verb_arguments(self) -> dict[str, Any]:
+        """Return what the request says beside who calls."""
+        return self.given("user_id", "agent", "thread_id", "run_id", "actor_id")
+
+
+class MessageBody(BaseModel):
+    """A message. Other fields are taken along, as messages of model providers have them."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    role: Annotated[str, Field(min_length=1, max_length=64)]
+    content: Any
+    name: str | None = None
+    id: str | None = Field(None, description="Comes back as the turn's source id; makes the message idempotent.")
+    created_at: str | float | None = None
+
+
+Messages = Annotated[str, Field(min_length=1)] | Annotated[list[MessageBody], Field(min_length=1)] | MessageBody
+
+
+def plain_messages(messages: str | list[MessageBody] | MessageBody) -> Any:
+    """Return messages as the verbs take them."""
+    if isinstance(messages, str):
+        return messages
+    if isinstance(messages, MessageBody):
+        return messages.model_dump(exclude_unset=True)
+    return [item.model_dump(exclude_unset=True) for item in messages]
+
+
+class ObserveBody(IdentifiedBody):
+    """What was said, oldest first."""
+
+    messages: Messages
+    key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
+
+
+class QueryBody(IdentifiedBody):
+    """A question, or several."""
+
+    query: Annotated[str, Field(min_length=1)] | None = None
+    queries: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=10)] | None = None
+    categories: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        None, description="The categories to search. None: all that the agent may read."
+    )
+    filters: Filters | None = None
+    top_k: int = Field(3, ge=1, le=1_000)
+    threshold: float | None = Field(None, ge=0, le=1)
+    budget_tokens: int | None = Field(512, ge=1, le=1_000_000)
+    returns: Literal["bullets", "full"] = Field("bullets", alias="return")
+    explain: bool = False
+    as_of: int | Moment | None = Field(None, description="Answer from the past: a revision, or a time.")
+    since_rev: int | None = Field(None, ge=0)
+
+
+class BlockBody(IdentifiedBody):
+    """A conversation whose last message is to be answered."""
+
+    messages: Messages
+    budget_tokens: int = Field(500, ge=1, le=1_000_000)
+    threshold: float | None = Field(None, ge=0, le=1)
+    participants: Annotated[list[Name], Field(min_length=1)] | None = None
+    filters: Filters | None = None
+    explain: bool = False
+    max_memories: int = Field(100, ge=1, le=100)
+    overview_tokens: int = Field(0, ge=0, le=1_000_000)
+    template: Literal["lean", "classic"] = "lean"
+
+
+class MemoryBody(IdentifiedBody):
+    """Something worth knowing, as stated."""
+
+    text: Annotated[str, Field(min_length=1)] | None = None
+    texts: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = Field(
+        None, description="Several in place of text; each becomes a memory."
+    )
+    channel: Literal["semantic", "episodic", "insight", "procedural", "state"] = "semantic"
+    kind: Name | None = None
+    category: Name | None = None
+    importance: float = Field(0.5, ge=0, le=1)
+    tags: Names = []
+    pinned: bool = False
+    source: Name | None = None
+    sources: Names = []
+    summary: str | None = None
+    context: str | None = None
+    characters: Names = []
+    created_at: Moment | None = None
+    valid_from: Moment | None = None
+    expires_at: Moment | None = None
+    metadata: Metadata | None = None
+    trust: Literal["person", "assistant", "external"] | None = None
+    key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
+
+
+class MemoryPatch(RequestBody):
+    """A correction: what is given is changed, the rest stays."""
+
+    text: Annotated[str, Field(min_length=1)] | None = None
+    kind: Name | None = None
+    category: Name | None = None
+    importance: float | None = Field(None, ge=0, le=1)
+    tags: Names | None = None
+    pinned: bool | None = None
+    summary: str | None = None
+    context: str | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    metadata: Metadata | None = None
+    clear: list[Literal["valid_from", "valid_to", "summary", "context", "metadata"]] = []
+
+
+class PromotionBody(RequestBody):
+    """Where a memory is copied to."""
+
+    to: Annotated[str, Field(pattern=r"^project/.+$", max_length=256)]

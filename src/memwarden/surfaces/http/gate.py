@@ -1,0 +1,168 @@
+"""The outer layer of the server: request ids, checks of Host and Origin, limits of bodies, the log of requests."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memwarden.clock import new_id
+from memwarden.surfaces.http.problems import EXPLANATIONS, problem
+
+log = structlog.get_logger("memwarden.http")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ALWAYS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_PARTS_OF_FRAMES = 8
+
+
+class Gate:
+    """Wraps an application: what is refused here never reaches it.
+
+    Args:
+        hosts: names in the header Host that are served, beside the addresses of this machine; ``*`` serves all.
+        origins: pages that may call from a browser.
+        max_body: the most bytes of a body. body_seconds: how long a caller may take for the next part of it.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], max_body: int, body_seconds: float
+    ) -> None:
+        self._app = app
+        self._max_body = max_body
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._origins = frozenset(origins)
+        self._body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        call = Call(scope, send)
+        refusal = self._find_refusal(Headers(scope=scope))
+        if refusal is not None:
+            await problem(*refusal, call.id)(scope, receive, call.send)
+        else:
+            await self._pass_on(call, receive)
+        call.record()
+
+    async def _pass_on(self, call: Call, receive: Receive) -> None:
+        try:
+            await self._app(call.scope, self._limit(receive), call.send)
+        except Exception as error:
+            call.failure = describe_failure(error)
+            said = "the server failed; its log tells where, under this request's id"
+            await call.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "ServerFailure", said)
+
+    def _limit(self, receive: Receive) -> Receive:
+        """Limit size and slowness of the body. What comes after it is a hang-up, for which nobody waits."""
+        whole, size = False, 0
+
+        async def receive_within_limits() -> Message:
+            nonlocal whole, size
+            if whole:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), self._body_seconds)
+            except TimeoutError:
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT) from None
+            whole = not message.get("more_body", False)
+            size += len(message.get("body", b""))
+            if size > self._max_body:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return message
+
+        return receive_within_limits
+
+    def _find_refusal(self, headers: Headers) -> tuple[HTTPStatus, str, str] | None:
+        """Return why a request is refused: its name for this server, or the page that sent it."""
+        host = _host_of(headers.get("host", ""))
+        # Pages of a rebound name reach this machine under that name, never under an address or localhost.
+        if not (host in self._hosts or "*" in self._hosts or _is_own(host)):
+            said = "this server does not answer to that Host; name it with --allow-host"
+            return HTTPStatus.MISDIRECTED_REQUEST, "HostRefused", said
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and _host_of(urlsplit(origin).netloc) != host:
+            said = "pages of that origin may not call this server; allow them with --cors-origin"
+            return HTTPStatus.FORBIDDEN, "OriginRefused", said
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self._max_body:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, *EXPLANATIONS[HTTPStatus.REQUEST_ENTITY_TOO_LARGE]
+        return None
+
+
+class Call:
+    """A request and what became of it. failure: where it failed, without what anybody said."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        given = Headers(scope=scope).get("x-request-id", "")
+        self.id = given if _REQUEST_ID.fullmatch(given) else new_id()
+        self.scope = scope
+        self.state: dict[str, Any] = scope.setdefault("state", {})
+        self.state["request_id"] = self.id
+        self.status = 0
+        self.failure: Mapping[str, Any] = {}
+        self._send = send
+        self._began = time.perf_counter()
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, the first with the headers that every answer has."""
+        if message["type"] == "http.response.start":
+            self.status = int(message["status"])
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self.id
+            headers.update(self.state.get("limit_headers", {}))
+            for name, value in _ALWAYS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+    async def refuse(self, status: HTTPStatus, error: str, detail: str) -> None:
+        """Answer with a problem, unless the answer has begun."""
+        if not self.status:
+            await problem(status, error, detail, self.id)(self.scope, _nothing, self.send)
+
+    def record(self) -> None:
+        """Write what became of the request to the log: no path with ids, no query, no content."""
+        route = self.scope.get("route")
+        path = getattr(route, "path", None) or "none"
+        took = round((time.perf_counter() - self._began) * 1000, 2)
+        said = {"method": self.scope["method"], "route": path, "status": self.status or 499, "ms": took}
+        write = log.error if self.failure else log.info
+        write("request", request_id=self.id, key=self.state.get("key_id"), **said, **self.failure)
+
+
+def describe_failure(error: Exception) -> dict[str, Any]:
+    """Return the kind of an error and where it was raised. Its message may hold content, and stays out."""
+    frames = traceback.extract_tb(error.__traceback__)[-_PARTS_OF_FRAMES:]
+    return {"error": type(error).__name__, "where": [f"{item.name}:{item.lineno}" for item in frames]}
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+def _host_of(netloc: str) -> str:
+    """Return the host of ``host:port``, in small letters, an address of six without brackets."""
+    host = netloc.lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_own(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

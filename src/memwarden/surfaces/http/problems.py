@@ -1,0 +1,147 @@
+"""Turns errors into problem documents (RFC 9457), the single place where that is decided."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memwarden.errors import (
+    Conflict,
+    Denied,
+    InvalidInput,
+    KeyRefused,
+    MemwardenError,
+    ModelUnavailable,
+    NotFound,
+    NotKept,
+    RateLimited,
+    StoreError,
+)
+
+PROBLEM_TYPE = "application/problem+json"
+# The first that an error is decides.
+STATUSES: Sequence[tuple[type[MemwardenError], HTTPStatus]] = (
+    (KeyRefused, HTTPStatus.UNAUTHORIZED),
+    (Denied, HTTPStatus.FORBIDDEN),
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (Conflict, HTTPStatus.CONFLICT),
+    (InvalidInput, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (RateLimited, HTTPStatus.TOO_MANY_REQUESTS),
+    (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (NotKept, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (MemwardenError, HTTPStatus.INTERNAL_SERVER_ERROR),
+)
+# What HTTP alone refuses: the name of the error and what to do.
+EXPLANATIONS: Mapping[int, tuple[str, str]] = {
+    HTTPStatus.NOT_FOUND: ("NotFound", "there is no such route; /openapi.json lists them"),
+    HTTPStatus.REQUEST_TIMEOUT: ("SlowBody", "the body came too slowly; send it again"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "LargeBody",
+        "the body is larger than this server takes; send less at once, or raise --max-body",
+    ),
+}
+# Seconds after which a store that refuses may be asked again.
+RETRY_SECONDS = 5
+_MAX_MISTAKES = 20
+_WORDS = re.compile(r"(?<!^)(?=[A-Z])")
+
+PROBLEM_SCHEMA: Mapping[str, Any] = {
+    "title": "Problem",
+    "description": "What went wrong, where, and what to do (RFC 9457).",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "error", "request_id"],
+    "properties": {
+        "type": {"type": "string", "description": "urn:memwarden:problem: and the error in words."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, where, and what to do."},
+        "error": {"type": "string", "description": "The name of the error in the Python package."},
+        "request_id": {"type": "string", "description": "As in the header X-Request-ID and the server's log."},
+        "mistakes": {
+            "type": "array",
+            "description": "What of the request is wrong, each with its place.",
+            "items": {
+                "type": "object",
+                "required": ["where", "what"],
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+            },
+        },
+    },
+}
+
+
+def problem(
+    status: int, error: str, detail: str, request_id: str, mistakes: Iterable[Mapping[str, str]] = ()
+) -> Response:
+    """Return a problem document as a response."""
+    words = " ".join(_WORDS.split(error)).lower()
+    content: dict[str, Any] = {
+        "type": f"urn:memwarden:problem:{words.replace(' ', '-')}",
+        "title": words.capitalize(),
+        "status": int(status),
+        "detail": detail,
+        "error": error,
+        "request_id": request_id,
+    }
+    if listed := list(mistakes):
+        content["mistakes"] = listed
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="memwarden"'
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    # Escapes, since a message may repeat what is no valid Unicode.
+    return Response(json.dumps(content), status, headers, PROBLEM_TYPE)
+
+
+def problem_of(error: MemwardenError, request_id: str) -> Response:
+    """Return the problem document of an error of the product."""
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    return problem(status, type(error).__name__, str(error), request_id)
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Let an application answer every error with a problem document."""
+    app.add_exception_handler(MemwardenError, _answer_error)
+    app.add_exception_handler(RequestValidationError, _answer_mistakes)
+    app.add_exception_handler(HTTPException, _answer_http)
+
+
+def request_id_of(request: Request) -> str:
+    """Return the id that the outer layer gave a request."""
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MemwardenError)
+    return problem_of(error, request_id_of(request))
+
+
+async def _answer_mistakes(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    # Values stay out of it: they are the caller's content.
+    mistakes = [
+        {"where": ".".join(map(str, item["loc"])), "what": str(item["msg"])} for item in error.errors()[:_MAX_MISTAKES]
+    ]
+    said = "; ".join(f"{item['where']}: {item['what']}" for item in mistakes[:3])
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    return problem(status, "InvalidInput", f"the request is wrong at {said}", request_id_of(request), mistakes)
+
+
+async def _answer_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code).phrase
+    known = EXPLANATIONS.get(error.status_code, (phrase.title().replace(" ", ""), str(error.detail)))
+    response = problem(error.status_code, *known, request_id_of(request))
+    response.headers.update(error.headers or {})
+    return response

@@ -1,0 +1,185 @@
+"""Memories by id and by filter: list, state, read, correct, forget, restore, promote, their history and relations."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+
+from memwarden import AsyncScope
+from memwarden.clock import parse
+from memwarden.errors import InvalidInput
+from memwarden.records import Memory
+from memwarden.surfaces.http.access import ReadScope, WriteScope, WritingCaller
+from memwarden.surfaces.http.answers import (
+    HistoryView,
+    MemoryPage,
+    MemoryView,
+    PromotionView,
+    RelationView,
+    WriteView,
+)
+from memwarden.surfaces.http.bodies import MemoryBody, MemoryPatch, Moment, PromotionBody
+from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
+
+router = APIRouter(tags=["memories"])
+MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+IfMatch = Annotated[str | None, Header(description="Change only this version: the ETag of the memory.", max_length=64)]
+MAX_TIES = 1_000_000
+STALE: dict[int | str, dict[str, Any]] = {412: {"description": "The memory has another version; read it again."}}
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The memory still has this ETag."}}
+
+
+@router.get("/v1/memories", response_model=MemoryPage)
+async def list_memories(
+    scope: ReadScope,
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Query(max_length=512)] = None,
+    filters: Annotated[str | None, Query(description='A JSON object, such as {"kind": "decision"}.')] = None,
+    as_of: Annotated[Moment | None, Query()] = None,
+) -> Any:
+    """List memories by filter, the newest first."""
+    where = _read_filters(filters)
+    end, ties = (None, 0) if cursor is None else _read_cursor(cursor)
+    if end is not None:
+        where = _until(where or {}, end)
+    # What shares the moment of the last page's end comes first again, in the same order, and is passed over.
+    found = await scope.find(where, limit=limit + ties + 1, as_of=_read_moment(as_of))
+    page, more = found[ties : ties + limit], len(found) > ties + limit
+    return {"items": page, "cursor": _make_cursor(page, end, ties) if more else None}
+
+
+@router.post("/v1/memories", response_model=WriteView, status_code=201)
+async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: IdempotencyKey = None) -> Any:
+    """State something worth knowing: a fact, a decision, a preference, a procedure."""
+    if (body.text is None) == (body.texts is None):
+        raise InvalidInput("give text, or texts for several memories")
+    arguments = {name: value for name, value in body.verb_arguments().items() if name not in ("text", "texts", "key")}
+    stated = body.texts if body.text is None else body.text
+    assert stated is not None
+    return await caller.open(body).remember(stated, **arguments, key=choose_key(body.key, idempotency_key))
+
+
+@router.get("/v1/memories/{memory_id}", response_model=MemoryView, responses=UNCHANGED)
+async def get_memory(
+    memory_id: MemoryId,
+    scope: ReadScope,
+    response: Response,
+    if_none_match: Annotated[str | None, Header(max_length=64)] = None,
+) -> Any:
+    """Return a memory, with its version as ETag."""
+    memory = await scope.get(memory_id)
+    response.headers["ETag"] = _tag(memory)
+    if if_none_match == _tag(memory):
+        return Response(status_code=304, headers={"ETag": _tag(memory)})
+    return memory
+
+
+@router.patch("/v1/memories/{memory_id}", response_model=WriteView, responses=STALE)
+async def update_memory(memory_id: MemoryId, body: MemoryPatch, scope: WriteScope, if_match: IfMatch = None) -> Any:
+    """Correct a memory; the old content stays in the history."""
+    await _check_version(scope, memory_id, if_match)
+    expected = None if if_match in (None, "*") else _version(if_match)
+    return await scope.update(memory_id, **body.given(), expected_version=expected)
+
+
+@router.delete("/v1/memories/{memory_id}", response_model=WriteView, responses=STALE)
+async def forget_memory(memory_id: MemoryId, scope: WriteScope, if_match: IfMatch = None) -> Any:
+    """Take a memory out of every answer. It can be restored for 30 days."""
+    await _check_version(scope, memory_id, if_match)
+    return await scope.forget(memory_id)
+
+
+@router.post("/v1/memories/{memory_id}/restore", response_model=WriteView)
+async def restore_memory(memory_id: MemoryId, scope: WriteScope) -> Any:
+    """Bring a forgotten memory back."""
+    return await scope.restore(memory_id)
+
+
+@router.post("/v1/memories/{memory_id}/promote", response_model=PromotionView)
+async def promote_memory(memory_id: MemoryId, body: PromotionBody, scope: WriteScope) -> Any:
+    """Copy a memory to a project."""
+    return {"id": await scope.promote(memory_id, body.to)}
+
+
+@router.get("/v1/memories/{memory_id}/history", response_model=list[HistoryView])
+@router.get("/memory/{memory_id}/history", response_model=list[HistoryView], include_in_schema=False)
+async def memory_history(
+    memory_id: MemoryId,
+    scope: ReadScope,
+    since: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Limit = 100,
+    descending: bool = False,
+) -> Any:
+    """Tell what happened to a memory; pass the last seq as since for more."""
+    return await scope.journal.history(memory_id, since=since, limit=limit, descending=descending)
+
+
+@router.get("/v1/memories/{memory_id}/relations", response_model=list[RelationView])
+async def memory_relations(memory_id: MemoryId, scope: ReadScope) -> Any:
+    """List the edges that begin or end at a memory."""
+    return await scope.relations(memory_id)
+
+
+def _tag(memory: Memory) -> str:
+    return f'"{memory.version}"'
+
+
+def _version(tag: str | None) -> int | None:
+    """Return the version that a tag names; None for a text that no memory has as its tag."""
+    number = (tag or "").strip().strip('"')
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 16 else None
+
+
+async def _check_version(scope: AsyncScope, memory_id: str, tag: str | None) -> None:
+    """Answer 412 unless a memory has the version that the caller read."""
+    if tag is not None and tag.strip() != "*":
+        stored = (await scope.get(memory_id)).version
+        if _version(tag) != stored:
+            raise HTTPException(412, f"memory {memory_id!r} has version {stored}, not {tag}; read it again")
+
+
+def _read_filters(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict):
+        raise InvalidInput('filters is a JSON object, such as {"kind": "decision"}')
+    return read
+
+
+def _read_moment(text: str | None) -> int | str | None:
+    """Read a moment: digits are a revision, anything else a time."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def _until(where: dict[str, Any], end: datetime) -> dict[str, Any]:
+    """Add to filters that what they find was created by a moment."""
+    free = [name for name in ("created_at", "timestamp") if name not in where]  # two names of the same field
+    if not free:
+        raise InvalidInput("filters name both created_at and timestamp, which are the same; give created_at alone")
+    return {**where, free[0]: {"$lte": end}}
+
+
+def _make_cursor(page: list[Memory], end: datetime | None, ties: int) -> str:
+    """Return the cursor after a page: when its last memory was created, and how many of that moment were shown."""
+    last = page[-1].created_at
+    shown = sum(item.created_at == last for item in page) + (ties if last == end else 0)
+    return base64.urlsafe_b64encode(json.dumps([last.isoformat(), shown]).encode()).decode().rstrip("=")
+
+
+def _read_cursor(text: str) -> tuple[datetime, int]:
+    try:
+        end, ties = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        if isinstance(end, str) and isinstance(ties, int) and 0 <= ties <= MAX_TIES:
+            return parse(end, "cursor"), ties
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise InvalidInput("this is no cursor of ours; give that of the last page, unchanged")

@@ -1,0 +1,54 @@
+"""The daily verbs: observe what was said, ask a question, make a context block."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+
+from memwarden.errors import InvalidInput
+from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
+from memwarden.surfaces.http.access import Reader, WritingCaller
+from memwarden.surfaces.http.answers import BlockView, QueryView, WriteView
+from memwarden.surfaces.http.bodies import BlockBody, Name, ObserveBody, QueryBody, plain_messages
+
+router = APIRouter(prefix="/v1/memory", tags=["memory"])
+IdempotencyKey = Annotated[
+    Name | None,
+    Header(description="Repeats of a call with the same key and body answer as the first; another body is 409."),
+]
+TEMPLATES = {"lean": LEAN_TEMPLATE, "classic": CLASSIC_TEMPLATE}
+
+
+@router.post("/observe", response_model=WriteView)
+async def observe(body: ObserveBody, caller: WritingCaller, idempotency_key: IdempotencyKey = None) -> Any:
+    """Store what was said, word for word, durably and once."""
+    scope = caller.open(body)
+    return await scope.observe(plain_messages(body.messages), key=choose_key(body.key, idempotency_key))
+
+
+@router.post("/query", response_model=QueryView)
+async def query(body: QueryBody, caller: Reader) -> Any:
+    """Find what answers a question; nothing when nothing is relevant."""
+    filters = dict(body.filters or {})
+    # The design's request has no other place for whose memory it is about: a user there chooses the namespace.
+    user = filters.pop("user_id", None)
+    if user is not None and not isinstance(user, str):
+        raise InvalidInput("filters.user_id is a user's name; ask for a single user")
+    scope = caller.open(body, user=user)
+    return await scope.query(**{**body.verb_arguments(), "filters": filters or None})
+
+
+@router.post("/context", response_model=BlockView)
+async def context(body: BlockBody, caller: Reader) -> Any:
+    """Make the block to put before a turn; empty when nothing is relevant."""
+    arguments = body.verb_arguments()
+    arguments |= {"messages": plain_messages(body.messages), "template": TEMPLATES[body.template]}
+    return await caller.open(body).context(**arguments)
+
+
+def choose_key(in_body: str | None, in_header: str | None) -> str | None:
+    """Return the idempotency key of a call. Raises InvalidInput for two that differ."""
+    if in_body is not None and in_header is not None and in_body != in_header:
+        raise InvalidInput("the idempotency keys of body and header differ; give one of them")
+    return in_header if in_body is None else in_body

@@ -1,0 +1,233 @@
+"""The daily verbs over HTTP: the same answers as in process, errors as problem documents, repeats, versions, pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from http_calls import OPEN, calling, make_key, said
+from memwarden import AsyncWarden
+from memwarden.surfaces.http.app import ServerOptions
+
+CONFIG = {"embedder": "wordllama"}
+
+
+@pytest.fixture
+def url(items_url: str) -> str:
+    return items_url
+
+
+@pytest.fixture
+async def client(async_warden: AsyncWarden) -> AsyncIterator[httpx2.AsyncClient]:
+    async with calling(async_warden) as opened:
+        yield opened
+
+
+def check_problem(response: httpx2.Response, status: int, error: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert problem["status"] == status
+    assert problem["error"] == error
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert problem["detail"]
+    return problem
+
+
+async def test_what_was_said_is_stored_asked_for_and_put_into_a_prompt(
+    client: httpx2.AsyncClient, async_warden: AsyncWarden
+) -> None:
+    messages = [said("I am allergic to peanuts.", id="m1"), {"role": "assistant", "content": "I will remember it."}]
+    stored = await client.post("/v1/memory/observe", json={"user_id": "ana", "thread_id": "t1", "messages": messages})
+    assert stored.status_code == 200
+    assert [item["outcome"] for item in stored.json()["results"]] == ["created", "created"]
+
+    asked = {"agent": None, "query": "What am I allergic to?", "filters": {"user_id": "ana", "role": "user"}}
+    found = (await client.post("/v1/memory/query", json={**asked, "top_k": 1, "return": "bullets"})).json()
+    expected = await async_warden.scope(user="ana").query("What am I allergic to?", filters={"role": "user"}, top_k=1)
+    assert found["text"] == expected.text
+    assert "peanuts" in found["text"]
+    assert found["relevant"] is True
+    assert found["rev"] == stored.json()["rev"]
+    assert [item["sources"] for item in found["items"]] == [["m1"]]
+    assert found["items"][0]["text"].startswith("[activity] ")
+    assert [item["name"] for item in found["items"][0]["why"]["features"]]
+
+    block = await client.post(
+        "/v1/memory/context", json={"user_id": "ana", "messages": "I am hungry, allergic as I am"}
+    )
+    assert "peanuts" in block.json()["text"]
+    assert block.json()["text"].startswith("<memories>")
+
+    nobody = await client.post("/v1/memory/query", json={"user_id": "tom", "query": "What am I allergic to?"})
+    assert nobody.json()["items"] == []
+
+
+async def test_a_repeat_writes_nothing_and_another_body_is_a_conflict(client: httpx2.AsyncClient) -> None:
+    header = {"Idempotency-Key": "call-1"}
+    body = {"user_id": "ana", "messages": [said("I moved to Graz.")]}
+    first = await client.post("/v1/memory/observe", json=body, headers=header)
+    again = await client.post("/v1/memory/observe", json=body, headers=header)
+    assert first.json()["rev"] == again.json()["rev"] == 1
+    assert first.json()["results"][0]["id"] == again.json()["results"][0]["id"]
+    other = {"user_id": "ana", "messages": [said("I moved to Linz.")]}
+    check_problem(await client.post("/v1/memory/observe", json=other, headers=header), 409, "Conflict")
+
+    fact = {"user_id": "ana", "text": "Ana likes tea.", "key": "fact-1"}
+    first = await client.post("/v1/memories", json=fact)
+    again = await client.post("/v1/memories", json=fact)
+    assert first.status_code == again.status_code == 201
+    assert first.json()["rev"] == again.json()["rev"]
+    assert again.json()["results"][0]["reason"] == "already stored"
+    check_problem(await client.post("/v1/memories", json=fact, headers=header), 422, "InvalidInput")
+
+
+async def test_a_memory_is_stated_read_corrected_forgotten_restored_and_told_of(client: httpx2.AsyncClient) -> None:
+    whose = {"user_id": "ana"}
+    made = await client.post("/v1/memories", json={**whose, "text": "Ana lives in Graz.", "tags": ["home"]})
+    place = f"/v1/memories/{made.json()['results'][0]['id']}"
+    read = await client.get(place, params=whose)
+    assert (read.json()["text"], read.json()["tags"]) == ("Ana lives in Graz.", ["home"])
+    assert read.headers["etag"] == '"1"'
+    unchanged = await client.get(place, params=whose, headers={"If-None-Match": '"1"'})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+    changed = await client.patch(place, params=whose, json={"text": "Ana lives in Linz."}, headers={"If-Match": '"1"'})
+    assert changed.json()["results"][0]["outcome"] == "updated"
+    late = await client.patch(place, params=whose, json={"pinned": True}, headers={"If-Match": '"1"'})
+    check_problem(late, 412, "PreconditionFailed")
+    check_problem(await client.delete(place, params=whose, headers={"If-Match": '"1"'}), 412, "PreconditionFailed")
+    assert (await client.get(place, params=whose)).json()["pinned"] is False
+
+    assert (await client.delete(place, params=whose, headers={"If-Match": '"2"'})).json()["results"][0]["outcome"] == (
+        "deleted"
+    )
+    check_problem(await client.get(place, params=whose), 404, "NotFound")
+    assert (await client.post(f"{place}/restore", params=whose)).json()["results"][0]["outcome"] == "restored"
+    history = (await client.get(f"{place}/history", params=whose)).json()
+    assert [entry["event"] for entry in history] == ["ADD", "UPDATE", "DELETE", "RESTORE"]
+    assert history[1]["old"]["text"] == "Ana lives in Graz."
+    assert (await client.get(f"/memory{place.removeprefix('/v1/memories')}/history", params=whose)).json() == history
+    copy = await client.post(f"{place}/promote", params=whose, json={"to": "project/home"})
+    assert copy.status_code == 200
+    assert copy.json()["id"]
+
+
+async def test_relations_are_listed(client: httpx2.AsyncClient, async_warden: AsyncWarden) -> None:
+    me = async_warden.scope(user="ana")
+    first = await me.remember("Ana plays the cello in an orchestra in Graz.")
+    await me.remember("Ana's orchestra in Graz plays on Friday.")
+    known = await me.relations(str(first.results[0].id))
+    told = (await client.get(f"/v1/memories/{first.results[0].id}/relations", params={"user_id": "ana"})).json()
+    assert [(edge["from_id"], edge["to_id"]) for edge in told] == [(edge.from_id, edge.to_id) for edge in known]
+    assert told
+
+
+async def test_pages_hold_each_memory_once_though_many_share_a_moment(client: httpx2.AsyncClient) -> None:
+    same = [said(f"Number {number} of a day.", created_at="2025-03-01T12:00:00Z") for number in range(5)]
+    later = [said(f"Later, number {number}.", created_at=f"2025-03-02T12:00:0{number}Z") for number in range(4)]
+    await client.post("/v1/memory/observe", json={"user_id": "ana", "messages": [*same, *later]})
+    for limit in (1, 2, 3, 9, 20):
+        ids: list[str] = []
+        cursor: str | None = None
+        while True:
+            params = {"user_id": "ana", "limit": limit, **({"cursor": cursor} if cursor else {})}
+            page = (await client.get("/v1/memories", params=params)).json()
+            assert len(page["items"]) <= limit
+            ids += [item["id"] for item in page["items"]]
+            cursor = page["cursor"]
+            if cursor is None:
+                break
+        assert len(ids) == len(set(ids)) == 9
+    some: dict[str, str | int] = {"user_id": "ana", "filters": '{"created_at": {"$gte": "2025-03-02"}}', "limit": 3}
+    first = (await client.get("/v1/memories", params=some)).json()
+    rest = (await client.get("/v1/memories", params={**some, "cursor": first["cursor"]})).json()
+    assert [item["text"] for item in first["items"] + rest["items"]] == [f"Later, number {n}." for n in (3, 2, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "error"),
+    [
+        ("POST", "/v1/memory/query", {"query": "x", "querys": 1}, 422, "InvalidInput"),
+        ("POST", "/v1/memory/query", {"query": "x", "top_k": "3"}, 422, "InvalidInput"),
+        ("POST", "/v1/memory/query", {"query": "x", "filters": {"kin": 1}}, 422, "InvalidFilter"),
+        ("POST", "/v1/memory/query", {"query": "x", "agent": "nobody"}, 403, "UnknownAgent"),
+        ("POST", "/v1/memory/query", {"query": "x", "agent": "planner", "categories": ["profile"]}, 403, None),
+        ("POST", "/v1/memory/query", {}, 422, "InvalidInput"),
+        ("POST", "/v1/memory/query", {"query": "x", "user_id": "a", "filters": {"user_id": "b"}}, 422, "InvalidInput"),
+        ("POST", "/v1/memory/observe", {"messages": []}, 422, "InvalidInput"),
+        ("POST", "/v1/memories", {"text": "a", "texts": ["b"]}, 422, "InvalidInput"),
+        ("GET", "/v1/memories/none", None, 404, "NotFound"),
+        ("GET", "/v1/memories?cursor=WzEsMl0", None, 422, "InvalidInput"),
+        ("GET", "/v1/memories?filters=[]", None, 422, "InvalidInput"),
+        ("GET", "/v1/nothing", None, 404, "NotFound"),
+        ("PUT", "/v1/memories", None, 405, "MethodNotAllowed"),
+    ],
+)
+async def test_what_is_wrong_is_said_as_a_problem(
+    client: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any] | None, status: int, error: str | None
+) -> None:
+    response = await client.request(method, path, json=body)
+    check_problem(response, status, error or "CategoryDenied")
+
+
+async def test_the_words_of_a_wrong_request_are_not_repeated(client: httpx2.AsyncClient) -> None:
+    response = await client.post("/v1/memory/query", json={"query": {"my": "secret-words"}})
+    assert "secret-words" not in response.text
+    assert check_problem(response, 422, "InvalidInput")["mistakes"][0]["where"] == "body.query"
+    broken = await client.post("/v1/memory/query", content=b'{"query": ', headers={"Content-Type": "application/json"})
+    check_problem(broken, 422, "InvalidInput")
+
+
+async def test_a_large_body_is_refused_with_or_without_its_length(async_warden: AsyncWarden) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(40):
+            yield b" " * 100
+
+    async with calling(async_warden, ServerOptions(open_door=True, max_body=1_000)) as client:
+        for content in (b" " * 4_000, parts()):
+            sent = await client.post("/v1/memory/query", content=content, headers={"Content-Type": "application/json"})
+            check_problem(sent, 413, "LargeBody")
+        assert (await client.post("/v1/memory/query", json={"query": "still there?"})).status_code == 200
+
+
+async def test_a_foreign_host_and_a_foreign_page_are_refused(async_warden: AsyncWarden) -> None:
+    async with calling(async_warden, OPEN, host="evil.example") as client:
+        check_problem(await client.get("/healthz"), 421, "HostRefused")
+    async with calling(
+        async_warden, ServerOptions(hosts=("memory.example",), open_door=True), host="memory.example"
+    ) as (client):
+        assert (await client.get("/healthz")).status_code == 200
+        check_problem(await client.get("/healthz", headers={"Origin": "https://evil.example"}), 403, "OriginRefused")
+        assert (await client.get("/healthz", headers={"Origin": "http://memory.example"})).status_code == 200
+    allowed = ServerOptions(origins=("https://app.example",), open_door=True)
+    async with calling(async_warden, allowed) as client:
+        headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+        asked = await client.options("/v1/memory/query", headers=headers)
+        assert asked.headers["access-control-allow-origin"] == "https://app.example"
+
+
+async def test_calls_of_a_key_are_limited_and_told(async_warden: AsyncWarden) -> None:
+    key, other = await make_key(async_warden), await make_key(async_warden)
+    async with calling(async_warden, ServerOptions(rate="2/hour"), key=key) as client:
+        first = await client.get("/v1/memories")
+        assert (first.headers["ratelimit-limit"], first.headers["ratelimit-remaining"]) == ("2", "1")
+        assert (await client.get("/v1/memories")).status_code == 200
+        third = await client.get("/v1/memories")
+        check_problem(third, 429, "RateLimited")
+        assert int(third.headers["retry-after"]) > 0
+        assert (await client.get("/v1/memories", headers={"Authorization": f"Bearer {other}"})).status_code == 200
+
+
+async def test_health_tells_of_store_disk_and_model(client: httpx2.AsyncClient, async_warden: AsyncWarden) -> None:
+    assert (await client.get("/healthz")).json() == {"status": "ok", "checks": {}}
+    ready = await client.get("/readyz")
+    assert ready.json() == {"status": "ok", "checks": {"store": "ok", "disk": "ok", "model": "ok"}}
+    await async_warden.store.close()
+    gone = await client.get("/readyz")
+    assert gone.status_code == 503
+    assert gone.json()["checks"]["store"] != "ok"
+    check_problem(await client.get("/v1/memories"), 503, "StoreUnavailable")
