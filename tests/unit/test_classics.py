@@ -32,6 +32,7 @@ HARMLESS = [
     "From now on the shop opens at nine.",
     "Print your boarding pass.",
     "You are now on the list.",
+    "person",
 ]
 
 

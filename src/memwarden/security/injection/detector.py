@@ -142,6 +142,7 @@ _PIECE, _OVERLAP = 20_000, 1_000
 # So far over the line a text is held back although its other sentences could be shown; and so far it has to lie by the
 # quotations that it announces as examples. Not out of reach: an attacker can announce an example as well.
 _CLEARLY_OVER = 1.0
+_MAX_WORD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,9 @@ def _readings(text: str) -> list[tuple[str, str]]:
 
 
 def _by_classifier(kind: str, folded: str, far: float = 0.0) -> list[tuple[str, str]]:
+    # The weights are of stretches: a short word by itself, such as "person", gives no order.
+    if len(folded) <= _MAX_WORD and folded.isascii() and folded.isalpha():
+        return []
     judged = classifier.classify(folded)
     return [(kind, judged.words)] if judged.over > far else []
 

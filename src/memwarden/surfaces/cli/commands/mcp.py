@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 from importlib.util import find_spec
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memwarden.errors import MemwardenError
 from memwarden.surfaces.cli.options import Options, command
+
+if TYPE_CHECKING:
+    from memwarden.agent.tools import Permission
 
 MISSING = "memwarden mcp needs the extra: pip install 'memwarden[mcp]'"
 
@@ -18,6 +21,9 @@ MISSING = "memwarden mcp needs the extra: pip install 'memwarden[mcp]'"
 async def mcp(
     options: Options,
     thread: Annotated[str, typer.Option(help="The conversation that is written to.")] = "mcp",
+    profile: Annotated[
+        str, typer.Option(help="default (three tools), full, or graph (those of the reference memory server).")
+    ] = "default",
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes something.")] = False,
 ) -> None:
     """Serve memory over stdio to a client of the Model Context Protocol, until it closes the pipe.
@@ -29,13 +35,15 @@ async def mcp(
       memwarden mcp
       memwarden mcp --user ana --db sqlite:////home/ana/memory.db
       memwarden mcp --agent researcher --read-only
+      memwarden mcp --profile graph
     """
     if find_spec("mcp") is None:
         raise MemwardenError(MISSING)
     from memwarden.surfaces.mcp.profiles import serve_scope
 
     warden = options.open()
-    server = serve_scope(warden, options.scope(warden, thread=thread), "read" if read_only else "write")
+    permission: Permission = "read" if read_only else "write"
+    server = serve_scope(warden, options.scope(warden, thread=thread), permission, profile)
     # The package waits for stdin in a thread that no exception ends; acknowledged writes are on the disk already.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     await server.run_stdio_async()
