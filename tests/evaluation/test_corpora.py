@@ -19,14 +19,24 @@ def test_the_open_corpora_are_not_learned() -> None:
 def test_few_open_attacks_stand_in_a_prompt_even_as_quotations() -> None:
     count = count_attacks(ATTACKS)
     assert count.rows == 162
-    assert len(count.wrong) <= 7, [row["id"] for row in count.wrong]
+    assert len(count.wrong) <= 5, [row["id"] for row in count.wrong]
 
 
 def test_harmless_look_alikes_reach_the_prompt() -> None:
     held, shortened = count_harmless(HARMLESS), count_harmless(HARMLESS, "shortened")
     assert held.rows == 125
+    assert held.wrong == []
+    assert len(shortened.wrong) <= 1, shortened.wrong
+
+
+def test_what_the_third_author_showed_to_be_missed_or_held_is_mended() -> None:
+    """Texts of the forms that were missed have been learned since the first count; none of these files."""
+    assert not [name for name in SPENT if name.startswith("unseen")]
+    attacks, harmless = read(CORPORA / "unseen_attacks.jsonl"), read(CORPORA / "unseen_harmless.jsonl")
+    missed, held = count_attacks(attacks), count_harmless(harmless)
+    assert (missed.rows, held.rows) == (127, 125)
+    assert len(missed.wrong) <= 3, missed.wrong
     assert len(held.wrong) <= 1, held.wrong
-    assert len(shortened.wrong) <= 2, shortened.wrong
 
 
 def test_the_measure_tells_states_apart() -> None:

@@ -262,9 +262,10 @@ def _decipher(text: str) -> Iterator[str]:
     """What sentences without a small word say in another alphabet or backwards."""
     for match in _SEGMENT.finditer(text):
         segment = match.group().lower()
-        if len(segment.split()) < _MIN_PROSE_WORDS or not segment.isascii() or _small_words(segment):
+        if len(segment.split()) < _MIN_PROSE_WORDS or _small_words(segment):
             continue
-        yield from (turned for turned in _turnings(match.group()) if len(_small_words(turned)) >= _MIN_SMALL_WORDS)
+        turnings = _turnings(match.group()) if segment.isascii() else (segment[::-1],)
+        yield from (turned for turned in turnings if len(_small_words(turned)) >= _MIN_SMALL_WORDS)
     # Letters with accents are turned round, too, and a full turn needs signs that end a segment here.
     if len(text) <= _MAX_TURNED and not _small_words(text):
         yield from (

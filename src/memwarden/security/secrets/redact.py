@@ -396,7 +396,7 @@ _EDGE = ".,;:)]}>\"'`*|"
 # What stands where a value would, in documents and code.
 _PLACEHOLDER = re.compile(
     r"\$(?:[{(].*|[A-Za-z_]+)|[<{\[(].*|%[a-z_]+%|[\w.]+\(.*|.*(?:\$\{|\{\{|<[a-z]).*|(?:your|my|the|some|insert|"
-    r"enter|changeme|change_me|replace|example|test)[-_ ].*|"
+    r"enter|changeme|change_me|replace|example|test)[-_ ].*|![a-z]+(?:_[a-z]+)*|"
     r"(?:x|\*|\.|•|-|_|#){3,}|none|null|nil|true|false|string|str|text|undefined|empty|varchar.*|bytes|secretstr|"
     r"optional.*|"
     r"required|hidden|example|redacted.*|https?://.*|(?:os|self|this|process|request|req|config|settings|env|args|"
