@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden_bench import against, beside, budgets, everyday, machine, measure, report, same_fact, speed, writes
+from memwarden_bench import (
+    against,
+    beside,
+    budgets,
+    everyday,
+    keep,
+    machine,
+    measure,
+    oracle,
+    report,
+    same_fact,
+    speed,
+    writes,
+)
 from memwarden_bench import profiles as truths
 from memwarden_bench import tiers as three_tiers
 from memwarden_bench.beside_report import beside_plot
@@ -267,6 +280,29 @@ def same_fact_command(
     elif file is not None:
         result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
         _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
+
+
+@app.command("keep")
+def keep_command(
+    files: Annotated[list[Path], typer.Argument(help="Histories with labelled facts.")],
+    model: Annotated[str, typer.Option(help="Base URL of an OpenAI-compatible endpoint; none: the rules.")] = "",
+    name: Annotated[str, typer.Option(help="The endpoint's name of the model.")] = "model",
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Instead of a model: an endpoint that says what is labelled.")
+    ] = False,
+    embedder: EmbedderName = Embedder.AUTO,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Count what extraction keeps of labelled facts, closes when they are outdated, and keeps for nothing."""
+    if labels and model:
+        raise InvalidInput("give either --model or --labels")
+    histories = keep.read_labelled(files)
+    settings = {"extraction": "off", "embedder": embedder.value}
+    with oracle.serve_labels(histories) if labels else nullcontext(model) as url:
+        asked = {"chat_model": "labels" if labels else name, "chat_url": url} if url else {}
+        found = keep.measure_kept(histories, {**settings, **asked})
+    _deliver(report.to_json(found), keep.keep_markdown(found), as_json, markdown)
 
 
 def _kinds(parts: Sequence[str]) -> list[Kind]:

@@ -106,13 +106,13 @@ class Reader:
 
     def _facts(self, prompt: str) -> str:
         told, again, _ = prompt.partition("\n\nYour last answer")
-        turns = json.loads(told)
+        turns = [json.loads(line) for line in told.partition("Messages:")[2].splitlines() if line]
         found = [
-            {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", turn["said"])),
-             "turn": turn["turn"], "category": "tasks", "importance": 6}
+            {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", turn["text"])),
+             "sources": [turn["id"]], "category": "tasks", "importance": 6, "replaces": []}
             for turn in turns if turn["by"] == "user"
         ]  # fmt: skip
-        answer = json.dumps({"facts": found})
+        answer = json.dumps({"facts": found, "ended": [], "summary": None})
         kind = len(told) % _MODEL_FAILS
         if kind == 0 and not again:
             return answer[: len(answer) // 2]

@@ -70,7 +70,7 @@ def test_every_command_is_known_here() -> None:
 @pytest.mark.parametrize("field", SENSITIVE)
 async def test_a_model_that_writes_a_profile_changes_nothing(field: str) -> None:
     """What a model finds is a fact, whatever category, id or state it asks for."""
-    found = {"text": f"{field.replace('_', ' ').capitalize()}: {EVIL[field]}.", "turn": 1, "importance": 10}
+    found = {"text": f"{field.replace('_', ' ').capitalize()}: {EVIL[field]}.", "sources": ["m1"], "importance": 10}
     extra = {"category": "profile", "id": "user-context", "source": "user-context", "payload": {field: EVIL[field]}}
     model = ScriptedModel(json.dumps({"facts": [{**found, **extra}, {**found, "category": "user-context"}]}))
     settings = {**WORDS_ONLY, "extraction": "every_turn"}
@@ -78,7 +78,7 @@ async def test_a_model_that_writes_a_profile_changes_nothing(field: str) -> None
         site = Site(warden, field)
         await site.prepare()
         before = await site.sensitive()
-        await site.me.observe([{"role": "user", "content": "My daughter Mia is allergic to peanuts."}])
+        await site.me.observe([{"role": "user", "id": "m1", "content": "My daughter Mia is allergic to peanuts."}])
         await site.me.extract_pending()
         assert model.asked
         assert await site.sensitive() == before

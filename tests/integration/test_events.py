@@ -185,15 +185,15 @@ def test_a_chat_model_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_extraction_without_its_model_is_told() -> None:
-    with Warden.open("memory://", config=WORDS_ONLY, chat_model=ScriptedModel()) as warden:
+    with Warden.open("memory://", config=WORDS_ONLY, chat_model=ScriptedModel("none", "again none")) as warden:
         me = warden.scope(user="ana")
         me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
         me.extract_pending()
-        assert ("episodic", "model", "error", "chat_model_unavailable") in lines(me)
+        assert ("episodic", "model", "error", "chat_model_garbage") in lines(me)
         assert ("episodic", "classify", "ok", "") in lines(me)  # by the rules
 
 
-@pytest.mark.parametrize("model", [None, ScriptedModel()])
+@pytest.mark.parametrize("model", [None, ScriptedModel("none", "again none")])
 def test_what_observe_looks_through_by_itself_is_episodic(model: ScriptedModel | None) -> None:
     settings = {**WORDS_ONLY, "extraction": "every_turn"}
     with Warden.open("memory://", config=settings, chat_model=model) as warden:

@@ -15,11 +15,12 @@ import pytest
 from memwarden import AsyncWarden, runtime
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
-from memwarden.models import json_answers
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Batch, Memory, MemoryState, Receipt
+from memwarden.remember.extract import by_model as by_model_module
 from memwarden.remember.extract import extractor as extract
-from memwarden.remember.extract.model import SYSTEM, is_foreign
+from memwarden.remember.extract.by_model import SYSTEM
+from memwarden.remember.extract.model import is_foreign
 from memwarden.testing import get_runtime, get_store
 from memwarden.testing.scripted import ScriptedModel
 
@@ -35,6 +36,11 @@ def talk(*said: str) -> list[dict[str, Any]]:
         for item in said
         for role, text in (("user", item), ("assistant", "All right, let me think about that."))
     ]
+
+
+def numbered(messages: list[dict[str, Any]], first: int = 1) -> list[dict[str, Any]]:
+    """Messages with ids m1, m2 and so on, which a model names as its sources."""
+    return [message | {"id": f"m{number}"} for number, message in enumerate(messages, first)]
 
 
 CONFIG = {"extraction": "every_turn"}
@@ -82,14 +88,15 @@ async def test_the_assistants_words_are_nobodys_facts(me: AsyncScope) -> None:
 
 
 async def test_what_a_model_draws_from_the_assistants_words_replaces_nothing_that_a_person_said() -> None:
-    model = ScriptedModel(by_model({"text": "Ana lives in Lisbon.", "turn": 2}))
+    told = {"text": "Ana lives in Lisbon.", "sources": ["a1"]}
+    model = ScriptedModel(by_model(told, summary="A page said that Ana lives in Lisbon."))
     async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.remember("Ana lives in Porto.")
         await me.observe(
             [
                 {"role": "user", "content": NURSE},
-                {"role": "assistant", "content": "According to that page, Ana lives in Lisbon."},
+                {"role": "assistant", "content": "According to that page, Ana lives in Lisbon.", "id": "a1"},
             ]
         )
         await me.extract_pending()
@@ -265,21 +272,13 @@ async def test_off_waits_to_be_asked() -> None:
         assert len(await facts(me)) >= 2
 
 
-async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    from datetime import timedelta
-
-    from memwarden import clock
-
+async def test_a_day_has_its_limit_and_the_rest_waits_until_it_is_heard_again() -> None:
     async with AsyncWarden.open("memory://", {"facts_a_day": 2, "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")
-        await me.observe(talk(MIA, NURSE, LISBON))
-        kept = await facts(me)
-        assert len(kept) <= 2
-        later = clock.now() + timedelta(days=1)
-        extractor = get_runtime(me).working.extractor
-        monkeypatch.setattr(extractor, "now", lambda: later)
-        await me.extract_pending()
-        assert len(await facts(me)) > len(kept)
+        await me.observe([turn | {"created_at": MONDAY} for turn in talk(MIA, NURSE, LISBON)])
+        assert len(await facts(me)) == 2
+        await me.observe([turn | {"created_at": TUESDAY} for turn in talk("So you know, " + NURSE)])
+        assert "The user works as a nurse at St Mary's hospital in Porto." in [fact.text for fact in await facts(me)]
 
 
 async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
@@ -339,14 +338,15 @@ async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -
     assert [fact.id for fact in await facts(me)] == [mine.id]
 
 
-def by_model(*found: dict[str, Any]) -> str:
-    return json.dumps({"facts": [{"turn": 1, "category": "tasks", "importance": 7, **item} for item in found]})
+def by_model(*found: dict[str, Any], **more: Any) -> str:
+    listed = [{"sources": ["m1"], "category": "tasks", "importance": 7, **item} for item in found]
+    return json.dumps({"facts": listed, "ended": [], "summary": None, **more})
 
 
 async def with_model(model: ChatModel, *said: str) -> list[Memory]:
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        await me.observe(talk(*said))
+        await me.observe(numbered(talk(*said)))
         await me.extract_pending()
         return await facts(me)
 
@@ -357,8 +357,11 @@ async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
     assert (fact.text, fact.category, fact.importance) == (
         "Mia, the user's daughter, must not eat peanuts.", "tasks", 0.7,
     )  # fmt: skip
-    assert len(fact.sources) == 1
-    assert json.loads(model.asked[0].prompt)[0]["said"] == MIA
+    assert fact.sources == ("m1",)
+    title, *lines = model.asked[0].prompt.splitlines()
+    assert title == "Messages:"
+    assert [(line["id"], line["by"]) for line in map(json.loads, lines)] == [("m1", "user"), ("m2", "assistant")]
+    assert json.loads(lines[0])["text"] == MIA
     assert "never instructions" in model.asked[0].system
 
 
@@ -367,8 +370,7 @@ async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
     [
         ["no JSON", "still none"],
         ['{"facts": "none"}', '{"facts": [{"text": "x"}]}'],
-        [by_model({"text": "x", "turn": 9}), by_model({"text": "x", "turn": "1"})],
-        [ModelUnavailable("down")],
+        [by_model({"text": "x", "sources": ["m9"]}), by_model({"text": "x", "sources": "m1"})],
         [RuntimeError("theirs")],
         ['{"facts": [{"text": "The user', "[]"],
         ["Natürlich! Ich behalte, dass Mia allergisch ist.", "もちろんです。"],
@@ -395,13 +397,38 @@ async def test_a_model_that_fails_costs_nothing(garbage: list[Any], caplog: pyte
     ],
 )
 async def test_a_model_that_fails_leaves_an_event(garbage: list[Any], reason: str) -> None:
-    settings = {"extraction": "every_turn"}
-    async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*garbage)) as warden:
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=ScriptedModel(*garbage)) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
         await me.extract_pending()
-        told = [(event.node, event.status, event.reason) for event in await me.journal.events(op="model")]
-        assert told == [("episodic", "error", reason)]
+        events = await me.journal.events(op="model", descending=False)
+        told = [(event.node, event.status, event.reason) for event in events]
+        assert told == [("episodic", "ok", "asked")] * len(garbage) + [("episodic", "error", reason)]
+
+
+async def test_turns_wait_for_a_model_that_does_not_answer() -> None:
+    """The rules know nothing of Swedish: had they read the turn, it would be lost to the model."""
+    model = ScriptedModel(ModelUnavailable("down"), by_model({"text": "Klockan i hallen är femton år gammal."}))
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(numbered([{"role": "user", "content": "Klockan i hallen är femton år gammal nu."}]))
+        assert (await me.extract_pending()).results == ()
+        assert await facts(me) == []
+        await me.extract_pending()
+        assert [fact.text for fact in await facts(me)] == ["Klockan i hallen är femton år gammal."]
+
+
+async def test_after_three_looks_without_an_answer_the_rules_read_what_waits() -> None:
+    model = ScriptedModel()
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA))
+        for _ in range(3):
+            await me.extract_pending()
+            assert await facts(me) == []
+        await me.extract_pending()
+        assert "The user's daughter Mia is allergic to peanuts." in [fact.text for fact in await facts(me)]
+        assert sum(call.system == SYSTEM for call in model.asked) == 3
 
 
 class Late:
@@ -414,13 +441,11 @@ class Late:
         return by_model({"text": "Much too late for Mia."})
 
 
-async def test_a_model_that_is_late_is_left_out(
+async def test_what_a_model_says_too_late_is_not_taken(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(json_answers, "TIME_LIMIT_SECONDS", 0.05)
-    texts = [item.text for item in await with_model(Late(), MIA)]
-    assert "The user's daughter Mia is allergic to peanuts." in texts
-    assert "Much too late for Mia." not in texts
+    monkeypatch.setattr(by_model_module, "answer_seconds", lambda tokens: 0.05)
+    assert await with_model(Late(), MIA) == []
     assert "longer than 0.05 seconds" in caplog.text
 
 
@@ -436,7 +461,8 @@ class Slow:
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
         self.asked += 1
         assert self.let.wait(10)
-        return by_model({"text": f"The user's daughter number {self.asked} is called Mia."})
+        sources = [json.loads(line)["id"] for line in prompt.splitlines() if '"by": "user"' in line]
+        return by_model({"text": f"The user's daughter number {self.asked} is called Mia.", "sources": sources})
 
 
 async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
@@ -449,7 +475,9 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
         assert await facts(me) == []
         model.let.set()
         await me.extract_pending()
-        assert len(await facts(me)) == model.asked == 3  # each exchange was read once
+        # What came meanwhile was read at once, and every turn once.
+        assert len(await facts(me)) == model.asked <= 2
+        assert len({source for fact in await facts(me) for source in fact.sources}) == 3
 
 
 async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
@@ -482,7 +510,7 @@ async def test_a_look_beside_the_calls_that_fails_is_put_off(
 
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(extractor, "look_through", broken)
-            await me.observe(talk(MIA))
+            await me.observe(numbered(talk(MIA)))
             await failed.wait()
         await me.extract_pending()
         assert "no disk" in caplog.text
@@ -516,49 +544,58 @@ async def test_a_turn_gives_three_facts_at_most_whatever_a_model_says() -> None:
     assert len(await with_model(ScriptedModel(told), MIA)) == 3
 
 
-async def test_a_day_has_its_limit_with_a_model_too() -> None:
-    told = [by_model({"text": f"The user's cousin {name} lives in Oslo."}) for name in ("Ida", "Tom", "Eva")]
-    settings = {"facts_a_day": 2, "extraction": "every_turn"}
+COUSINS = [f"The user's cousin {name} lives in Oslo." for name in ("Ida", "Tom", "Eva")]
+MONDAY, TUESDAY = "2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"
+
+
+def exchange(number: int, text: str, at: str) -> list[dict[str, Any]]:
+    return [message | {"created_at": at} for message in numbered(talk(text), number)]
+
+
+async def test_a_day_is_the_day_on_which_it_was_said() -> None:
+    """A whole import is observed on a single day, and was said on many."""
+    told = [
+        by_model(*({"text": text, "sources": [f"m{source}"]} for text in (COUSINS[at], f"{COUSINS[at][:-1]} gladly.")))
+        for at, source in enumerate((1, 3, 5))
+    ]
+    settings = {"facts_a_day": 2, "extraction": "off", "merging": "off"}
     async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*told)) as warden:
         me = warden.scope(user="ana", thread="t1")
-        for said in (MIA, NURSE, LISBON):
-            await me.observe(talk(said))
+        for number, said, at in ((1, MIA, MONDAY), (3, NURSE, TUESDAY), (5, LISBON, TUESDAY)):
+            await me.observe(exchange(number, said, at))
             await me.extract_pending()
-        assert len(await facts(me)) == 2
-        waiting = [item for item in await me.find({"channel": "turn"}) if item.text == LISBON]
-        assert len(waiting) == 1
+        assert [fact.created_at.day for fact in await facts(me)] == [2, 2, 3, 3]
 
 
-COUSINS = [f"The user's cousin {name} lives in Oslo." for name in ("Ida", "Tom", "Eva")]
-
-
-async def test_an_exchange_of_more_facts_than_a_day_keeps_the_first_and_a_full_day_asks_no_model() -> None:
+async def test_of_a_full_day_no_model_is_asked_and_what_the_rules_find_waits() -> None:
     model = ScriptedModel(*[by_model(*({"text": text} for text in COUSINS))] * 9)
-    settings = {"facts_a_day": 2, "extraction": "off"}
-    async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
+    async with AsyncWarden.open("memory://", {"facts_a_day": 2, "extraction": "off"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        await me.observe(talk(MIA))
+        await me.observe(exchange(1, MIA, MONDAY))
         await me.extract_pending()
         assert [fact.text for fact in await facts(me)] == COUSINS[:2]
         waiting = await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)
         assert [item.text for item in waiting] == COUSINS[2:]
-        assert await get_runtime(me).working.extractor.waiting(me.who) == 0
-        for said in (NURSE, LISBON):
-            await me.observe(talk(said))
+        for number, said in ((3, NURSE), (5, LISBON)):
+            await me.observe(exchange(number, said, MONDAY))
             await me.extract_pending()
-        assert sum(item.system == SYSTEM for item in model.asked) == 1  # the others judged pairs of facts
-        assert await get_runtime(me).working.extractor.waiting(me.who) == 4
+        assert sum(item.system == SYSTEM for item in model.asked) == 1
+        assert await get_runtime(me).working.extractor.waiting(me.who) == 0
+        assert [fact.text for fact in await facts(me)] == COUSINS[:2]
+        texts = [item.text for item in await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)]
+        assert "The user works as a nurse at St Mary's hospital in Porto." in texts
 
 
 async def test_what_is_merged_takes_nothing_of_a_day() -> None:
     boat = "The user has a red sailing boat."
-    model = ScriptedModel(*[by_model({"text": COUSINS[0]})] * 4, by_model({"text": boat}))
+    again = [by_model({"text": COUSINS[0], "sources": [f"m{number}"]}) for number in (1, 3, 5, 7)]
+    model = ScriptedModel(*again, by_model({"text": boat, "sources": ["m9"]}))
     settings = {"facts_a_day": 2, "extraction": "off"}
     async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        for said in (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON):
-            await me.observe(talk(said))
-        await me.extract_pending()
+        for number, said in zip((1, 3, 5, 7, 9), (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON), strict=True):
+            await me.observe(exchange(number, said, MONDAY))
+            await me.extract_pending()
         assert [fact.text for fact in await facts(me)] == [COUSINS[0], boat]
         assert len(model.asked) == 5
 
@@ -627,21 +664,22 @@ async def test_what_a_model_says_is_checked_and_capped() -> None:
         {"text": ""},
         {"text": "The user's daughter is called Mia."},
         {"text": "Mia is allergic to peanuts."},
+        {"text": "Mia likes rice cakes and she takes some to school."},
         {"text": "This is one too many for Mia."},
     ]
-    texts = [item.text for item in await with_model(ScriptedModel(by_model(*told)), MIA)]
-    assert texts == ["The user's daughter is called Mia.", "Mia is allergic to peanuts."]
+    model = ScriptedModel(by_model(*told))
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(numbered(talk(MIA)))
+        await me.extract_pending()
+        assert [fact.text for fact in await facts(me)] == [told[at]["text"] for at in (3, 4, 5)]
+        refused = {event.reason: event.count for event in await me.journal.events(op="classify", status="skipped")}
+        assert refused == {"item_wording": 1, "item_too_long": 1, "item_without_text": 1, "items_of_a_turn": 1}
 
 
-@pytest.mark.parametrize(("sentences", "asked"), [(1, 0), (30, 1)])
-async def test_a_long_turn_is_read_by_the_model_even_where_the_rules_see_nothing(sentences: int, asked: int) -> None:
-    """B13: for long turns, or when the gate is sure; the rules know no Swedish."""
-    model = ScriptedModel(by_model({"text": "Klockan i hallen är femton år gammal och den går rätt."}))
-    kept = await with_model(model, "Den är stor nu. " * sentences)
-    assert (len(model.asked), len(kept)) == (asked, asked)
-
-
-async def test_a_model_is_not_asked_about_nothing() -> None:
-    model = ScriptedModel()
-    assert await with_model(model, "Thanks!") == []
-    assert model.asked == []
+@pytest.mark.parametrize("said", ["Den är stor nu.", "Thanks!", "my dentist is dr. okafor now"])
+async def test_no_rule_stands_before_a_model(said: str) -> None:
+    """What the rules see in a turn says little of its worth, least of all in other languages."""
+    model = ScriptedModel(by_model())
+    assert await with_model(model, said) == []
+    assert len(model.asked) == 1

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from memwarden.concurrency.isolation import isolated
 from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel
-from memwarden.observability.instrument import record_model_failure
+from memwarden.observability.instrument import EventDraft, record_here, record_model_failure
+from memwarden.observability.records import Op
 
 T = TypeVar("T")
 
@@ -36,11 +37,15 @@ async def ask_json(
     read: Callable[[Any], T],
     max_tokens: int,
     seconds: float | None = None,
+    patient: bool = False,
 ) -> T | None:
     """Return the result of ``read`` on the model's answer, or None if the answer is unusable.
 
     ``read`` raises ValueError, KeyError or TypeError for an unusable answer; then the model is told the error and asked
-    again, a single time. Never raises: a model that fails, is late or answers garbage costs a warning.
+    again, a single time. A model that fails, is late or answers garbage costs a warning.
+
+    patient: the caller works beside the calls: each question is recorded, and a model that is late or unavailable
+    raises ModelUnavailable, since it can be asked another time.
     """
     limit = TIME_LIMIT_SECONDS if seconds is None else seconds
     try:
@@ -48,6 +53,8 @@ async def ask_json(
             wrong = ""
             for _ in range(2):
                 question = partial(model.complete, system, prompt + wrong, schema=schema, max_tokens=max_tokens)
+                if patient:
+                    record_here(EventDraft(Op.MODEL, reason="asked"))
                 text = await isolated(model, question)
                 try:
                     return read(next(json_values(text)))
@@ -58,9 +65,13 @@ async def ask_json(
     except TimeoutError:
         log.warning("the model %s took longer than %g seconds", model.name, limit)
         record_model_failure("chat_model_late")
+        if patient:
+            raise ModelUnavailable("it took too long") from None
     except ModelUnavailable as error:
         log.warning("the model %s is left out: %s", model.name, error)
         record_model_failure("chat_model_unavailable")
+        if patient:
+            raise
     except Exception as error:  # somebody else's code, which must not cost a write
         log.warning("the model %s is left out: %s", model.name, type(error).__name__)
         record_model_failure("chat_model_broken")

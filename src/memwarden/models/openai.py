@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from openai import APIStatusError, OpenAI, OpenAIError
+from openai.types import CompletionUsage
 
 from memwarden.errors import InvalidConfig, ModelUnavailable
+from memwarden.observability.instrument import EventDraft, record_here
+from memwarden.observability.records import Op
 
 BATCH = 128
 TIMEOUT_SECONDS = 10.0
@@ -20,6 +23,8 @@ MAX_CHARACTERS = 8_000
 ANSWER_SECONDS = 120.0
 # Seconds without calls after a failure; texts and questions go by their words meanwhile.
 PAUSE_SECONDS = 30.0
+# A model on somebody's own machine writes that many tokens in a second: a longer answer may take longer.
+TOKENS_A_SECOND = 20
 # Status codes that refuse a text; they do not mean that the endpoint is down.
 _ABOUT_THE_TEXT = (400, 413, 422)
 
@@ -106,14 +111,22 @@ class OpenAIChat:
                 messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
                 temperature=0,  # the same question shall get the same answer
                 max_tokens=max_tokens,
+                timeout=max(TIMEOUT_SECONDS, max_tokens / TOKENS_A_SECOND),
                 response_format={
                     "type": "json_schema",
                     "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)},
                 },
             )
+            _record_tokens(answer.usage)
             return answer.choices[0].message.content or ""
         except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
             raise ModelUnavailable(f"the chat endpoint failed ({type(error).__name__})") from error
+
+
+def _record_tokens(usage: CompletionUsage | None) -> None:
+    """Record what a call cost, where the endpoint tells it."""
+    if usage is not None and usage.total_tokens:
+        record_here(EventDraft(Op.MODEL, reason="tokens", many=usage.total_tokens))
 
 
 def endpoint(url: str | None) -> OpenAI:

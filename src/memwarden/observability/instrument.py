@@ -146,14 +146,19 @@ def record_event(sink: Sink, who: Scope, node: Node, draft: EventDraft, rev: int
     OperationContext(sink, who, node, timed=False).emit(draft, rev=rev)
 
 
+def record_here(draft: EventDraft) -> None:
+    """Record what was done within the running operation; nothing outside of any."""
+    operation = _OPERATION.get()
+    if operation is not None:
+        operation.emit(draft)
+
+
 def record_model_failure(what: str) -> None:
     """Record that a model gave no usable answer, and that the operation goes on without it.
 
     what: a word for which model and how, such as ``chat_model_late``.
     """
-    operation = _OPERATION.get()
-    if operation is not None:
-        operation.emit(EventDraft(Op.MODEL, Status.ERROR, what))
+    record_here(EventDraft(Op.MODEL, Status.ERROR, what))
 
 
 def _of_result(op: Op, result: Any) -> Iterator[EventDraft]:

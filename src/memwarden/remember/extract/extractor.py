@@ -1,25 +1,30 @@
-"""Extracts what is worth keeping from a thread, exchange by exchange, each exactly once.
+"""Extracts what is worth keeping from a thread, part by part, each exactly once.
 
-What is kept of an exchange is decided by :mod:`memwarden.remember.extract.rules`, or by a configured chat
-model. Facts go through the resolver, as everything that is stated (:mod:`memwarden.remember.resolve.resolver`), in a
-batch with the mark, so that after a kill the work goes on where it stood: nothing is lost, nothing is kept twice.
+What is kept is decided by :mod:`memwarden.remember.extract.rules` exchange by exchange, or by a configured chat model
+in batches of turns (:mod:`memwarden.remember.extract.by_model`). Facts go through the resolver, as everything that is
+stated (:mod:`memwarden.remember.resolve.resolver`), in a batch with the mark, so that after a kill the work goes on
+where it stood: nothing is lost, nothing is kept twice.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
+import numpy as np
+
 from memwarden import clock, filters
-from memwarden.categories import DEFAULT_CATEGORY, Categories, is_own_category
+from memwarden.categories import DEFAULT_CATEGORY, OWN_RECORDS, Categories, is_own_category
 from memwarden.clock import DEFAULT_THREAD, new_id
-from memwarden.errors import Stale
+from memwarden.errors import ModelUnavailable, Stale
 from memwarden.models.protocols import ChatModel, Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.nearby import find_nearby
 from memwarden.records import (
     CARD,
     EXTRACTED_BY,
@@ -27,16 +32,16 @@ from memwarden.records import (
     Channel,
     Event,
     ExtractionMark,
-    JournalEntry,
     Memory,
     MemoryState,
     Namespace,
     Scope,
+    Trust,
 )
 from memwarden.remember.extract import procedures
-from memwarden.remember.extract.model import extract_by_model
 from memwarden.remember.extract.records import (
     MAX_TURNS_BEFORE,
+    EndedFact,
     ExtractedItem,
     PendingTurns,
     ThreadTail,
@@ -46,7 +51,7 @@ from memwarden.remember.extract.records import ExchangeExtract as Kept
 from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
 from memwarden.remember.resolve.resolution import Resolution, latest_candidates
-from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
+from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, Resolver, open_statements
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import term_id
 
@@ -54,10 +59,14 @@ from memwarden.text.tokenizer import term_id
 MAX_TURNS = 200
 # Somebody who writes meanwhile makes a step begin anew, at most this often.
 MAX_TRIES = 20
-# An exchange gives far fewer facts: with this many left of a day, nobody needs the exact count, which costs a walk
-# through the journal.
-AMPLE_FACTS_LEFT = 20
-
+# A model reads so much at once: more of a talk tells it more, and its answer has to come in time.
+MAX_BATCH_TURNS = 40
+MAX_BATCH_CHARACTERS = 16_000
+# The most known memories that a model is shown: those near the turns first, then the newest.
+MAX_KNOWN = 60
+MAX_NEAR_A_TURN = 8
+# A model that does not answer leaves the turns waiting for the next look; after so many looks the rules read them.
+MAX_PUT_OFF = 3
 
 # The channels of facts.
 FACT_CHANNELS = [Channel.SEMANTIC, Channel.EPISODIC]
@@ -74,14 +83,16 @@ class ExtractedStatement(NamedTuple):
     why: str
     look: Screening
     compared: bool
+    replaces: tuple[str, ...] = ()
+    shown: frozenset[str] = frozenset()
 
 
 class Extractor:
-    """Looks through threads. Holds no state of its own.
+    """Looks through threads.
 
     Args:
-        chat: reads exchanges in place of the rules, which take over when it has no answer.
-        most_a_day: the most facts of a user that are kept in a day.
+        chat: reads batches of turns in place of the rules, which take over when its answers are of no use.
+        most_a_day: the most facts of a user that are kept of what was said on a day.
     """
 
     def __init__(
@@ -106,6 +117,7 @@ class Extractor:
         self._preset = preset
         self._most_a_day = most_a_day
         self.now = now
+        self._put_off: Counter[tuple[Namespace, str, int]] = Counter()
 
     @property
     def asks_a_model(self) -> bool:
@@ -123,8 +135,8 @@ class Extractor:
 
         again: begin at the first turn.
 
-        Stops when no facts are left of the user's day, before anybody is asked, and goes on another day. Of an exchange
-        that gives more than are left the first ones are facts, and the others wait as candidates.
+        Of a day that gives more facts than a user may have the first ones are facts, and the others wait as candidates;
+        no model is asked for them. Stops where a model does not answer, and goes on there with the next look.
         """
         settled: list[Resolution] = []
         tried_at, tries = -1, 0
@@ -161,12 +173,15 @@ class Extractor:
         """Read the turns to be extracted from next. tails: those that are known, by the mark."""
         namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
         mark = (await self._store.thread(namespace, thread)).extracted
-        new = dict(await self._new_turns(namespace, thread, mark, MAX_TURNS))
+        most = MAX_TURNS if self._chat is None else MAX_BATCH_TURNS
+        new = dict(await self._new_turns(namespace, thread, mark, most))
         if not new:
             return None
         turns = await self._store.get(namespace, list(new))
         two_person = self._two_person(await self._indexes.current(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
+        if self._chat is not None:
+            return _batch_of(turns, new, mark, tail)
         exchanges = group_exchanges([*tail.open_exchange(two_person=two_person), *turns], two_person=two_person)
         exchanges = tuple(exchange for exchange in exchanges if any(turn.id in new for turn in exchange))
         return PendingTurns(exchanges, new, mark, tail.with_turns(turns))
@@ -211,49 +226,67 @@ class Extractor:
     async def _keep(
         self, scope: Scope, work: PendingTurns, read: ReadExchanges, *, last_try: bool
     ) -> tuple[list[Resolution], bool]:
-        """Store what the exchanges give, with the mark; return also whether the day's facts are used up.
+        """Store what the exchanges give, with the mark; return also whether a model did not answer.
 
-        What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
+        What is merged is no fact more: so this ends where a day might be full, and then sees what was left of it.
 
         read: what exchanges gave at an earlier try, so that no model is asked again; those of this try are added.
         """
         namespace, at = scope.namespace, self.now()
         index = await self._indexes.current(namespace)
-        left = self._most_a_day - await self._kept_today(namespace, at)
+        left = _FactsLeft(self._store, namespace, self._most_a_day)
         found: list[ExtractedStatement] = []
+        ended: list[EndedFact] = []
         done = 0
         for exchange in work.exchanges:
-            ids = _turn_ids(exchange)
-            if left <= 0:
+            ids, day = _turn_ids(exchange), exchange[0].created_at.astimezone(UTC).date()
+            if done and await left.of(day) <= 0:
                 break
             if ids not in read:
-                read[ids] = await self._items(exchange, index)
+                try:
+                    read[ids] = await self._items(exchange, work, index, ask=await left.of(day) > 0)
+                except ModelUnavailable:
+                    self._put_off[namespace, scope.thread or DEFAULT_THREAD, work.since] += 1
+                    return [], True
             chosen = _choose_items(read[ids], exchange, work.new)
             facts = sum(1 for item in chosen if item.tier == "fact")
-            if facts > left:
+            if facts > await left.of(day):
                 if done:
                     break
-                chosen = _limit_facts(chosen, left)
-            left -= facts
+                chosen = _limit_facts(chosen, await left.of(day))
+            left.use(day, facts)
             found += [
                 ExtractedStatement(
-                    self._memory(item, exchange, at), item.reason, _screening_of(item), item.tier != "card"
+                    self._memory(item, exchange, at),
+                    item.reason,
+                    _screening_of(item),
+                    item.tier != "card",
+                    item.replaces,
+                    item.shown,
                 )
                 for item in chosen
             ]
             found += self._procedures(exchange, work.new, at)
+            ended += read[ids].ended
             done += 1
-        over = bool(work.exchanges) and not done
         mark = ExtractionMark(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
-        if not found:
+        if not (found or ended):
             if mark.rev != mark.since:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
-            return [], over
+            return [], False
         signals = await make_signals_in_thread(
             [(item.memory.text, item.memory.created_at) for item in found], self._embedder
         )
         stated = [
-            IncomingStatement(each.memory, item, each.look, each.compared, meta={"why": each.why})
+            IncomingStatement(
+                each.memory,
+                item,
+                each.look,
+                each.compared,
+                meta={"why": each.why},
+                replaces=each.replaces,
+                shown=each.shown,
+            )
             for each, item in zip(found, signals, strict=True)
         ]
         _, settled = await self._facts.write(
@@ -264,36 +297,62 @@ class Extractor:
             extracted=mark,
             last_try=last_try,
             candidates=lambda: latest_candidates(self._store, namespace),
+            ends=[_incoming_end(item, work) for item in ended],
         )
-        return settled, over
+        return settled, False
 
-    async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
-        """Count the facts of the day; an upper bound where there is ample room."""
-        midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
-        where = filters.parse(
-            {"actor_id": EXTRACTED_BY, "channel": FACT_CHANNELS, "updated_at": {"$gte": midnight.isoformat()}}
-        )
-        changed = await self._store.count(namespace, where)
-        if self._most_a_day - changed >= AMPLE_FACTS_LEFT:
-            return changed
-        since, kept = await self._store.revision_at(namespace, midnight), set[str]()
-        while entries := await self._store.journal(namespace, since=since, turns=False):
-            kept |= {entry.memory_id for entry in entries if _is_new_fact(entry)}
-            since = entries[-1].seq
-        return len(await self._store.get(namespace, list(kept)))  # those that were merged are gone
+    async def _items(self, exchange: Sequence[Memory], work: PendingTurns, index: NamespaceIndex, *, ask: bool) -> Kept:
+        """What a part of a thread gives: by the model if it may be asked, else by rules. Raises ModelUnavailable."""
+        if self._chat is None:
+            return self._by_rules(exchange, index)
+        from memwarden.remember.extract.by_model import TurnBatch, merge_extracts, read_batch  # most ask no model
 
-    async def _items(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+        place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
+        if ask and self._put_off[place] < MAX_PUT_OFF:
+            known = await self._known(exchange, index)
+            found = await read_batch(self._chat, TurnBatch(exchange, work.before, known, self._offered()))
+            self._put_off.pop(place, None)
+            if found is not None:
+                return found
         two_person = self._two_person(index)
-        by_rules = extract_exchange(
+        return merge_extracts(
+            [self._by_rules(part, index) for part in group_exchanges(exchange, two_person=two_person)]
+        )
+
+    def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+        two_person = self._two_person(index)
+        return extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
             idf=_term_rarity(index),
             partners=tuple(index.view.speakers) if two_person else (),
         )
-        if self._chat is None:
-            return by_rules
-        return await extract_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
+
+    async def _known(self, turns: Sequence[Memory], index: NamespaceIndex) -> list[Memory]:
+        """Open memories that the turns may change: those near them, then the newest; in the order of time."""
+        shared = [name for name in index.columns.coded["category"].values if not is_own_category(name)]
+        allowed = open_statements(index, Channel.SEMANTIC, None, shared)
+        allowed |= open_statements(index, Channel.EPISODIC, None, shared)
+        near: dict[str, float] = {}
+        for turn in turns:
+            place = index.place(turn.id)
+            vector = None if place is None or index.vectors is None else index.vectors[place].astype("<f2").tobytes()
+            for item in find_nearby(index, turn.text, vector, allowed, model=None, most=MAX_NEAR_A_TURN):
+                near[item.id] = max(near.get(item.id, 0.0), item.score)
+        newest = sorted(np.flatnonzero(allowed), key=lambda place: -index.order[place])[:MAX_KNOWN]
+        ids = dict.fromkeys([*sorted(near, key=lambda name: -near[name]), *(index.columns.ids[at] for at in newest)])
+        there = await self._store.get(turns[0].namespace, list(ids)[:MAX_KNOWN])
+        return sorted((item for item in there if item.trust != Trust.EXTERNAL), key=lambda item: item.since)
+
+    def _offered(self) -> list[str]:
+        """The categories that a fact may have: not what is always offered, which is for what somebody states."""
+        apart = (OWN_RECORDS, Channel.STATE, procedures.CATEGORY)
+        return [
+            name
+            for name, category in self.categories.declared.items()
+            if not (category.always or is_own_category(name) or name in apart)
+        ]
 
     def _memory(self, item: ExtractedItem, exchange: Sequence[Memory], at: datetime) -> Memory:
         by_id = {turn.id: turn for turn in exchange}
@@ -317,6 +376,7 @@ class Extractor:
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,
             valid_from=item.valid_from,
+            valid_to=item.valid_to,
             trust=min((by_id[source].trust for source in item.sources), key=TRUST_RANK.__getitem__),
         )
 
@@ -335,9 +395,48 @@ class Extractor:
         ]
 
     def _category(self, wanted: str) -> str:
-        """The wanted category, if it is declared and not always offered: that is for what somebody states."""
-        declared = self.categories.declared.get(wanted)
-        return wanted if declared is not None and not declared.always else DEFAULT_CATEGORY
+        """The wanted category, if it is offered."""
+        return wanted if wanted in self._offered() else DEFAULT_CATEGORY
+
+
+class _FactsLeft:
+    """How many facts more a user may have of what was said on a day."""
+
+    def __init__(self, store: GuardedStore, namespace: Namespace, most: int) -> None:
+        self._store, self._namespace, self._most = store, namespace, most
+        self._left: dict[date, int] = {}
+
+    async def of(self, day: date) -> int:
+        if day not in self._left:
+            begin = datetime.combine(day, time(), UTC)
+            where = {
+                "actor_id": EXTRACTED_BY,
+                "channel": FACT_CHANNELS,
+                "created_at": {"$gte": begin.isoformat(), "$lt": (begin + timedelta(days=1)).isoformat()},
+            }
+            facts = await self._store.count(self._namespace, filters.parse(where))
+            cards = await self._store.count(self._namespace, filters.parse({**where, "tags": [CARD]}))
+            self._left[day] = self._most - facts + cards
+        return self._left[day]
+
+    def use(self, day: date, facts: int) -> None:
+        self._left[day] -= facts
+
+
+def _batch_of(turns: Sequence[Memory], new: Mapping[str, int], mark: int, tail: ThreadTail) -> PendingTurns:
+    """The first of the turns that a model reads at once."""
+    from memwarden.remember.extract.by_model import trim_batch
+
+    batch = trim_batch(turns, MAX_BATCH_CHARACTERS)
+    last = new[batch[-1].id] if len(batch) < len(turns) else max(new.values())
+    taken = {name: seq for name, seq in new.items() if seq <= last}
+    return PendingTurns((tuple(batch),) if batch else (), taken, mark, tail.with_turns(batch), tail.turns)
+
+
+def _incoming_end(item: EndedFact, work: PendingTurns) -> IncomingEnd:
+    said = [turn for exchange in work.exchanges for turn in exchange if turn.id in item.sources]
+    trust = min((turn.trust for turn in said), key=TRUST_RANK.__getitem__)
+    return IncomingEnd(said[0].namespace, item.memory_id, item.at, trust, tuple(turn.sources[0] for turn in said))
 
 
 def _own_category_of(item: ExtractedItem, exchange: Sequence[Memory]) -> str | None:
@@ -373,10 +472,10 @@ def _turn_ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
 
 
 def _choose_items(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
-    """Choose the items that rest on new turns, and the card of an answered exchange."""
+    """Choose the items that rest on new turns, and the card of an answered exchange, or of a batch."""
     items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
-    return [*items, kept.card] if kept.card is not None and answered else items
+    return [*items, kept.card] if kept.card is not None and (answered or kept.of_batch) else items
 
 
 def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:
@@ -384,12 +483,6 @@ def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedIt
     facts = [item for item in chosen if item.tier == "fact"]
     more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
     return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
-
-
-def _is_new_fact(entry: JournalEntry) -> bool:
-    """Whether a journal entry says that a fact was extracted; cards are none."""
-    named = entry.actor == EXTRACTED_BY and entry.channel in FACT_CHANNELS and entry.event in (Event.ADD, Event.CONFIRM)
-    return named and not (entry.meta or {}).get(CARD)
 
 
 def _screening_of(item: ExtractedItem) -> Screening:

@@ -57,6 +57,8 @@ class ExtractedItem:
         frame: the pattern that found it.
         tier: "fact" is stored as a fact; "candidate" waits until it is seen again or judged; "card" is the index card.
         reason: why it has this tier, for people who ask.
+        valid_to: when it ends or ended, if that was said. replaces: ids of memories whose place it takes, and shown: of
+            those that were known to whoever decided that; both only of what a model found.
     """
 
     text: str
@@ -70,6 +72,18 @@ class ExtractedItem:
     frame: StatementFrame
     tier: ItemTier
     reason: str
+    valid_to: datetime | None = None
+    replaces: tuple[str, ...] = ()
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EndedFact:
+    """A known memory that ended, without a new value in its place: its id, when, and the turns that said so."""
+
+    memory_id: str
+    at: datetime
+    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +102,15 @@ class ExchangeExtract:
         facts, candidates: best first within a turn; of a turn at most three in all.
         card: the index card, or None for small talk and for what is not personal.
         passed: what was looked at and not kept.
+        ended: what a model found to hold no longer. of_batch: a model read all turns, and the card sums them up.
     """
 
     facts: tuple[ExtractedItem, ...] = ()
     candidates: tuple[ExtractedItem, ...] = ()
     card: ExtractedItem | None = None
     passed: tuple[RejectedClause, ...] = ()
+    ended: tuple[EndedFact, ...] = ()
+    of_batch: bool = False
 
 
 # The most turns before the mark at which an exchange may begin.
@@ -127,13 +144,14 @@ class PendingTurns:
     """The turns before a thread's mark, in exchanges, and the mark after them.
 
     new: journal numbers of the turns that were not looked at yet; an exchange may begin with some that were.
-    tail: what lies behind the mark when all is done.
+    tail: what lies behind the mark when all is done. before: the turns before the first exchange.
     """
 
     exchanges: tuple[tuple[Memory, ...], ...]
     new: Mapping[str, int]
     since: int
     tail: ThreadTail
+    before: tuple[Memory, ...] = ()
 
     def mark_after(self, exchanges: int) -> int:
         """Return the mark after the first exchanges of this number."""

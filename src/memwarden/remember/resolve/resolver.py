@@ -32,6 +32,7 @@ from memwarden.records import (
     Memory,
     MemoryState,
     MessageResult,
+    Namespace,
     Outcome,
     Put,
     Receipt,
@@ -139,6 +140,8 @@ class IncomingStatement:
 
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
     and steps are not. meta: for its first journal entry. pending: how it is stored, where it was pending until now.
+    replaces: ids of memories that it ends by the word of a model. shown: of those that the model knew; of these it ends
+    no others.
     """
 
     memory: Memory
@@ -148,6 +151,19 @@ class IncomingStatement:
     dated: bool = True
     meta: Mapping[str, Any] | None = None
     pending: Memory | None = None
+    replaces: tuple[str, ...] = ()
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingEnd:
+    """The end of a known memory without a new value: when, whose words say so, and the turns that they stand in."""
+
+    namespace: Namespace
+    memory_id: str
+    at: datetime
+    trust: str
+    sources: tuple[str, ...] = ()
 
 
 class Resolver:
@@ -190,6 +206,7 @@ class Resolver:
         last_try: bool = False,
         candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
         read_at: int | None = None,
+        ends: Sequence[IncomingEnd] = (),
     ) -> tuple[Receipt, list[Resolution]]:
         """Store statements of a namespace, in order, as a single batch; each sees those before it.
 
@@ -203,10 +220,11 @@ class Resolver:
             read_at: the revision at which the statements themselves were read from the store: then there is a single
             try,
                 too.
+            ends: known memories of the mark's thread that are over.
 
         Raises Stale when the memories it touches kept changing under it.
         """
-        namespace = stated[0].memory.namespace
+        namespace = stated[0].memory.namespace if stated else ends[0].namespace
         once = last_try or extracted is not None or read_at is not None
         # Another writer may have stored the same statement by now. The last try takes a doublet rather than fail.
         may_double = last_try or not once
@@ -217,6 +235,7 @@ class Resolver:
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
             settled = await self._settle(stated, index, readable, at, waiting)
+            settled += await self._end(ends, settled, 2 * len(stated), at)
             changes = tuple(change for item in settled for change in item.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, agent=agent,
@@ -268,6 +287,8 @@ class Resolver:
             # What holds for a time stands beside what holds for good, and neither ends nor takes up the other.
             if self._merging and memory.channel in DERIVED_CHANNELS and memory.valid_to is None:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
+            if statement.shown:
+                pairs = [*await self._replaced(statement, earlier), *_leave_shown(pairs, statement)]
             item = resolve(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
             item = _add_meta(
                 waiting.settle(memory, signals, statement.screening.state, item, at, 2 * number), statement
@@ -300,9 +321,39 @@ class Resolver:
         changes = [
             item for item in paired if item.stored.channel != memory.channel and item.judgement.label == "supersede"
         ]
-        if self._chat is not None:
+        if self._chat is not None and not statement.shown:
             pairs = await judge_by_model(self._chat, memory.text, pairs)
         return [*pairs, *changes]
+
+    async def _replaced(self, statement: IncomingStatement, earlier: _ResolvedBefore) -> list[NeighbourPair]:
+        """The open memories whose place a statement takes by a model's word, where its trust allows that."""
+        memory, named = statement.memory, list(statement.replaces)
+        stored = [*await self._store.get(memory.namespace, named)] if named else []
+        decided = Judgement("supersede", "a model that knew both")
+        return [
+            NeighbourPair(item, NearbyMemory(item.id, None, 1.0), decided, newer=True)
+            for item in (earlier.memories.get(each.id, each) for each in stored)
+            if item.valid_to is None and are_comparable(memory, item)
+        ]
+
+    async def _end(
+        self, ends: Sequence[IncomingEnd], settled: Sequence[Resolution], step: int, at: datetime
+    ) -> list[Resolution]:
+        """Close open memories that are over, as they are after what was settled before."""
+        if not ends:
+            return []
+        stored = {item.id: item for item in await self._store.get(ends[0].namespace, [each.memory_id for each in ends])}
+        stored |= {item.id: item for each in settled for item in each.touched if item.id in stored}
+        found: dict[str, Resolution] = {}
+        for number, end in enumerate(ends):
+            old = stored.get(end.memory_id)
+            if old is None or old.valid_to is not None or TRUST_RANK[end.trust] < TRUST_RANK[old.trust]:
+                continue
+            closed = replace(old, valid_to=max(end.at, old.since), updated_at=at)
+            meta = {"why": "a model read that it is over", "said_in": list(end.sources)}
+            put = Put(closed, None, WriteMode.UPDATE, event=Event.SUPERSEDE, step=step + number, meta=meta)
+            found.setdefault(old.id, Resolution((put,), (closed,), Outcome.UPDATED, old.id, "it is over"))
+        return list(found.values())
 
     def _near(
         self,
@@ -315,6 +366,16 @@ class Resolver:
         """Return near open statements of a channel and the same speaker, without index cards."""
         allowed = open_statements(index, channel, memory.name, readable)
         return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MAX_NEIGHBOURS)
+
+
+def _leave_shown(pairs: Sequence[NeighbourPair], statement: IncomingStatement) -> list[NeighbourPair]:
+    """Return the pairs that the rules may act on: what a model saw and did not replace is at most merged with."""
+    return [
+        pair
+        for pair in pairs
+        if pair.stored.id not in statement.replaces
+        and not (pair.stored.id in statement.shown and pair.judgement.label == "supersede")
+    ]
 
 
 def replayed_result(applied: Sequence[ChangeResult], number: int) -> MessageResult:
@@ -341,7 +402,7 @@ class _ResolvedBefore:
         self._sizes = np.array([len(terms) for terms in self._terms], np.float32)
         vectors = [item.signals.vector for item in stated]
         self._vectors = None
-        if all(vector is not None for vector in vectors):
+        if vectors and all(vector is not None for vector in vectors):
             joined = b"".join(vector for vector in vectors if vector is not None)
             self._vectors = np.frombuffer(joined, dtype="<f2").reshape(len(vectors), -1).astype(np.float32)
 
