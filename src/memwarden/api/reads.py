@@ -89,7 +89,8 @@ class ScopeReads(ScopeHandle):
         """
         first, *more = self._questions(query, queries)
         request = self._request(first, categories, filters, top_k, threshold, budget_tokens, returns, explain)
-        request = replace(request, more=tuple(more))
+        if more:
+            request = replace(request, more=tuple(more))
         if as_of is not None and since_rev is not None:
             raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
         if as_of is not None:

@@ -109,18 +109,26 @@ def find_rows(
     return [find_word(view.postings, term, forms.get(term, ())) for term in terms]
 
 
-def word_signals(
+def weigh_terms(
     terms: Sequence[int], priors: Sequence[float], view: NamespaceView, found_words: Sequence[tuple[Rows, Counts]]
+) -> list[float]:
+    """Return the idf of each term. priors: the share of everyday texts that hold each. found_words: their rows."""
+    return [
+        idf(view.alive_count, _df(term, len(rows), view), prior)
+        for term, prior, (rows, _) in zip(terms, priors, found_words, strict=True)
+    ]
+
+
+def word_signals(
+    terms: Sequence[int], weights: Sequence[float], view: NamespaceView, found_words: Sequence[tuple[Rows, Counts]]
 ) -> WordSignals:
     """Compute the signals, by the cheaper of the two ways.
 
-    terms: ids, once each. priors: the share of everyday texts that hold each of them. found_words: their rows
-    (:func:`find_rows`).
+    terms: ids, once each. weights: their idf (:func:`weigh_terms`). found_words: their rows (:func:`find_rows`).
     """
     words: list[QueryWord] = []
     mass = 0.0
-    for term, prior, (rows, tf) in zip(terms, priors, found_words, strict=True):
-        weight = idf(view.alive_count, _df(term, len(rows), view), prior)
+    for term, weight, (rows, tf) in zip(terms, weights, found_words, strict=True):
         mass += weight
         if len(rows):
             words.append(QueryWord(weight, rows, tf, term))
@@ -166,37 +174,30 @@ def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
 
 def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
     """Compute the same sums from tables, a line a word and a column a place; at least 1 word."""
-    turn_part, pair_part, session_part = view.norms
     weights = np.array([[word.idf] for word in words], np.float32)
-    table = np.zeros((len(words), view.size + 1), np.float32)  # the last column stands for no turn before
-    for line, word in zip(table, words, strict=True):
+    # Of places alone and with the turn before; the last column stands for no turn before.
+    table = np.zeros((2, len(words), view.size + 1), np.float32)
+    own, heard = table[:, :, :-1]
+    for line, word in zip(own, words, strict=True):
         line[word.rows] = word.tf
-    own = table[:, :-1]
-    heard = own + table[:, view.preceding]
+    np.add(own, table[0][:, view.preceding], out=heard)
+    both = table[:, :, :-1]
     session = np.zeros(view.sessions, np.float32)
     if view.sessions:
         order, starts, slots = view.by_session
         counted = np.zeros((len(words), view.sessions + 1))
         counted[:, slots] = np.add.reduceat(own[:, order], starts, axis=1)
         said = counted[:, :-1]
-        spread = np.count_nonzero(said, axis=1)[:, None]
+        spread = np.add.reduce(said > 0, axis=1, dtype=np.int64)[:, None]
         if view.whole is not None:
             pairs = zip(words, spread[:, 0].tolist(), strict=True)
             spread = np.array([[view.whole.sessions_holding(word.term, found)] for word, found in pairs])
         rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
-        session = _sum_lines((rare * said / (said + session_part)).astype(np.float32))
-    return WordSignals(
-        turn=_sum_lines(weights * own / (own + turn_part)),
-        pair=_sum_lines(weights * heard / (heard + pair_part)),
-        session=session,
-        heard=_sum_lines(weights * (heard > 0)),
-        own=_sum_lines(weights * (own > 0)),
-    )
-
-
-def _sum_lines(table: Floats) -> Floats:
-    """Add the lines in order, as ``sum_by_word`` does."""
-    return np.asarray(np.add.reduce(table, axis=0), np.float32)
+        session = np.add.reduce((rare * said / (said + view.norms[2])).astype(np.float32), axis=0)
+    # The lines are added in their order, as ``sum_by_word`` adds words.
+    turn, pair = np.add.reduce(weights * both / (both + view.place_norms), axis=1)
+    own_mass, heard_mass = np.add.reduce(weights * (both > 0), axis=1)
+    return WordSignals(turn, pair, session, heard=heard_mass, own=own_mass)
 
 
 _MONTH_NUMBER: Final = {
@@ -424,7 +425,7 @@ class Question:
         reading: what it asks for, where statements are read; else None.
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
-        when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
+        when: whether it asks for a time. asked_days: the days that it asks about.
         small_talk: whether it asks memory nothing.
         left_out: names of features that do not count.
         measure: how the signals spread over the whole namespace, when the view is only a part of it; else None.
@@ -444,7 +445,6 @@ class Question:
     piece_words: tuple[str, ...] = ()
     speakers: tuple[int, ...] = ()
     when: bool = False
-    dates: tuple[Date, ...] = ()
     asked_days: tuple[DaySpan, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
@@ -464,6 +464,11 @@ class Question:
     def asks_past(self) -> bool:
         """Whether it asks how something was before, not how it is; False where statements are not read."""
         return self.reading is not None and self.reading.when == "past"
+
+    @cached_property
+    def dates(self) -> tuple[Date, ...]:
+        """The dates that it names."""
+        return tuple(find_dates(self.text))
 
     @cached_property
     def asks_of_self(self) -> bool:
@@ -532,7 +537,6 @@ def prepare_question(
         piece_words=tuple(encoded.words) if encoded else (),
         speakers=tuple(view.speakers[name] for name in partner_names(text, partners)),
         when=is_when_question(text),
-        dates=tuple(find_dates(text)),
         asked_days=asked_days,
         small_talk=is_small_talk(text, partners),
         left_out=left_out,

@@ -103,6 +103,9 @@ from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 MAX_RERANKED = 50
 RERANK_TIMEOUT = 5.0
 
+# Up to so many characters are read at once, without asking whether a thread should.
+SHORT_CHARACTERS = 1_000
+
 log = logging.getLogger(__name__)
 
 # Items beyond the wanted number among which time decides.
@@ -169,7 +172,7 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query: one question, or several interleaved."""
-        request = replace(request, where=(*request.where, *self._vouched))
+        request = self._vouching(request)
         # A question that was asked before is no answer; a statement in the query's very words is.
         echoed = [text for text in request.questions if asks_question(text)]
         asked = await self._ask_all(scope, request, request.questions, echoed)
@@ -228,6 +231,10 @@ class Recall:
             delta=news,
         )
 
+    def _vouching(self, request: Request) -> Request:
+        """Add to a request the conditions of what nobody vouches for, where it is left out."""
+        return replace(request, where=(*request.where, *self._vouched)) if self._vouched else request
+
     async def _search_all(self, request: Request, asked: Sequence[RankedQuery]) -> list[QuestionSearch]:
         """Choose each question's candidates and read them."""
         most = request.top_k + SPARE_CANDIDATES
@@ -275,7 +282,7 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
-        request = replace(request, where=(*request.where, *self._vouched))
+        request = self._vouching(request)
         asked = await self._ask_all(scope, request, list_searched(said), said)
         ctx, question, ranking, gates, echoes = choose_searched(asked, bar_of(request))
         index, now = ctx.index, ctx.now
@@ -363,13 +370,13 @@ class Recall:
     ) -> tuple[Floats, float]:
         """Return the items' vectors by the model that leads in the question's language, and how near like items lie."""
         side = leading(question, index.view)
-        if side is None:
+        if side is None or not index.size:
             return np.zeros((len(shown), 1), np.float32), MIN_ALIKE
-        places = [index.place(item.id) for item in shown]
-        nothing = np.zeros_like(side.asked)
-        rows = [nothing if place is None else side.vectors[place] for place in places]
+        places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
+        vectors = side.vectors[places]
+        vectors[np.less(places, 0)] = 0
         of_table = side.name == "first" and self._embedder is not None and self._embedder.name.startswith("wordllama")
-        return np.stack(rows or [nothing]), MIN_ALIKE_OF_TABLE if of_table else MIN_ALIKE
+        return vectors, MIN_ALIKE_OF_TABLE if of_table else MIN_ALIKE
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision."""
@@ -424,7 +431,8 @@ class Recall:
                 return [item for item in found if item]
         ctx = await self._open_context(scope, request.as_of)
         ids = partial(self._store.find_ids, scope.namespace) if ctx.follows else None
-        request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
+        if any(map(is_inside, request.where)):
+            request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
         encoded = [await self._encode_question(dense_text(text, view)) for text in texts]
         words = [await _index_ids(text) for text in said]
@@ -536,7 +544,7 @@ class Recall:
     async def _index(self, scope: Scope) -> NamespaceIndex:
         """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""
         index = await self._loaded_index(scope)
-        lacking = 0 if self.filler is None else self.filler.lacking(scope.namespace)
+        lacking = self.filler.lacking(scope.namespace) if self.filler is not None and index.lacking else 0
         if self.filler is None or not lacking:
             return index
         patience = MAX_WAIT_SECONDS if lacking <= MAX_AWAITED_ROWS else MAX_IMPORT_WAIT_SECONDS
@@ -597,4 +605,5 @@ def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
 
 
 async def _index_ids(text: str) -> list[int]:
-    return await read_long(len(text), partial(tokenizer.index_ids, text))
+    read = partial(tokenizer.index_ids, text)
+    return read() if len(text) <= SHORT_CHARACTERS else await read_long(len(text), read)

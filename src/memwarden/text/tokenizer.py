@@ -192,6 +192,9 @@ def _split(text: str, function: frozenset[str]) -> list[str]:
     return "".join(" " if sign in function else sign for sign in text).split()
 
 
+MAX_SHORT: Final = 500  # characters
+
+
 class _WordsOfText(NamedTuple):
     plain: str
     words: list[str]
@@ -200,6 +203,16 @@ class _WordsOfText(NamedTuple):
 
 
 def _take_apart(text: str, default: str) -> _WordsOfText:
+    return _take_short_apart(text, default) if len(text) <= MAX_SHORT else _take_any_apart(text, default)
+
+
+# A question or a message is asked several times for its words; longer texts are read, not held.
+@lru_cache(maxsize=64)
+def _take_short_apart(text: str, default: str) -> _WordsOfText:
+    return _take_any_apart(text, default)
+
+
+def _take_any_apart(text: str, default: str) -> _WordsOfText:
     plain = normal(text)
     words, glued = pieces(plain)
     return _WordsOfText(plain, words, glued, language_of_words(words, default, plain))

@@ -22,7 +22,6 @@ from memwarden.statements.reader import (
     same_subject,
 )
 from memwarden.statements.statement import WIDTH, unpack
-from memwarden.text.dates.calendar import DaySpan, day_number
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -191,6 +190,8 @@ _NO_COUNTS: Counts = np.zeros(0, dtype=np.float32)
 # Below this many rows since the last merge the dictionary answers; a merge sorts everything (0.1 s at 100,000 rows).
 TAIL_ROWS = 2_000
 BULK_ROWS = 64
+# So many terms that were looked up are known without looking again.
+MAX_LOOKED_UP = 256
 
 
 class Postings:
@@ -201,6 +202,8 @@ class Postings:
         self._starts: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self._rows = _NO_ROWS
         self._counts = _NO_COUNTS
+        # Parts of the arrays above: a question asks three times for each of its words.
+        self._looked_up: dict[int, tuple[Rows, Counts]] = {}
         self._tail: dict[int, tuple[list[int], list[int]]] = {}
         self._tail_rows = 0
 
@@ -235,6 +238,14 @@ class Postings:
         return sum(array.nbytes for array in arrays) + 200 * len(self._tail)
 
     def _bulk(self, term: int) -> tuple[Rows, Counts]:
+        held = self._looked_up.get(term)
+        if held is None:
+            if len(self._looked_up) >= MAX_LOOKED_UP:
+                self._looked_up.clear()
+            held = self._looked_up[term] = self._look_up(term)
+        return held
+
+    def _look_up(self, term: int) -> tuple[Rows, Counts]:
         place = int(self._terms.searchsorted(np.uint32(term)))
         if place == len(self._terms) or self._terms[place] != term:
             return _NO_ROWS, _NO_COUNTS
@@ -252,6 +263,7 @@ class Postings:
         self._terms, starts = np.unique(all_terms[order], return_index=True)
         self._starts = np.append(starts, len(order)).astype(np.int64)
         self._rows, self._counts = all_rows[order], all_counts[order]
+        self._looked_up.clear()
         self._tail, self._tail_rows = {}, 0
 
 
@@ -289,29 +301,6 @@ def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places,
     places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
     days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
     return places, days
-
-
-def find_overlaps(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the ``size`` rows that share a day with the question."""
-    rows = np.zeros(size, np.bool_)
-    for span in asked:
-        first, last = day_number(span.first), day_number(span.last)
-        rows[places[(days[:, 0] <= last) & (days[:, 1] >= first)]] = True
-    return rows
-
-
-def date_closeness(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.float32]:
-    """Return 0..1 a row: the largest share of any of its spans within the asked days.
-
-    "Since 2016" meets every day after and says nothing of any; "yesterday" in an asked month is 1.
-    """
-    rows = np.zeros(size, np.float32)
-    length = days[:, 1] - days[:, 0] + np.int32(1)
-    for span in asked:
-        first, last = day_number(span.first), day_number(span.last)
-        common = np.minimum(days[:, 1], last) - np.maximum(days[:, 0], first) + 1
-        np.maximum.at(rows, places, (np.maximum(common, 0) / length).astype(np.float32))
-    return rows
 
 
 # Chosen by how often the current value stands above an outdated value: the meaning of two statements counts most, then

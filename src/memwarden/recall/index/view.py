@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
 from memwarden.records import Edge, RelationType
+from memwarden.text.dates.calendar import DaySpan, day_number
 from memwarden.text.tokenizer import Flag
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
 RECENT_SESSIONS: Final = 30.0
 SHORT_TERMS: Final = 12
 MAX_SAYS_MUCH: Final = 5.0  # some 14 words that say something: a pasted mail says no more for its length
+SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 
 _DAY: Final = 86_400_000_000
 
@@ -180,24 +182,44 @@ class NamespaceView:
         return said
 
     @cached_property
+    def caution(self) -> np.float32:
+        """How far z-scores of a namespace of this size are trusted, 0..1."""
+        return np.float32((self.alive_count / (self.alive_count + SMALL_STORE)) ** 0.5)
+
+    @cached_property
     def newness(self) -> Floats:
-        """0..1: the share of the live places that were not said later."""
+        """0..1: the share of the live places that were not said later; in a small store it hardly counts."""
         share = np.zeros(self.size, np.float32)
         # By time and not by place: a row that is filled later gets a new place.
         order = np.argsort(self.created_at, kind="stable")
         counted = np.cumsum(self.alive[order])
         share[order] = counted / max(int(counted[-1]) if len(counted) else 0, 1)
-        return share
+        return share * self.caution**3
 
     @cached_property
     def says_much(self) -> Floats:
-        """Logarithm of a text's length, so that "ok" lies below a statement; longer than a paragraph counts no more."""
-        return np.minimum(np.log(10 * self.length + 10), np.float32(MAX_SAYS_MUCH)).astype(np.float32)
+        """Logarithm of a text's length, so that "ok" lies below a statement; longer than a paragraph counts no more.
+
+        In a small store it hardly counts.
+        """
+        return np.minimum(np.log(10 * self.length + 10), np.float32(MAX_SAYS_MUCH)).astype(np.float32) * self.caution
 
     @cached_property
     def short_questions(self) -> Mask:
         """Places that ask something and say little else."""
         return np.asarray(self.asks_question & (self.length <= SHORT_TERMS))
+
+    @cached_property
+    def only_asks(self) -> Floats:
+        """1 where a place asks something and says little else, .4 where it asks something, else 0."""
+        return np.maximum(self.short_questions, np.float32(0.4) * self.asks_question).astype(np.float32)
+
+    @cached_property
+    def nothing(self) -> Floats:
+        """A 0 for each place, shared by all features that have nothing to say: adding it may be left out."""
+        zeros = np.zeros(self.size, np.float32)
+        zeros.setflags(write=False)
+        return zeros
 
     @cached_property
     def has_previous(self) -> Mask:
@@ -275,6 +297,11 @@ class NamespaceView:
         )
 
     @cached_property
+    def place_norms(self) -> Floats:
+        """Length parts of BM25 for turns and pairs, shape (2, 1, size)."""
+        return np.stack(self.norms[:2])[:, None]
+
+    @cached_property
     def mean_lengths(self) -> tuple[float, float, float]:
         """Terms of a turn, a pair and a session."""
         if self.whole is not None:
@@ -317,6 +344,20 @@ def _mean(length: Floats, counted: Mask) -> float:
 
 def _length_part(length: Floats, mean: float) -> Floats:
     return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)
+
+
+def date_closeness(places: Ints, days: npt.NDArray[np.int32], size: int, asked: Sequence[DaySpan]) -> Floats:
+    """Return 0..1 a row: the largest share of any of its spans within the asked days.
+
+    "Since 2016" meets every day after and says nothing of any; "yesterday" in an asked month is 1.
+    """
+    rows = np.zeros(size, np.float32)
+    length = days[:, 1] - days[:, 0] + np.int32(1)
+    for span in asked:
+        first, last = day_number(span.first), day_number(span.last)
+        common = np.minimum(days[:, 1], last) - np.maximum(days[:, 0], first) + 1
+        np.maximum.at(rows, places, (np.maximum(common, 0) / length).astype(np.float32))
+    return rows
 
 
 # Vectors at a time that fit into a processor's cache.

@@ -13,9 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import Counts, Floats, Ints, Rows, date_closeness
-from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.question import PSEUDO_MASS, Question, WordSignals, everyday_share, find_rows, idf, word_signals
+from memwarden.recall.index.columns import Counts, Floats, Ints, Rows
+from memwarden.recall.index.view import NamespaceView, date_closeness
+from memwarden.recall.question import (
+    PSEUDO_MASS,
+    Question,
+    WordSignals,
+    everyday_share,
+    find_rows,
+    idf,
+    weigh_terms,
+    word_signals,
+)
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
@@ -92,13 +101,12 @@ class DenseSide(NamedTuple):
 
 
 MAX_STATED: Final = 1_000  # places whose statements are looked at
-SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 
 
 def _spread_over_rows(name: str, session: Floats, question: Question, view: NamespaceView) -> Floats:
     """Spread each session's value over its rows; rows without a session get the mean."""
     if not view.sessions:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     value = np.empty(view.sessions + 1, np.float32)
     value[:-1] = session
     value[-1] = session_mean(session, view) if question.measure is None else question.measure.session_means[name]
@@ -114,8 +122,17 @@ def session_mean(session: Floats, view: NamespaceView) -> float:
 def word_signals_of(question: Question, view: NamespaceView) -> WordSignals:
     """Return what the question's words say of the places, worked out once."""
     if "words" not in question.memo:
-        question.memo["words"] = word_signals(question.terms, question.idf_prior, view, find_words(question, view))
+        held = find_words(question, view)
+        question.memo["words"] = word_signals(question.terms, weigh_words(question, view), view, held)
     found: WordSignals = question.memo["words"]
+    return found
+
+
+def weigh_words(question: Question, view: NamespaceView) -> Sequence[float]:
+    """Return the idf of each word of the question, worked out once."""
+    if "idf" not in question.memo:
+        question.memo["idf"] = weigh_terms(question.terms, question.idf_prior, view, find_words(question, view))
+    found: Sequence[float] = question.memo["idf"]
     return found
 
 
@@ -147,7 +164,8 @@ def heard_on_days(question: Question, view: NamespaceView) -> Floats:
     said = np.zeros(view.size, np.float32)
     if rest:
         kept, priors = zip(*rest, strict=True)
-        plain = word_signals(kept, priors, view, find_rows(kept, view, question.form_ids)).heard
+        found = find_rows(kept, view, question.form_ids)
+        plain = word_signals(kept, weigh_terms(kept, priors, view, found), view, found).heard
         said = plain * np.float32(sum(masses[term] for term in kept) + PSEUDO_MASS)
     of_dates = np.float32(sum(masses[term] for term in dated))
     return np.maximum(heard, (said + of_dates * on_day(question, view)) / np.float32(whole))
@@ -175,6 +193,14 @@ def leading(question: Question, view: NamespaceView) -> DenseSide | None:
     return first_side(question, view) or second_side(question, view)
 
 
+def _lead(question: Question, view: NamespaceView) -> DenseSide | None:
+    """The leading side, chosen once."""
+    if "lead" not in question.memo:
+        question.memo["lead"] = leading(question, view)
+    found: DenseSide | None = question.memo["lead"]
+    return found
+
+
 def first_side(question: Question, view: NamespaceView) -> DenseSide | None:
     """The first vectors with the question's; None where either has none."""
     if question.vector is None or view.vectors is None:
@@ -193,7 +219,7 @@ def second_side(question: Question, view: NamespaceView) -> DenseSide | None:
 def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView) -> Floats:
     """Cosine of a side with every row: one matrix product; zeros without the side."""
     if side is None:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     if side.name == "second":
         return _second_products(question, view)[0]
     if side.name not in question.memo:
@@ -204,12 +230,12 @@ def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView)
 
 def cosine_turn(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row, by the model that leads in the question's language."""
-    return side_cosine(leading(question, view), question, view)
+    return side_cosine(_lead(question, view), question, view)
 
 
 def cosine_pair(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row plus .7 of the turn before."""
-    side = leading(question, view)
+    side = _lead(question, view)
     own = side_cosine(side, question, view)
     if side is None or side.pair_norm is None:
         return own
@@ -218,9 +244,9 @@ def cosine_pair(question: Question, view: NamespaceView) -> Floats:
 
 def cosine_session(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the mean vector of the row's session, from the same matrix product."""
-    side = leading(question, view)
+    side = _lead(question, view)
     if side is None or side.session_norm is None or not view.sessions:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     total = np.bincount(view.slot, side_cosine(side, question, view), view.sessions + 1)[:-1]
     question.memo["session_cosines"] = (total / side.session_norm).astype(np.float32)
     return _spread_over_rows("cosine_session", question.memo["session_cosines"], question, view)
@@ -228,7 +254,7 @@ def cosine_session(question: Question, view: NamespaceView) -> Floats:
 
 def cosine_other(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row, by the model that does not lead."""
-    side = leading(question, view)
+    side = _lead(question, view)
     other = second_side(question, view) if side is not None and side.name == "first" else first_side(question, view)
     return side_cosine(other, question, view)
 
@@ -236,7 +262,7 @@ def cosine_other(question: Question, view: NamespaceView) -> Floats:
 def adapted(question: Question, view: NamespaceView) -> Floats:
     """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.columns`)."""
     if question.second is None or view.second is None:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     return _second_products(question, view)[1]
 
 
@@ -262,11 +288,13 @@ def cosine_after(question: Question, view: NamespaceView) -> Floats:
 
 
 def _of_neighbour(neighbour: Ints, question: Question, view: NamespaceView) -> Floats:
-    own = cosine_turn(question, view)
-    if not len(own):
-        return own
-    seen = own if view.live is None else own[view.live]
-    above = own - np.float32(seen.mean() if len(seen) else 0)
+    if not view.size:
+        return np.zeros(0, np.float32)
+    if "above_mean" not in question.memo:
+        own = cosine_turn(question, view)
+        seen = own if view.live is None else own[view.live]
+        question.memo["above_mean"] = own - np.float32(np.add.reduce(seen) / np.float32(max(len(seen), 1)))
+    above: Floats = question.memo["above_mean"]
     return np.where(neighbour >= 0, above[neighbour], np.float32(0))
 
 
@@ -281,7 +309,7 @@ def base(question: Question, view: NamespaceView) -> Floats:
         if _has_piece_signals(question, view):
             total = _lift_by_pieces(question, view, total)
         # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
-        question.memo["base"] = total * caution(view)
+        question.memo["base"] = total * view.caution
     found: Floats = question.memo["base"]
     return found
 
@@ -296,14 +324,9 @@ def _has_piece_signals(question: Question, view: NamespaceView) -> bool:
     return question.english and (question.preset or view.preset) == "chat"
 
 
-def caution(view: NamespaceView) -> np.float32:
-    """Return how far z-scores of a namespace of this size are trusted, 0..1."""
-    return np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
-
-
 def list_signals(question: Question, view: NamespaceView) -> tuple[list[str], Floats, Floats]:
     """The signals of which the base is made: their names, their weights and their values, a line each."""
-    listed = SIGNALS["words" if leading(question, view) is None else question.preset or view.preset]
+    listed = SIGNALS["words" if _lead(question, view) is None else question.preset or view.preset]
     counted = [(part, weight) for part, weight in listed.items() if part.__name__ not in question.left_out]
     signals = np.stack([part(question, view) for part, _ in counted])
     return [part.__name__ for part, _ in counted], np.array([weight for _, weight in counted], np.float32), signals
@@ -386,21 +409,21 @@ def variances(signals: Floats, view: NamespaceView) -> Floats:
 def said_by_named(question: Question, view: NamespaceView) -> Floats:
     """1 where the only partner named in the question speaks."""
     if len(question.speakers) != 1:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     return np.asarray(view.speaker == question.speakers[0], np.float32)
 
 
 def says_when(question: Question, view: NamespaceView) -> Floats:
     """1 where a question of time meets a time word."""
     if not question.when:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     return view.has_time_word.astype(np.float32)
 
 
 def on_day(question: Question, view: NamespaceView) -> Floats:
     """0..1 for days the question asks about ("last week"): said on them, or naming them."""
     if not question.asked_days:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     said = np.zeros(view.size, np.bool_)
     for span in question.asked_days:
         said |= (view.said_day >= day_number(span.first)) & (view.said_day <= day_number(span.last))
@@ -411,7 +434,7 @@ def on_day(question: Question, view: NamespaceView) -> Floats:
 def stated(question: Question, view: NamespaceView) -> Floats:
     """How near a statement of the row lies to what is asked for: its meaning, its attribute, that it is stated."""
     if question.reading is None or view.statements is None:
-        return np.zeros(view.size, np.float32)
+        return view.nothing
     if "stated" not in question.memo:
         found = view.statements.evidence(question.reading, view.size, _best_by_base(question, view))
         question.memo["attribute"] = found.attribute
@@ -419,7 +442,7 @@ def stated(question: Question, view: NamespaceView) -> Floats:
         known = near[found.known]
         # A row without statements is unknown, not far: it stands where the mean does.
         near = np.where(found.known, near - np.float32(known.mean() if len(known) else 0), np.float32(0))
-        question.memo["stated"] = near * caution(view)
+        question.memo["stated"] = near * view.caution
     value: Floats = question.memo["stated"]
     return value
 
@@ -442,7 +465,7 @@ def _best_by_base(question: Question, view: NamespaceView) -> Ints | None:
 
 def only_asks(question: Question, view: NamespaceView) -> Floats:
     """1 where the row asks something and says little else, .4 where it asks something: questions hold fewer answers."""
-    return np.maximum(view.short_questions, np.float32(0.4) * view.asks_question).astype(np.float32)
+    return view.only_asks
 
 
 def from_person(question: Question, view: NamespaceView) -> Floats:
@@ -452,12 +475,12 @@ def from_person(question: Question, view: NamespaceView) -> Floats:
 
 def says_much(question: Question, view: NamespaceView) -> Floats:
     """How much the row says, as a logarithm of its length; in a small store it hardly counts."""
-    return view.says_much * caution(view)
+    return view.says_much
 
 
 def newness(question: Question, view: NamespaceView) -> Floats:
     """0..1: what was said later replaces what was said before; in a small store it hardly counts."""
-    return view.newness * caution(view) ** 3
+    return view.newness
 
 
 def related(question: Question, view: NamespaceView) -> Floats:
