@@ -15,7 +15,7 @@ from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Where, is_inside
-from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
+from memwarden.models.protocols import Embedder, Reranker
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import budget as items
 from memwarden.recall.answer import render as block
@@ -72,11 +72,11 @@ from memwarden.recall.answer.select import (
     unanswering_flags,
 )
 from memwarden.recall.index.columns import Floats, Mask
-from memwarden.recall.index.encode import read_long, statement_reader
+from memwarden.recall.index.encode import QuestionEncoder, read_long
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.recall.large.search import LargeNamespace, add_pieces, find_echoes, open_rows, rank_on_index
+from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
+from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.features import leading
@@ -96,7 +96,6 @@ from memwarden.records import (
 from memwarden.settings import MIN_ITEM_SCORE
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
-from memwarden.text.language import is_english
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 
 # Minimum number of candidates that a reranker reads.
@@ -154,10 +153,7 @@ class Recall:
         self._indexes = indexes
         self._larges = larges
         self.filler: PendingSignals | None = None
-        self._embedder = embedder
-        # Decided here: checking a protocol takes longer than embedding a question.
-        self._reader = statement_reader(embedder)
-        self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
+        self._encoder = QuestionEncoder(embedder)
         self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
         self._vouched = () if external else OF_KNOWN_TRUST
@@ -375,7 +371,7 @@ class Recall:
         places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
         vectors = side.vectors[places]
         vectors[np.less(places, 0)] = 0
-        of_table = side.name == "first" and self._embedder is not None and self._embedder.name.startswith("wordllama")
+        of_table = side.name == "first" and (self._encoder.name or "").startswith("wordllama")
         return vectors, MIN_ALIKE_OF_TABLE if of_table else MIN_ALIKE
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
@@ -434,7 +430,7 @@ class Recall:
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
-        encoded = [await self._encode_question(dense_text(text, view)) for text in texts]
+        encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
         words = [await _index_ids(text) for text in said]
         echoes = await find_prompt_echoes(ctx, said, words, scope.thread)
         view = ctx.index.view  # as it is now
@@ -447,9 +443,10 @@ class Recall:
 
     def _with_reading(self, question: Question) -> Question:
         """Add what a question asks for, where statements are read."""
-        if self._reader is None or question.second is None:
+        reader = self._encoder.reader
+        if reader is None or question.second is None:
             return question
-        return replace(question, reading=self._reader.question(question.text, question.second))
+        return replace(question, reading=reader.question(question.text, question.second))
 
     async def _ask_store(
         self, scope: Scope, large: LargeNamespace, request: Request, text: str, said: Sequence[str]
@@ -457,7 +454,7 @@ class Recall:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
         namespace, now = scope.namespace, self._now()
-        encoded = await self._encode_question(dense_text(text, large.view))
+        encoded = await self._encoder.encode(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
         readable = self.categories.readable(scope.agent, None)
@@ -466,31 +463,16 @@ class Recall:
         without = unanswering_flags(request)
         open_ = open_rows((*where, *default_conditions(request, by_channel, now)), without, cards=by_channel)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
-        gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
-        if gathered is None:
-            return None
-        found, part = gathered
-        read = partial(self._store.get, namespace)
         words = [await _index_ids(text) for text in said]
-        echoing = await find_echoes(read, part, said, words)
-        allowed = part.rows.open.copy()
-        allowed[echoing] = False
-        inside = any(map(is_inside, open_.where))  # the rows that stand for the namespace do not know their metadata
-        among = await self._store.count(namespace, open_.where) if inside else large.count(open_)
-        first = replace(question, pieces=None, memo={})
-        ranking = self._rank(first, part.view, allowed, among)
-        chosen = part.finalists(ranking.scores, allowed, self._larges.reach.finalists, request.explain)
-        again = question.pieces is not None and len(question.pieces) > 0
-        index, pieces = await self._larges.build_index(namespace, part, chosen, found.head, pieces=again)
-        if question.pieces is not None and again:
-            view = add_pieces(part, pieces, question.pieces.shape[1])
-            ranking = self._rank(question, view, allowed, among)
-        ctx = QueryContext(index, now, read, (), follows=False)
-        numbers = {int(part.rows.n[place]) for place in echoing}
-        echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
-        request = replace(request, where=await resolve_metadata(index, request.where, None, read))
+        bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
+        ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
+        if ranked is None:
+            return None
+        index, ranking, echoes = ranked
+        ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
+        request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))
         gates = self._gates(scope, ctx, request, echoes)
-        return RankedQuery(ctx, question, rank_on_index(index, part, ranking), gates, echoes)
+        return RankedQuery(ctx, question, ranking, gates, echoes)
 
     async def _open_context(self, scope: Scope, as_of: AsOf | None) -> QueryContext:
         if as_of is None:
@@ -518,28 +500,15 @@ class Recall:
             record_model_failure("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
 
     def _rank(self, question: Question, view: NamespaceView, allowed: Mask, among: int | None = None) -> Ranking:
-        model = self._embedder.name if self._embedder else None
         return rank(
             question,
             view,
             allowed,
             among=among,
             preset=self._preset,
-            model=model,
+            model=self._encoder.name,
             relation_weight=self._relation_weight,
         )
-
-    async def _encode_question(self, text: str) -> EncodedQuestion | None:
-        """Embed a question; None without an embedder or when it fails, to go by words alone."""
-        embedder = self._embedder
-        if embedder is None or (embedder.english_only and not is_english(text)):
-            return None
-        try:
-            return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
-        except ModelUnavailable as error:
-            log.warning("a question is answered by its words alone: %s", error)
-            record_model_failure("embedder_unavailable")
-            return None
 
     async def _index(self, scope: Scope) -> NamespaceIndex:
         """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""
@@ -552,9 +521,9 @@ class Recall:
         return await self._indexes.current(scope.namespace)
 
     async def _loaded_index(self, scope: Scope) -> NamespaceIndex:
-        if self._embedder is None or self._embedder.ready:
+        if self._encoder.ready:
             return await self._indexes.current(scope.namespace)
-        loading = asyncio.create_task(asyncio.to_thread(self._embedder.embed, [""]))
+        loading = asyncio.create_task(self._encoder.load())
         try:
             return await self._indexes.current(scope.namespace)
         finally:
@@ -597,11 +566,6 @@ class Recall:
                     self._memory_cache.hold(index.number, place, memory) if ctx.follows else CachedMemory(memory)
                 )
         return found
-
-
-def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
-    assert embedder is not None
-    return EncodedQuestion(embedder.embed([text])[0])
 
 
 async def _index_ids(text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Makes the signals of texts: terms, flags, days and vectors, when a text is written or soon after."""
+"""Makes signals: terms, flags, days and vectors of texts, when written or soon after, and vectors of questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from memwarden.errors import MemwardenError, ModelUnavailable
 from memwarden.models.local import MultilingualEmbedder, SideBySideEmbedder
-from memwarden.models.protocols import Embedder, EncodedTexts, PieceEmbedder
+from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import Fill, Memory, Namespace, Signals
 from memwarden.statements.reader import SaidText, StatementReader
 from memwarden.stores.protocol import Store
+from memwarden.text.language import is_english
 from memwarden.text.tokenizer import make_text_signals
 
 Floats = npt.NDArray[np.float32]
@@ -81,6 +82,49 @@ def statement_reader(embedder: Embedder | None) -> StatementReader | None:
 @cache
 def _reader(encoder: MultilingualEmbedder) -> StatementReader:
     return StatementReader(encoder)
+
+
+class QuestionEncoder:
+    """Makes the vectors of questions.
+
+    Attributes:
+        name: that of the embedder, None without any. reader: reads what a question asks for; None without the
+            multilingual model.
+    """
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self.name = None if embedder is None else embedder.name
+        self.reader = statement_reader(embedder)
+        self._embedder = embedder
+        # Decided here: checking a protocol takes longer than embedding a question.
+        self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is left to load."""
+        return self._embedder is None or self._embedder.ready
+
+    async def load(self) -> None:
+        """Load the model in a thread."""
+        if self._embedder is not None:
+            await asyncio.to_thread(self._embedder.embed, [""])
+
+    async def encode(self, text: str) -> EncodedQuestion | None:
+        """Embed a question; None without an embedder or when it fails, to go by words alone."""
+        embedder = self._embedder
+        if embedder is None or (embedder.english_only and not is_english(text)):
+            return None
+        try:
+            return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
+        except ModelUnavailable as error:
+            log.warning("a question is answered by its words alone: %s", error)
+            record_model_failure("embedder_unavailable")
+            return None
+
+
+def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
+    assert embedder is not None
+    return EncodedQuestion(embedder.embed([text])[0])
 
 
 def multilingual_vector(vector: Floats, embedder: Embedder) -> Floats:

@@ -12,16 +12,30 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from memwarden.errors import MemwardenError
+from memwarden.filters import is_inside
+from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
 from memwarden.recall.index.rows import merge_rows, unpack_rows
-from memwarden.recall.large.search import LargeNamespace, PartialView, Reach, gather
+from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.large.search import (
+    LargeNamespace,
+    PartialView,
+    Reach,
+    add_pieces,
+    find_echoes,
+    gather,
+    rank_on_index,
+)
 from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
+from memwarden.recall.rank.score import Ranking
 from memwarden.records import Head, Namespace, Scan
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchRows
@@ -37,6 +51,35 @@ RECHECK_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 600.0
 
 log = logging.getLogger(__name__)
+
+
+class LargeBounds(NamedTuple):
+    """What bounds the search of a large namespace.
+
+    Attributes:
+        open: which rows may be in the answer. narrow: whether conditions of the caller leave any out.
+        always: categories that are offered where something answers.
+        said, words: what stands in the prompt, and the term ids of each text.
+        everything: whether every row is to be named that was left out.
+    """
+
+    open: OpenRows
+    always: tuple[str, ...]
+    narrow: bool
+    said: Sequence[str]
+    words: Sequence[Sequence[int]]
+    everything: bool
+
+
+class LargeRanking(NamedTuple):
+    """The index of the best rows that were found, the scores of its places, and those that only repeat the prompt."""
+
+    found: NamespaceIndex
+    ranking: Ranking
+    echoes: Sequence[int]
+
+
+RankPlaces = Callable[[Question, NamespaceView, Mask, int | None], Ranking]
 
 
 class LargeNamespaces:
@@ -60,6 +103,7 @@ class LargeNamespaces:
     ) -> None:
         self.reach = reach or Reach()
         self.store = store if isinstance(store, SearchableStore) else None
+        self._memories = store
         self._indexes = indexes
         self._above = above
         self._dimensions = dimensions
@@ -101,24 +145,37 @@ class LargeNamespaces:
             self._begin(namespace, self.renew(self.store, namespace))
         return True
 
-    async def gather(
-        self,
-        namespace: Namespace,
-        large: LargeNamespace,
-        question: Question,
-        open_: OpenRows,
-        always: tuple[str, ...],
-        *,
-        narrow: bool,
-    ) -> tuple[SearchRows, PartialView] | None:
-        """See :func:`memwarden.recall.large.search.gather`; None when the namespace is searched no longer."""
+    async def rank(
+        self, namespace: Namespace, large: LargeNamespace, question: Question, bounds: LargeBounds, rank: RankPlaces
+    ) -> LargeRanking | None:
+        """Rank what a search finds for a question; None when the namespace is searched no longer.
+
+        rank: scores the places of a view, of which some are allowed, among so many of the whole namespace.
+        """
         assert self.store is not None
         found, part = await gather(
-            self.store, namespace, large, question, open_, always, self.reach, self._session_gap, narrow=narrow
+            *(self.store, namespace, large, question, bounds.open, bounds.always, self.reach, self._session_gap),
+            narrow=bounds.narrow,
         )
-        return (found, part) if self._note_digest(namespace, found) else None
+        if not self._note_digest(namespace, found):
+            return None
+        echoing = await find_echoes(partial(self._memories.get, namespace), part, bounds.said, bounds.words)
+        allowed = part.rows.open.copy()
+        allowed[echoing] = False
+        # The rows that stand for the namespace do not know their metadata.
+        inside = any(map(is_inside, bounds.open.where))
+        among = await self._memories.count(namespace, bounds.open.where) if inside else large.count(bounds.open)
+        ranking = rank(replace(question, pieces=None, memo={}), part.view, allowed, among)
+        chosen = part.finalists(ranking.scores, allowed, self.reach.finalists, bounds.everything)
+        again = question.pieces is not None and len(question.pieces) > 0
+        index, pieces = await self._build_index(namespace, part, chosen, found.head, pieces=again)
+        if question.pieces is not None and again:
+            ranking = rank(question, add_pieces(part, pieces, question.pieces.shape[1]), allowed, among)
+        numbers = {int(part.rows.n[place]) for place in echoing}
+        echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
+        return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
 
-    async def build_index(
+    async def _build_index(
         self, namespace: Namespace, part: PartialView, chosen: Sequence[int], head: Head, *, pieces: bool
     ) -> tuple[NamespaceIndex, dict[int, bytes | None]]:
         """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
