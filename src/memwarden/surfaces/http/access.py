@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memwarden import AsyncScope, AsyncWarden
-from memwarden.errors import InvalidInput, KeyRefused
+from memwarden.errors import Denied, InvalidInput, KeyRefused
 from memwarden.surfaces.http.bodies import IdentifiedBody, Name
 from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
 from memwarden.surfaces.http.limits import RateLimits
@@ -70,6 +70,15 @@ class Caller(NamedTuple):
             run=body.run_id,
             actor=body.actor_id,
         )
+
+    def open_user(self, user: str | None, *, agent: str | None = None, thread: str | None = None) -> AsyncScope:
+        """Return the scope of a user; None stands for the key's. Raises Denied."""
+        return open_scope(self.warden, self.grant, self.operation, user=user, agent=agent, thread=thread)
+
+    def check_unbound(self, what: str) -> None:
+        """Raise Denied for a key of a single user or agent, where something belongs to a whole tenant."""
+        if self.grant.user is not None or self.grant.agent is not None:
+            raise Denied(f"{what} takes a key that is bound to no user and no agent")
 
 
 def caller_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:

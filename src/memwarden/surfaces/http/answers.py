@@ -202,3 +202,281 @@ class HealthView(RecordView):
 
     status: str
     checks: Mapping[str, str]
+
+
+class OverviewLineView(RecordView):
+    """An open value of a person."""
+
+    about: str
+    attribute: str
+    value: str
+    said_at: datetime
+    changed: bool
+    source: str
+
+
+class OverviewView(RecordView):
+    """What is known of a person at a glance."""
+
+    text: str
+    tokens: int
+    lines: tuple[OverviewLineView, ...]
+
+
+class UserList(RecordView):
+    """Users of whom something was ever kept, by name."""
+
+    items: list[str]
+
+
+class UserContextView(RecordView):
+    """How a person wants to be called and spoken to. decided: fields that only their own word changes."""
+
+    preferred_name: str | None
+    pronouns: str | None
+    city: str | None
+    language: str | None
+    tone: str | None
+    goals: tuple[str, ...]
+    decided: tuple[str, ...]
+    version: int
+    updated_at: datetime | None
+
+
+class ConsentView(RecordView):
+    """A proposed change of the user context, and what was decided."""
+
+    id: str
+    field: str
+    value: str | None
+    replaces: str | None
+    state: str
+    sources: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    decided_by: str | None
+    way: str | None
+
+
+class PendingView(RecordView):
+    """What is stored apart from all answers until somebody decides on it."""
+
+    id: str
+    why: str
+    memory: MemoryView
+
+
+class ThreadView(RecordView):
+    """The last turns of a conversation, the oldest first, and the facts that were made of it."""
+
+    turns: list[MemoryView]
+    facts: list[MemoryView]
+
+
+class EventView(RecordView):
+    """An operational event. It holds no content."""
+
+    id: str
+    namespace: PlaceView
+    node: str
+    op: str
+    status: str
+    ts: datetime
+    user_id: str | None
+    agent_id: str | None
+    thread_id: str | None
+    memory_id: str | None
+    category: str | None
+    sim: float | None
+    rev: int | None
+    ms: float | None
+    count: int
+    reason: str
+
+
+class EventCountView(RecordView):
+    """How often something was done in a span of time."""
+
+    ts: datetime
+    node: str
+    op: str
+    status: str
+    count: int
+
+
+class FixView(RecordView):
+    """What would mend a finding: a verb for a memory, and its arguments."""
+
+    verb: str
+    memory_id: str
+    arguments: Mapping[str, Any]
+
+
+class FindingView(RecordView):
+    """A thing that is wrong with what is remembered."""
+
+    kind: str
+    ids: tuple[str, ...]
+    why: str
+    fix: FixView
+
+
+class StateCountView(RecordView):
+    """How many memories are in a state."""
+
+    state: str
+    count: int
+    oldest: datetime | None
+
+
+class AuditView(RecordView):
+    """What is wrong in a namespace. Nothing was changed."""
+
+    findings: tuple[FindingView, ...]
+    counts: tuple[StateCountView, ...]
+    looked_at: int
+
+
+class StateKeyView(RecordView):
+    """A key with the metadata of its value."""
+
+    key: str
+    updated_at: str
+    size_bytes: int
+    description: str | None
+    preview: str | None
+    expires_at: str | None
+
+
+class StateList(RecordView):
+    """Saved keys. results: the values by key, when they were asked for."""
+
+    count: int
+    keys: list[StateKeyView]
+    results: dict[str, Any] | None
+
+
+class StateValue(RecordView):
+    """A saved value."""
+
+    key: str
+    value: Any
+
+
+class SessionList(RecordView):
+    """Ids of stored sessions, the last changed first."""
+
+    items: list[str]
+
+
+class PreparedMessages(RecordView):
+    """Messages for an agent, the user's last."""
+
+    messages: list[dict[str, Any]]
+
+
+class CachedResult(RecordView):
+    """A cached entry of a tool's call; None where there is none."""
+
+    entry: dict[str, Any] | None
+
+
+class TierItemView(RecordView):
+    """An item of a tier."""
+
+    context_item_id: str
+    kind: str
+    source: str | None
+    timestamp: str
+    tags: list[str]
+    importance: float | None
+    token_cost: int | None
+    payload: Mapping[str, Any]
+
+
+class TierItemList(RecordView):
+    """Items of a tier, newest or largest first."""
+
+    items: list[TierItemView]
+
+
+class RemovedCount(RecordView):
+    """How many items were removed."""
+
+    removed: int
+
+
+class IncludedView(RecordView):
+    """An item of a context, and why it is in."""
+
+    tier: str
+    item: TierItemView
+    reason: str
+    tokens: int
+    score: float | None
+
+
+class OmissionView(RecordView):
+    """An omitted item, and the gate that stopped it."""
+
+    tier: str
+    item_id: str
+    gate: str
+    reason: str
+    score: float | None
+
+
+class PackageView(RecordView):
+    """The context of a task."""
+
+    context_package_id: str
+    items: tuple[TierItemView, ...]
+    summary: str | None
+    compression_ratio: float
+    text: str
+    tokens: int
+    budget_tokens: int
+    included: tuple[IncludedView, ...]
+    left_out: tuple[OmissionView, ...]
+    allotted: Mapping[str, int]
+    used: Mapping[str, int]
+
+
+class CheckpointKeyView(RecordView):
+    """Where a checkpoint lies: the conversation, the subgraph, its id."""
+
+    thread: str
+    ns: str
+    id: str
+
+
+class CheckpointView(RecordView):
+    """A checkpoint of an agent's graph, without its values."""
+
+    key: CheckpointKeyView
+    parent: str | None
+    metadata: Mapping[str, Any]
+    has: frozenset[str]
+
+
+class CategoryView(RecordView):
+    """A category. always: in every context block, ahead of the bar. rag_length: the most candidates of it."""
+
+    name: str
+    always: bool
+    rag_length: int | None
+
+
+class CategoriesView(RecordView):
+    """The categories and the agents' allowlists in force."""
+
+    categories: list[CategoryView]
+    allowlists: Mapping[str, tuple[str, ...]]
+
+
+class AllowlistView(RecordView):
+    """The categories that an agent may read and write."""
+
+    agent: str
+    categories: tuple[str, ...]

@@ -18,7 +18,7 @@ from memwarden.surfaces.http.gate import Gate
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
-from memwarden.surfaces.http.routes import health, memories, memory
+from memwarden.surfaces.http.routes import health, journal, memories, memory, operation, people, state, tiers
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
 
@@ -87,8 +87,8 @@ def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, sta
     app.state.warden = warden
     app.state.entrance = Entrance(KeyRing(warden.store), RateLimits(chosen.rate), chosen.open_door)
     install_handlers(app)
-    for router in (memory.router, memories.router, health.router):
-        app.include_router(router)
+    for noun in (memory, memories, journal, people, state, tiers, operation, health):
+        app.include_router(noun.router)
     if chosen.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600

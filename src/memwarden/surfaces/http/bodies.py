@@ -147,3 +147,153 @@ class PromotionBody(RequestBody):
     """Where a memory is copied to."""
 
     to: Annotated[str, Field(pattern=r"^project/.+$", max_length=256)]
+
+
+class ContextPatch(RequestBody):
+    """Proposed changes of a user context; null empties a field. What is sensitive waits for the person's word."""
+
+    preferred_name: str | None = None
+    pronouns: str | None = None
+    city: str | None = None
+    language: str | None = None
+    tone: str | None = None
+    goals_add: str | list[str] | None = None
+    goals_remove: str | list[str] | None = None
+    sources: Names = Field([], description="Ids of turns, or of memories that rest on turns, that speak for it.")
+    confident: bool = False
+
+
+class ConsentDecision(RequestBody):
+    """A person's decision on a proposal."""
+
+    approve: bool
+
+
+class ReviewDecision(RequestBody):
+    """A decision on what is pending. vouch: a person has read the text and answers for its words."""
+
+    approve: bool
+    vouch: bool = False
+
+
+class StateBody(RequestBody):
+    """A value to save under a key."""
+
+    value: Any
+    description: Annotated[str, Field(max_length=1_000)] | None = None
+    expires_in: float | None = Field(None, gt=0, le=1e9, description="Seconds.")
+    trust: Literal["person", "assistant", "external"] = "person"
+
+
+class SessionBody(RequestBody):
+    """The id of a session to make."""
+
+    session_id: Name
+
+
+class UserMessageBody(RequestBody):
+    """What the user said."""
+
+    user_message: Annotated[str, Field(min_length=1)]
+
+
+class ExchangeBody(RequestBody):
+    """A question and its answer, to end a cycle with."""
+
+    user_question: Annotated[str, Field(min_length=1)]
+    final_answer: str
+    key: Name | None = None
+
+
+class ToolCallBody(RequestBody):
+    """A call of a tool, whose result may be cached."""
+
+    session_id: Name
+    tool_name: Name
+    parameters: dict[str, Any]
+
+
+class ToolResultBody(ToolCallBody):
+    """A tool's result, to be kept for so many exchanges."""
+
+    result: str
+    llm_cache_duration: int = Field(ge=-1_000_000, le=1_000_000)
+
+
+class ReasoningBody(RequestBody):
+    """A thought of a stage of a task."""
+
+    kind: Literal["reasoning"]
+    text: Annotated[str, Field(min_length=1)]
+    stage_id: Name
+
+
+class ToolOutputBody(RequestBody):
+    """What a tool of a task answered."""
+
+    kind: Literal["tool_output"]
+    tool_id: Name
+    output: Any
+
+
+class DecisionBody(RequestBody):
+    """A decision of a project."""
+
+    kind: Literal["decision"]
+    decision: Annotated[str, Field(min_length=1)]
+    tags: Names = []
+
+
+class ConventionBody(RequestBody):
+    """A convention of a project. scope: where it holds."""
+
+    kind: Literal["convention"]
+    convention: Annotated[str, Field(min_length=1)]
+    scope: Name
+
+
+class FailureBody(RequestBody):
+    """A failure of a project and its lesson."""
+
+    kind: Literal["failure"]
+    code: Name
+    message: str = ""
+    details: dict[str, Any] = {}
+    lesson: Annotated[str, Field(min_length=1)]
+
+
+class PreferenceBody(RequestBody):
+    """A preference. confirm: you have the person's word, which global memory takes."""
+
+    kind: Literal["preference"]
+    preference: Annotated[str, Field(min_length=1)]
+    category: Name
+    confirm: bool = False
+
+
+class PatternBody(RequestBody):
+    """A pattern of a domain."""
+
+    kind: Literal["pattern"]
+    pattern: Annotated[str, Field(min_length=1)]
+    domain: Name
+
+
+TierItemBody = Annotated[
+    ReasoningBody | ToolOutputBody | DecisionBody | ConventionBody | FailureBody | PreferenceBody | PatternBody,
+    Field(discriminator="kind"),
+]
+
+
+class AssembleBody(RequestBody):
+    """What a context is assembled for."""
+
+    task_id: Name
+    project_id: Name = "default"
+    budget_tokens: int = Field(ge=1, le=1_000_000)
+    query: Annotated[str, Field(min_length=1)] | None = None
+    shares: dict[Literal["task", "project", "global"], float] | None = None
+    agent: Name | None = None
+    threshold: float | None = Field(None, ge=0, le=1)
+    head_tail_preserve: int | None = Field(None, ge=0, le=1_000)
+    explain: bool = False

@@ -13,7 +13,7 @@ from memwarden import AsyncScope
 from memwarden.clock import parse
 from memwarden.errors import InvalidInput
 from memwarden.records import Memory
-from memwarden.surfaces.http.access import ReadScope, WriteScope, WritingCaller
+from memwarden.surfaces.http.access import DecideScope, ReadScope, WriteScope, WritingCaller
 from memwarden.surfaces.http.answers import (
     HistoryView,
     MemoryPage,
@@ -43,10 +43,10 @@ async def list_memories(
     as_of: Annotated[Moment | None, Query()] = None,
 ) -> Any:
     """List memories by filter, the newest first."""
-    where = _read_filters(filters)
+    where = read_filters(filters)
     end, ties = (None, 0) if cursor is None else _read_cursor(cursor)
     if end is not None:
-        where = _until(where or {}, end)
+        where = _until(where, end)
     # What shares the moment of the last page's end comes first again, in the same order, and is passed over.
     found = await scope.find(where, limit=limit + ties + 1, as_of=_read_moment(as_of))
     page, more = found[ties : ties + limit], len(found) > ties + limit
@@ -101,8 +101,8 @@ async def restore_memory(memory_id: MemoryId, scope: WriteScope) -> Any:
 
 
 @router.post("/v1/memories/{memory_id}/promote", response_model=PromotionView)
-async def promote_memory(memory_id: MemoryId, body: PromotionBody, scope: WriteScope) -> Any:
-    """Copy a memory to a project."""
+async def promote_memory(memory_id: MemoryId, body: PromotionBody, scope: DecideScope) -> Any:
+    """Copy a memory to a project, for others to read."""
     return {"id": await scope.promote(memory_id, body.to)}
 
 
@@ -143,11 +143,10 @@ async def _check_version(scope: AsyncScope, memory_id: str, tag: str | None) -> 
             raise HTTPException(412, f"memory {memory_id!r} has version {stored}, not {tag}; read it again")
 
 
-def _read_filters(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
+def read_filters(text: str | None) -> dict[str, Any]:
+    """Return the filters of a query, which are JSON; none are an empty object. Raises InvalidInput."""
     try:
-        read = json.loads(text)
+        read = json.loads(text or "{}")
     except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):

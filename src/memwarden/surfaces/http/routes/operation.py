@@ -1,0 +1,52 @@
+"""The running of the server: categories, allowlists and backups."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from memwarden.errors import NotFound
+from memwarden.surfaces.http.access import Operator, Reader
+from memwarden.surfaces.http.answers import AllowlistView, CategoriesView
+
+router = APIRouter(prefix="/v1", tags=["operation"])
+
+
+@router.get("/config/categories", response_model=CategoriesView)
+async def get_categories(caller: Reader) -> Any:
+    """Tell the categories and the agents' allowlists in force."""
+    known = caller.warden.settings.categories
+    return {"categories": list(known.declared.values()), "allowlists": known.allowlists}
+
+
+@router.get("/agents/{name}/allowlist", response_model=AllowlistView)
+async def get_allowlist(name: Annotated[str, Path(min_length=1, max_length=256)], caller: Reader) -> Any:
+    """Tell the categories that an agent may read and write."""
+    allowed = caller.warden.settings.categories.allowlists.get(name)
+    if allowed is None:
+        raise NotFound(f"agent {name!r} has no allowlist")
+    return {"agent": name, "categories": allowed}
+
+
+@router.post(
+    "/backup",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/octet-stream": {}}, "description": "The backup, for backup restore."}},
+)
+async def back_up(caller: Operator) -> Any:
+    """Copy the whole store as it stands now, all tenants, while it is in use."""
+    folder = tempfile.TemporaryDirectory(prefix="memwarden-backup-")
+    file = FilePath(folder.name) / "memwarden.backup"
+    try:
+        await caller.warden.back_up(file)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(
+        file, media_type="application/octet-stream", filename=file.name, background=BackgroundTask(folder.cleanup)
+    )

@@ -1,0 +1,149 @@
+"""Every route refuses a missing, a wrong, an expired, a weaker and a foreign key. The routes are listed by the app."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+
+from http_calls import calling, make_key
+from memwarden import AsyncWarden, clock
+from memwarden.surfaces.http.app import ServerOptions, create_app, describe
+
+CONFIG = {"embedder": "none"}
+OPERATIONS = ("read", "write", "decide", "operate")
+OPEN_ROUTES = {("get", "/healthz"), ("get", "/readyz")}
+"""They tell whether the server is well, and nothing that anybody remembers."""
+MESSAGES = {"messages": "I moved to Graz."}
+TOOL_CALL = {"session_id": "s1", "tool_name": "weather", "parameters": {}}
+BODIES: dict[tuple[str, str], dict[str, Any]] = {
+    ("post", "/v1/memory/observe"): MESSAGES,
+    ("post", "/v1/memory/query"): {"query": "Where does Ana live?"},
+    ("post", "/v1/memory/context"): MESSAGES,
+    ("post", "/v1/memories"): {"text": "Ana lives in Graz."},
+    ("patch", "/v1/memories/{memory_id}"): {"pinned": True},
+    ("post", "/v1/memories/{memory_id}/promote"): {"to": "project/p1"},
+    ("post", "/v1/review/{memory_id}/decision"): {"approve": True},
+    ("patch", "/v1/users/{user_id}/context"): {"city": "Graz"},
+    ("post", "/v1/consents/{consent_id}/decision"): {"approve": True},
+    ("put", "/v1/state/{key}"): {"value": 1},
+    ("post", "/v1/sessions"): {"session_id": "s1"},
+    ("post", "/v1/sessions/{session_id}/messages"): {"user_message": "Hello?"},
+    ("post", "/v1/sessions/{session_id}/exchanges"): {"user_question": "Where?", "final_answer": "There."},
+    ("post", "/v1/tool-cache/lookup"): TOOL_CALL,
+    ("post", "/v1/tool-cache/store"): {**TOOL_CALL, "result": "sunny", "llm_cache_duration": 3},
+    ("post", "/v1/tiers/{tier}/{place}"): {"kind": "pattern", "pattern": "Tests first.", "domain": "code"},
+    ("post", "/v1/assemble"): {"task_id": "t1", "budget_tokens": 100},
+}
+"""The smallest body that each route takes."""
+PATHS = {"tier": "project", "rev": "1", "name": "planner"}
+"""What stands in paths; everything else is the name of something that is not there."""
+OF_TENANTS = {"/v1/tiers/{tier}/{place}", "/v1/assemble"}
+"""What belongs to a whole tenant takes a key that is bound to nobody."""
+OF_NOBODY = {"/v1/users", "/v1/config/categories", "/v1/agents/{name}/allowlist", "/v1/backup"}
+"""What is about no single user: a key sees of it what its grant says."""
+
+
+class Route(NamedTuple):
+    """An operation of the document, with its words."""
+
+    method: str
+    path: str
+    secured: bool
+    in_body: bool
+
+    @property
+    def url(self) -> str:
+        parts = [PATHS.get(part[1:-1], "tom") if part.startswith("{") else part for part in self.path.split("/")]
+        return "/".join(parts)
+
+
+def find_routes() -> list[Route]:
+    document = describe(create_app(AsyncWarden.open("memory://")))
+    schemas = document["components"]["schemas"]
+    found = []
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            schema = schemas.get(content.get("schema", {}).get("$ref", "").rpartition("/")[2], {})
+            found.append(Route(method, path, "security" in operation, "user_id" in schema.get("properties", {})))
+    return found
+
+
+ROUTES = find_routes()
+SECURED = [route for route in ROUTES if route.secured]
+
+
+@pytest.fixture
+async def warden() -> AsyncIterator[AsyncWarden]:
+    async with AsyncWarden.open("memory://", config=CONFIG) as opened:
+        yield opened
+
+
+async def call(client: httpx2.AsyncClient, route: Route, key: str | None, **body: Any) -> httpx2.Response:
+    sent = BODIES.get((route.method, route.path))
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    whole = None if sent is None else {**sent, **(body if route.in_body else {})}
+    params = {} if route.in_body else body
+    return await client.request(route.method.upper(), route.url, params=params, json=whole, headers=headers)
+
+
+def test_every_route_but_those_of_health_takes_a_key() -> None:
+    assert {(route.method, route.path) for route in ROUTES if not route.secured} == OPEN_ROUTES
+    assert len(SECURED) > 40
+
+
+async def test_no_route_takes_a_missing_wrong_expired_or_revoked_key(
+    warden: AsyncWarden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = await make_key(warden, operations=OPERATIONS)
+    brief = await make_key(warden, operations=OPERATIONS, lifetime=timedelta(hours=1))
+    wrong = good[:-2] + ("AA" if good[-2:] != "AA" else "BB")
+    later = clock.now() + timedelta(hours=2)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    async with calling(warden, ServerOptions(open_door=True)) as client:
+        for route in SECURED:
+            for key in (None, "", wrong, brief):
+                refused = await call(client, route, key)
+                assert refused.status_code == 401, (route, key)
+                assert refused.json()["error"] == "KeyRefused"
+                assert refused.headers["www-authenticate"]
+            assert (await call(client, route, good)).status_code != 401, route
+
+
+async def test_no_route_takes_a_key_of_another_operation(warden: AsyncWarden) -> None:
+    keys = {name: await make_key(warden, operations=[name]) for name in OPERATIONS}
+    needed = set()
+    async with calling(warden) as client:
+        for route in SECURED:
+            answers = {name: (await call(client, route, key)) for name, key in keys.items()}
+            let_in = [name for name, answer in answers.items() if answer.status_code != 403]
+            assert len(let_in) == 1, (route, let_in)
+            assert all(answers[name].json()["error"] == "Denied" for name in OPERATIONS if name not in let_in)
+            reads = route.method == "get" or route.path in {"/v1/memory/query", "/v1/memory/context", "/v1/assemble"}
+            assert (let_in == ["read"]) == reads, (route, let_in)
+            needed.update(let_in)
+    assert needed == set(OPERATIONS)
+
+
+async def test_no_route_serves_another_user_or_agent_than_the_keys(warden: AsyncWarden) -> None:
+    ana = await make_key(warden, user="ana", operations=OPERATIONS)
+    planner = await make_key(warden, user="ana", agent="planner", operations=OPERATIONS)
+    tried = 0
+    async with calling(warden) as client:
+        for route in SECURED:
+            if route.path in OF_NOBODY:
+                continue
+            of_user = "{user_id}" in route.path
+            others = {} if of_user or route.path in OF_TENANTS else {"user_id": "tom"}
+            refused = await call(client, route, ana, **others)
+            assert refused.status_code == 403, route
+            assert refused.json()["error"] == "Denied"
+            other_agent = await call(client, route, planner, agent="stylist")
+            assert other_agent.status_code == 403, route
+            tried += 1
+    assert tried > 35
+    assert await warden.users() == []
