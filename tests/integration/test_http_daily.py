@@ -174,6 +174,17 @@ async def test_what_is_wrong_is_said_as_a_problem(
     check_problem(response, status, error or "CategoryDenied")
 
 
+async def test_a_wrong_method_is_told_all_that_there_are(client: httpx2.AsyncClient) -> None:
+    refused = await client.put("/v1/memories/m1")
+    check_problem(refused, 405, "MethodNotAllowed")
+    assert refused.headers["allow"] == "DELETE, GET, PATCH"
+
+
+async def test_a_body_that_is_no_text_is_wrong(client: httpx2.AsyncClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    check_problem(await client.post("/v1/memory/query", content=b"\x80q\x01", headers=headers), 422, "InvalidInput")
+
+
 async def test_the_words_of_a_wrong_request_are_not_repeated(client: httpx2.AsyncClient) -> None:
     response = await client.post("/v1/memory/query", json={"query": {"my": "secret-words"}})
     assert "secret-words" not in response.text

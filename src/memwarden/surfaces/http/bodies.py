@@ -42,7 +42,7 @@ class MessageBody(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    role: Annotated[str, Field(min_length=1, max_length=64)]
+    role: Literal["user", "assistant", "system", "developer", "tool", "function"]
     content: Any
     name: str | None = None
     id: str | None = Field(None, description="Comes back as the turn's source id; makes the message idempotent.")

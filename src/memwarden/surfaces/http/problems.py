@@ -10,9 +10,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from memwarden.errors import (
     Conflict,
@@ -43,6 +45,7 @@ STATUSES: Sequence[tuple[type[MemwardenError], HTTPStatus]] = (
 )
 # What HTTP alone refuses: the name of the error and what to do.
 EXPLANATIONS: Mapping[int, tuple[str, str]] = {
+    HTTPStatus.UNPROCESSABLE_ENTITY: ("InvalidInput", "the body is no JSON in UTF-8"),
     HTTPStatus.NOT_FOUND: ("NotFound", "there is no such route; /openapi.json lists them"),
     HTTPStatus.REQUEST_TIMEOUT: ("SlowBody", "the body came too slowly; send it again"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
@@ -140,8 +143,21 @@ async def _answer_mistakes(request: Request, error: Exception) -> Response:
 
 async def _answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    phrase = HTTPStatus(error.status_code).phrase
-    known = EXPLANATIONS.get(error.status_code, (phrase.title().replace(" ", ""), str(error.detail)))
-    response = problem(error.status_code, *known, request_id_of(request))
+    status = HTTPStatus(error.status_code)
+    if status == HTTPStatus.BAD_REQUEST:  # what the framework says of a body that is no text
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    known = EXPLANATIONS.get(status, (status.phrase.title().replace(" ", ""), str(error.detail)))
+    response = problem(status, *known, request_id_of(request))
     response.headers.update(error.headers or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = ", ".join(_find_methods(request))
     return response
+
+
+def _find_methods(request: Request) -> list[str]:
+    """Return the methods of a path: each is a route of its own, and the framework names those of the first."""
+    methods: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path and route.methods and compile_path(route.path)[0].match(request.url.path):
+            methods |= set(route.methods)
+    return sorted(methods)
