@@ -81,17 +81,23 @@ class Caller(NamedTuple):
             raise Denied(f"{what} takes a key that is bound to no user and no agent")
 
 
+async def find_grant(request: Request) -> Grant:
+    """Return the grant of a request's key, and count the call. Raises KeyRefused, RateLimited, StoreError."""
+    entrance: Entrance = request.app.state.entrance
+    state: dict[str, Any] = request.scope.setdefault("state", {})
+    address = request.client.host if request.client else "unknown"
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    # Another scheme is no key, and no missing key either.
+    key = None if not scheme else given.strip() if scheme.lower() == "bearer" else ""
+    return await entrance.find_grant(key, address, state)
+
+
 def caller_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:
     """Return the dependency of routes that do an operation."""
 
+    # The credentials are asked for so that the OpenAPI document names the scheme.
     async def find_caller(request: Request, credentials: Credentials) -> Caller:
-        entrance: Entrance = request.app.state.entrance
-        state: dict[str, Any] = request.scope.setdefault("state", {})
-        address = request.client.host if request.client else "unknown"
-        given = None if credentials is None else credentials.credentials
-        if given is None and "authorization" in request.headers:
-            given = ""  # another scheme is no key, and no missing key either
-        grant = await entrance.find_grant(given, address, state)
+        grant = await find_grant(request)
         warden: AsyncWarden = request.app.state.warden
         if operation not in grant.operations:
             open_scope(warden, grant, operation)  # refuses, with an event

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,6 +20,7 @@ from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
 from memwarden.surfaces.http.routes import health, journal, memories, memory, operation, people, state, tiers
+from memwarden.surfaces.mcp.door import METHODS, McpDoor
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
 
@@ -44,6 +46,7 @@ class ServerOptions:
         rate: the most calls of a key, such as ``600/minute``; None for no limit.
         max_body: the most bytes of a request's body. body_seconds: the longest wait for a part of it.
         root_path: where a reverse proxy mounts the server.
+        mcp: the profile of the Model Context Protocol at ``/mcp``: default, full or graph; empty for none.
     """
 
     hosts: tuple[str, ...] = ()
@@ -53,6 +56,7 @@ class ServerOptions:
     max_body: int = 8_388_608
     body_seconds: float = 30.0
     root_path: str = ""
+    mcp: str = "default"
 
 
 def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, start: bool = True) -> FastAPI:
@@ -65,6 +69,8 @@ def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, sta
     :func:`memwarden.surfaces.http.keys.open_scope` makes a scope of it.
     """
     chosen = options or ServerOptions()
+    # Without the extra there is no such path.
+    door = McpDoor(warden, chosen.mcp) if chosen.mcp and find_spec("mcp") else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -72,7 +78,11 @@ def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, sta
             yield
             return
         async with warden:
-            yield
+            try:
+                yield
+            finally:
+                if door is not None:
+                    await door.close()
 
     app = FastAPI(
         title="memwarden",
@@ -89,6 +99,8 @@ def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, sta
     install_handlers(app)
     for noun in (memory, memories, journal, people, state, tiers, operation, health):
         app.include_router(noun.router)
+    if door is not None:
+        app.add_route("/mcp", door, methods=METHODS, include_in_schema=False)  # type: ignore[arg-type]  # it is ASGI
     if chosen.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600

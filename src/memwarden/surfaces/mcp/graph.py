@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -64,10 +64,10 @@ class DroppedObservations(msgspec.Struct, frozen=True):
 class KnowledgeGraph:
     """A person's graph of entities and relations, with the reference server's verbs and results."""
 
-    def __init__(self, state: AsyncState) -> None:
+    def __init__(self, state: AsyncState, lock: asyncio.Lock) -> None:
         self._state = state
-        # A call reads the graph and then writes to it; two calls of a client must not cross.
-        self._lock = asyncio.Lock()
+        # A call reads the graph and then writes to it.
+        self._lock = lock
 
     async def create_entities(self, entities: Any) -> Graph:
         """Add entities, except those whose name is taken."""
@@ -260,19 +260,19 @@ _VERBS: Final = (
 )  # fmt: skip
 
 
-def graph_tools(graph: KnowledgeGraph, permission: Permission) -> list[RegistryTool]:
-    """Return the nine tools as a server offers them."""
+def graph_tools(graph: Callable[[], KnowledgeGraph], permission: Permission) -> list[RegistryTool]:
+    """Return the nine tools as a server offers them. graph: finds whose graph a call is about."""
     registry = LenientTools((_tool(graph, verb) for verb in _VERBS), permission=permission)
     verbs = {verb.name: verb for verb in _VERBS}
     return [
-        serve_tool(tool, registry, verbs[tool.name].answers, takes=_takes(verbs[tool.name]), render=_render)
+        serve_tool(tool, lambda: registry, verbs[tool.name].answers, takes=_takes(verbs[tool.name]), render=_render)
         for tool in registry.tools
     ]
 
 
-def _tool(graph: KnowledgeGraph, verb: GraphVerb) -> Tool:
+def _tool(graph: Callable[[], KnowledgeGraph], verb: GraphVerb) -> Tool:
     async def call(**given: Any) -> dict[str, Any]:
-        found: dict[str, Any] = await getattr(graph, verb.name)(*given.values())
+        found: dict[str, Any] = await getattr(graph(), verb.name)(*given.values())
         return found
 
     kind = "string" if verb.takes is TEXT else "any"

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import FunctionResource, Resource
-from mcp.server.mcpserver.tools import Tool as ServedTool
 
-from memwarden.agent.tools import AsyncTools, Permission
+from memwarden.agent.tools import AsyncTools, Permission, Tool
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.mcp.graph import KnowledgeGraph, graph_tools
-from memwarden.surfaces.mcp.server import INSTRUCTIONS, make_server, serve_tool
+from memwarden.surfaces.mcp.server import INSTRUCTIONS, RegistryTool, make_server, serve_tool
 from memwarden.surfaces.mcp.tools import ANSWERS, ask_about, default_tools, full_tools
 
 Profile = Literal["default", "full", "graph"]
 DECISIONS = frozenset({"review_decide", "consent_decide"})
 GRAPH_INSTRUCTIONS = "A knowledge graph of this person: entities with observations, and relations between entities."
+
+
+# Finds whose memory a call is about: a fixed scope over a pipe, that of the key over HTTP.
+FindScope = Callable[[], AsyncScope]
 
 
 def serve_scope(
@@ -34,28 +39,56 @@ def serve_scope(
 
     Raises InvalidInput.
     """
+    return make_profile(lambda: me, lambda: warden, permission, profile)
+
+
+def make_profile(
+    find: FindScope, opened: Callable[[], AbstractAsyncContextManager[Any]], permission: Permission, profile: str
+) -> MCPServer[Any]:
+    """Return a server whose calls are about the scope that ``find`` returns at each of them."""
     if profile not in get_args(Profile):
         raise InvalidInput(f"profile is {', '.join(get_args(Profile))}, not {quote(profile)}")
     if profile == "graph":
-        graph = KnowledgeGraph(me.state)
-        tools: list[ServedTool] = [*graph_tools(graph, permission)]
-        return make_server(tools, lambda: warden, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS)
-    registry = AsyncTools(full_tools(me) if profile == "full" else default_tools(me), permission=permission)
-    asking = partial(ask_about, me)
-    tools = [
-        serve_tool(tool, registry, ANSWERS[tool.name], question=asking if tool.name in DECISIONS else None)
-        for tool in registry.tools
-    ]
+        # A single lock for all: two calls of a client must not cross, and graphs are small.
+        lock = asyncio.Lock()
+
+        def graph() -> KnowledgeGraph:
+            return KnowledgeGraph(find().state, lock)
+
+        return make_server(
+            graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
+        )
     return make_server(
-        tools, lambda: warden, resources=[overview_resource(me)], prompts=[recall_prompt(me)], instructions=INSTRUCTIONS
+        memory_tools(find, permission, full_tools if profile == "full" else default_tools),
+        opened,
+        resources=[overview_resource(find)],
+        prompts=[recall_prompt(find)],
+        instructions=INSTRUCTIONS,
     )
 
 
-def overview_resource(me: AsyncScope) -> Resource:
+def memory_tools(
+    find: FindScope, permission: Permission, make: Callable[[AsyncScope], Sequence[Tool]]
+) -> list[RegistryTool]:
+    """Return the tools over a person's memory."""
+
+    def registry() -> AsyncTools:
+        return AsyncTools(make(find()), permission=permission)
+
+    async def ask(tool: str, arguments: dict[str, Any]) -> str:
+        return await ask_about(find(), tool, arguments)
+
+    return [
+        serve_tool(tool, registry, ANSWERS[tool.name], question=ask if tool.name in DECISIONS else None)
+        for tool in registry().tools
+    ]
+
+
+def overview_resource(find: FindScope) -> Resource:
     """Return what is known of the person at a glance, for a client that adds resources to a conversation."""
 
     async def read() -> str:
-        return (await me.overview()).text
+        return (await find().overview()).text
 
     return FunctionResource(
         uri="memory://overview",
@@ -66,11 +99,11 @@ def overview_resource(me: AsyncScope) -> Resource:
     )
 
 
-def graph_resource(graph: KnowledgeGraph) -> Resource:
+def graph_resource(graph: Callable[[], KnowledgeGraph]) -> Resource:
     """Return the whole graph as the reference server's resource."""
 
     async def read() -> str:
-        return json.dumps(await graph.read_graph(), ensure_ascii=False, indent=2)
+        return json.dumps(await graph().read_graph(), ensure_ascii=False, indent=2)
 
     return FunctionResource(
         uri="memory://knowledge-graph",
@@ -82,11 +115,11 @@ def graph_resource(graph: KnowledgeGraph) -> Resource:
     )
 
 
-def recall_prompt(me: AsyncScope) -> Prompt:
+def recall_prompt(find: FindScope) -> Prompt:
     """Return the prompt that puts memories before a message of the person."""
 
     async def recall(message: str) -> str:
-        block = await me.context(message)
+        block = await find().context(message)
         return f"{block.text}\n\n{message}" if block.text else message
 
     return Prompt.from_function(

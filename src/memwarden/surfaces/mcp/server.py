@@ -52,11 +52,11 @@ Result = dict[str, Any]
 class RegistryTool(ServedTool):
     """A tool of a registry as the server offers it.
 
-    render: writes an answer as text; None: as JSON. question: words the question to a person, who has to say yes
-    before the tool is called; the client asks them, and no model answers.
+    registry: finds the registry at each call. render: writes an answer as text; None: as JSON. question: words the
+    question to a person, who has to say yes before the tool is called; the client asks them, and no model answers.
     """
 
-    registry: Any
+    registry: Callable[[], AsyncTools]
     render: Callable[[Result], str] | None = None
     question: Callable[[str, dict[str, Any]], Awaitable[str]] | None = None
 
@@ -69,7 +69,7 @@ class RegistryTool(ServedTool):
                     return said
                 if said != "accept":
                     return make_error("the person did not say yes; nothing was changed")
-            answer = await self.registry.call_tool(self.name, arguments)
+            answer = await self.registry().call_tool(self.name, arguments)
         except MemwardenError as error:
             return make_error(str(error))
         if answer.get("success") is False:
@@ -106,7 +106,7 @@ def make_error(text: str) -> CallToolResult:
 
 def serve_tool(
     tool: Tool,
-    registry: AsyncTools,
+    registry: Callable[[], AsyncTools],
     answers: Schema,
     *,
     takes: Schema | None = None,

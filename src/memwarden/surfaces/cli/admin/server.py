@@ -46,6 +46,9 @@ async def serve(
     forwarded_from: Annotated[
         str, typer.Option(metavar="ADDRESSES", help="Reverse proxies whose X-Forwarded headers are believed.")
     ] = "",
+    mcp: Annotated[
+        str, typer.Option(metavar="PROFILE", help="MCP at /mcp (extra mcp): default, full, graph or off.")
+    ] = "default",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     openapi: Annotated[bool, typer.Option("--openapi", help="Print the OpenAPI document and end.")] = False,
 ) -> None:
@@ -58,6 +61,7 @@ async def serve(
       memwarden key create --name team && memwarden serve --host 0.0.0.0 --allow-host memory.example.org
     """
     word(LEVELS).check(log_level, "--log-level")
+    word(("default", "full", "graph", "off")).check(mcp, "--mcp")
     try:
         from memwarden.surfaces.http import server
         from memwarden.surfaces.http.app import ServerOptions, create_app, describe
@@ -73,6 +77,7 @@ async def serve(
         rate=None if rate == "off" else rate,
         max_body=max_body,
         root_path=root_path,
+        mcp="" if mcp == "off" else mcp,
     )
     plan = server.ServerPlan(host, port, workers, options.db, options.embedder, log_level, forwarded_from, chosen)
     has_keys = await server.check_keys(plan)

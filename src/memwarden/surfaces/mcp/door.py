@@ -1,0 +1,80 @@
+"""The Model Context Protocol over HTTP: the key decides whose memory a request is about."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from memwarden import AsyncScope, AsyncWarden
+from memwarden.agent.tools import Permission
+from memwarden.surfaces.http.access import find_grant
+from memwarden.surfaces.http.keys import Operation, open_scope
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+THREAD = "mcp"
+# Without sessions there is no stream to open and nothing to delete.
+METHODS = ["POST"]
+# The package answers in a task that inherits the context of the request.
+_SCOPE: ContextVar[AsyncScope] = ContextVar("memwarden_mcp_scope")
+
+
+class McpDoor:
+    """An ASGI application: streamable HTTP without sessions, so that any process may answer any request."""
+
+    def __init__(self, warden: AsyncWarden, profile: str = "default") -> None:
+        self._warden = warden
+        self._profile = profile
+        self._stop = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self._managers: dict[Permission, StreamableHTTPSessionManager] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises KeyRefused, RateLimited, Denied, StoreError."""
+        grant = await find_grant(Request(scope))
+        me = open_scope(self._warden, grant, Operation.READ, thread=THREAD)
+        token = _SCOPE.set(me)
+        try:
+            manager = await self._find_manager("write" if Operation.WRITE in grant.operations else "read")
+            await manager.handle_request(scope, receive, send)
+        finally:
+            _SCOPE.reset(token)
+
+    async def close(self) -> None:
+        """End what answers requests."""
+        self._stop.set()
+        await asyncio.gather(*self._tasks)
+
+    async def _find_manager(self, permission: Permission) -> StreamableHTTPSessionManager:
+        """Return what answers for a permission; the package is loaded with the first request."""
+        async with self._lock:
+            if permission not in self._managers:
+                self._managers[permission] = await self._start(permission)
+        return self._managers[permission]
+
+    async def _start(self, permission: Permission) -> StreamableHTTPSessionManager:
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        from memwarden.surfaces.mcp.profiles import make_profile
+
+        server = make_profile(_SCOPE.get, nullcontext, permission, self._profile)
+        # The outer layer has looked at Host and Origin already.
+        checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        server.streamable_http_app(stateless_http=True, json_response=True, transport_security=checked)
+        manager, ready = server.session_manager, asyncio.Event()
+
+        async def run() -> None:
+            async with manager.run():
+                ready.set()
+                await self._stop.wait()
+
+        self._tasks.append(asyncio.create_task(run()))
+        await ready.wait()
+        return manager
