@@ -14,6 +14,7 @@ from memwarden.recall import question
 from memwarden.recall.answer import render
 from memwarden.remember.extract.rules import clauses, confidence, dating, gate, patterns, rejections, third_person
 from memwarden.remember.ingest import intake
+from memwarden.remember.resolve import told_context
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.statements import reader
@@ -56,6 +57,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "own context": intake.strip_context,
     "signs of own context": intake.holds_context,
     "sentences of an answer": lambda text: render.split_with_terms(text, tokenizer.terms),
+    "words for the user context": told_context.find_told_context,
     "a line": render.one_line,
     "escaping": render.clean_text,
     "quotations": lambda text: render.frame_external(text, text),

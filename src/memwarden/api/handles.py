@@ -364,6 +364,9 @@ class AsyncConsent(ScopeHandle):
     async def proposals(self, state: str | None = "pending", *, limit: int = 100) -> list[Consent]:
         """List proposed changes of the user context, the newest first.
 
+        In a scope of the person, what their own turns of the last seven days say ("My pronouns are they/them", "Please
+        keep answers short", "Call me Bo", in a dozen languages) is proposed first: nobody has to call :meth:`propose`.
+
         Args:
             state: ``pending``, ``approved``, ``declined``, ``expired``, ``applied``, ``replaced``, or None for all.
             What
@@ -375,6 +378,7 @@ class AsyncConsent(ScopeHandle):
         if state is not None:
             word(ConsentState).check(state, "state")
         check_whole(limit, "limit", 1, None)
+        await self._fill()
         return await self._proposals.consents(self.who.namespace, state, limit)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
@@ -412,7 +416,14 @@ class AsyncConsent(ScopeHandle):
         """
         NAME.check(turn_id, "a turn id")
         self._refuse_agent()
+        await self._fill()
         return await self._proposals.acknowledge(self.who, turn_id)
+
+    async def _fill(self) -> None:
+        if self.who.agent is None:
+            from memwarden.remember.resolve.inbox import fill_inbox  # read where somebody looks into the inbox
+
+            await fill_inbox(self._parts.store, self._proposals, self.who)
 
     def _refuse_agent(self) -> None:
         if self.who.agent is not None:

@@ -50,8 +50,11 @@ from memwarden.remember.extract.records import (
 from memwarden.remember.extract.records import ExchangeExtract as Kept
 from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
+from memwarden.remember.resolve.proposals import PROPOSAL_LIFETIME
 from memwarden.remember.resolve.resolution import Resolution, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, Resolver, open_statements
+from memwarden.remember.resolve.told_context import find_told_context
+from memwarden.remember.resolve.user_context import ContextEdit
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import term_id
 
@@ -248,7 +251,7 @@ class Extractor:
                 except ModelUnavailable:
                     self._put_off[namespace, scope.thread or DEFAULT_THREAD, work.since] += 1
                     return [], True
-            chosen = _choose_items(read[ids], exchange, work.new)
+            chosen = _leave_to_consent(_choose_items(read[ids], exchange, work.new), exchange, at)
             facts = sum(1 for item in chosen if item.tier == "fact")
             if facts > await left.of(day):
                 if done:
@@ -476,6 +479,25 @@ def _choose_items(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]
     items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and (answered or kept.of_batch) else items
+
+
+def _leave_to_consent(chosen: Sequence[ExtractedItem], exchange: Sequence[Memory], at: datetime) -> list[ExtractedItem]:
+    """Make candidates of what the consent inbox asks about: name, pronouns, city, language and tone, said just now."""
+    since = at - PROPOSAL_LIFETIME
+    told = {
+        turn.id: find_told_context(turn.text) for turn in exchange if turn.role == "user" and turn.created_at >= since
+    }
+    return [
+        replace(item, tier="candidate", reason="it is proposed for the user context, and the person decides")
+        if item.tier == "fact" and _is_for_consent(item, told)
+        else item
+        for item in chosen
+    ]
+
+
+def _is_for_consent(item: ExtractedItem, told: Mapping[str, Sequence[ContextEdit]]) -> bool:
+    edits = [edit for source in item.sources for edit in told.get(source, ())]
+    return any(edit.value is not None and edit.value.casefold() in item.text.casefold() for edit in edits)
 
 
 def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:

@@ -218,9 +218,18 @@ class Proposals:
         return read_context(await self._read_context_memory(namespace))
 
     async def propose(
-        self, scope: Scope, edits: Sequence[ContextEdit], sources: Sequence[str], confident: bool
+        self,
+        scope: Scope,
+        edits: Sequence[ContextEdit],
+        sources: Sequence[str],
+        confident: bool,
+        *,
+        said_at: datetime | None = None,
     ) -> WriteResult:
-        """Apply the changes that need no consent, and propose the others."""
+        """Apply the changes that need no consent, and propose the others.
+
+        said_at: since when proposals wait, where they were said before now.
+        """
         from memwarden.security.injection import (
             find_suspicion,  # their word lists are for those alone who propose something
         )
@@ -243,7 +252,10 @@ class Proposals:
                 context = apply_edit(context, edit) if verdict.step == ConsentStep.APPLY else context
                 verdicts.append(verdict)
             ids = [_proposal_id(verdict) for verdict in verdicts]
-            changes = [*_expire_proposals(now), *await self._changes(scope, now, context, verdicts, ids)]
+            changes = [
+                *_expire_proposals(now),
+                *await self._changes(scope, now, context, verdicts, ids, said_at or now.at),
+            ]
             rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
             return WriteResult(rev, tuple(_result_of(item, name) for item, name in zip(verdicts, ids, strict=True)))
 
@@ -348,7 +360,13 @@ class Proposals:
         )
 
     async def _changes(
-        self, scope: Scope, now: _Snapshot, context: UserContext, verdicts: Sequence[ConsentVerdict], ids: Sequence[str]
+        self,
+        scope: Scope,
+        now: _Snapshot,
+        context: UserContext,
+        verdicts: Sequence[ConsentVerdict],
+        ids: Sequence[str],
+        since: datetime,
     ) -> list[BatchChange]:
         """Return the changes of verdicts: what is applied at once is a single decision, each proposal another."""
         changes: list[BatchChange] = []
@@ -358,9 +376,9 @@ class Proposals:
                 changes += [
                     _close_proposal(closed, now.at, state, {"field": entry.edit.field}, step) for closed in entry.closes
                 ]
-                put = _memory_of_proposal(scope, name, entry, now.at)
+                put = replace(_memory_of_proposal(scope, name, entry, now.at), created_at=since)
                 meta = {"field": entry.edit.field, "signals": len(entry.signals)}
-                expires = now.at + PROPOSAL_LIFETIME
+                expires = since + PROPOSAL_LIFETIME
                 changes.append(Put(put, Signals(), state=MemoryState.PROPOSED, purge_at=expires, step=step, meta=meta))
         made = [verdict for verdict in verdicts if verdict.step == ConsentStep.APPLY]
         for item in made:
