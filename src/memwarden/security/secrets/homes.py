@@ -79,7 +79,7 @@ _QR: Final = re.compile(r"WIFI:[^\n]{0,100}?P:((?:[^;\\\n]|\\.){4,80});")
 def find_home_codes(text: str) -> Iterator[SecretSpan]:
     """Yield every code of a home that a text tells; spans may overlap."""
     yield from _codes_of_places(text)
-    for match in _TOLD.finditer(text):
+    for match in _TOLD.finditer(text) if _WIFI.search(text) else ():
         span = match.span(match.lastindex or 0)
         near = text[max(0, match.start() - _BEFORE) : span[0]]
         if _WIFI.search(near) and (match.lastindex == 1 or _is_value(text, *span)):
@@ -90,18 +90,19 @@ def find_home_codes(text: str) -> Iterator[SecretSpan]:
 
 def _codes_of_places(text: str) -> Iterator[SecretSpan]:
     digits = list(_DIGITS.finditer(text))
-    places = [match.start() for match in _IN_PLACE.finditer(text)] if digits else []
-    codes = [match.start() for match in _CODED.finditer(text)] if places else []
-    for match in digits if places else ():
+    codes = [match.start() for match in _CODED.finditer(text)] if digits else []
+    # Looked for last, and only beside what may be a code: the places are many words in fifteen languages.
+    places: list[int] | None = None
+    for match in digits:
         begin, end = match.span(1)
         before = begin - len(_SENTENCE_END.split(text[max(0, begin - _BEFORE) : begin])[-1])
+        coded = _any_within(codes, before, begin)
+        used = _OPENS.match(text, end) or _USED.search(text, before, begin)
+        if not coded and not used:
+            continue
+        places = [found.start() for found in _IN_PLACE.finditer(text)] if places is None else places
         behind = end + len(_SENTENCE_END.split(text[end : end + _BEHIND], maxsplit=1)[0])
-        if _any_within(places, before, begin):
-            told = _any_within(codes, before, begin)
-        else:
-            used = _OPENS.match(text, end) or _USED.search(text, before, begin)
-            told = used is not None and _any_within(places, end, behind)
-        if told:
+        if coded if _any_within(places, before, begin) else used and _any_within(places, end, behind):
             yield SecretSpan(begin, end, KIND)
 
 

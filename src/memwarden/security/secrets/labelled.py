@@ -7,7 +7,7 @@ the secret. Patterns are bounded, so that a long text takes time in proportion.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memwarden.security.secrets.providers import SecretSpan, entropy
@@ -170,6 +170,10 @@ _FUNCTION_WORDS: Final = frozenset(
 )
 _MAX_FROM_LABEL: Final = 60
 
+# Without any of these an ASCII text holds no word for a password, or for the words of a wallet.
+_PASSWORD_STEMS: Final = ("pass", "kennwort", "clave", "mot de passe", "parola", "senha", "wachtwoord")
+_PHRASE_STEMS: Final = tuple("seed wallet mnemonic recovery phrase words frase palabras kurtarma herstelzin".split())
+
 
 def find_labelled(text: str) -> Iterator[SecretSpan]:
     """Yield every secret that its neighbourhood gives away; spans may overlap."""
@@ -177,9 +181,15 @@ def find_labelled(text: str) -> Iterator[SecretSpan]:
     for word, pattern, kind in _COMPILED:
         if word in lower:
             yield from (SecretSpan(*match.span(1), kind) for match in pattern.finditer(text))
-    yield from _said_passwords(text)
+    if _may_hold(text, lower, _PASSWORD_STEMS):
+        yield from _said_passwords(text)
     yield from _made_tokens(text)
-    yield from _wallet_phrases(text)
+    if _may_hold(text, lower, _PHRASE_STEMS):
+        yield from _wallet_phrases(text)
+
+
+def _may_hold(text: str, lower: str, stems: Sequence[str]) -> bool:
+    return not text.isascii() or any(stem in lower for stem in stems)
 
 
 def _said_passwords(text: str) -> Iterator[SecretSpan]:
