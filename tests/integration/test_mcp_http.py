@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -103,4 +104,5 @@ async def test_the_path_can_be_switched_off_and_have_another_profile(async_warde
         assert (await client.post("/mcp", json=GREETING)).status_code == 404
     async with browse(async_warden, options=ServerOptions(open_door=True, mcp="graph")) as client:
         listed = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
-        assert listed.json()["result"]["tools"][0]["name"] == "create_entities"
+        (data,) = [line for line in listed.text.splitlines() if line.startswith("data: {")]
+        assert json.loads(data[6:])["result"]["tools"][0]["name"] == "create_entities"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -59,18 +59,25 @@ class ServerOptions:
     mcp: str = "default"
 
 
-def create_app(warden: AsyncWarden, options: ServerOptions | None = None, *, start: bool = True) -> FastAPI:
+def create_app(
+    warden: AsyncWarden,
+    options: ServerOptions | None = None,
+    *,
+    start: bool = True,
+    extend_mcp: Callable[[Any], None] | None = None,
+) -> FastAPI:
     """Return the application that serves a warden's store.
 
     Args:
         start: whether the application opens and closes the warden; False for an open warden of the caller's.
+        extend_mcp: is given each MCP server before it answers, to add tools, resources and prompts of the caller's.
 
     Further surfaces are mounted on it (``app.mount``); ``app.state.entrance`` finds the grant of their callers, and
     :func:`memwarden.surfaces.http.keys.open_scope` makes a scope of it.
     """
     chosen = options or ServerOptions()
     # Without the extra there is no such path.
-    door = McpDoor(warden, chosen.mcp) if chosen.mcp and find_spec("mcp") else None
+    door = McpDoor(warden, chosen.mcp, extend_mcp) if chosen.mcp and find_spec("mcp") else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -16,6 +17,7 @@ from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.keys import Operation, open_scope
 
 if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 THREAD = "mcp"
@@ -26,9 +28,15 @@ _SCOPE: ContextVar[AsyncScope] = ContextVar("memwarden_mcp_scope")
 
 
 class McpDoor:
-    """An ASGI application: streamable HTTP without sessions, so that any process may answer any request."""
+    """An ASGI application: streamable HTTP without sessions, so that any process may answer any request.
 
-    def __init__(self, warden: AsyncWarden, profile: str = "default") -> None:
+    extend: is given each server before it answers, to add tools, resources and prompts to it.
+    """
+
+    def __init__(
+        self, warden: AsyncWarden, profile: str = "default", extend: Callable[[MCPServer[Any]], None] | None = None
+    ) -> None:
+        self._extend = extend
         self._warden = warden
         self._profile = profile
         self._stop = asyncio.Event()
@@ -65,9 +73,11 @@ class McpDoor:
         from memwarden.surfaces.mcp.profiles import make_profile
 
         server = make_profile(_SCOPE.get, nullcontext, permission, self._profile)
+        if self._extend is not None:
+            self._extend(server)
         # The outer layer has looked at Host and Origin already.
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        server.streamable_http_app(stateless_http=True, json_response=True, transport_security=checked)
+        server.streamable_http_app(stateless_http=True, transport_security=checked)
         manager, ready = server.session_manager, asyncio.Event()
 
         async def run() -> None:
