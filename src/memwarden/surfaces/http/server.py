@@ -25,7 +25,7 @@ from memwarden.surfaces.http.logs import configure_logs
 _PLAN = "MEMWARDEN_SERVER_PLAN"
 MAX_WORKERS = 64
 # The answers under way may take so long when the server is told to stop.
-GRACE_SECONDS = 20
+GRACE_SECONDS = 8
 
 
 @dataclass(frozen=True, slots=True)
