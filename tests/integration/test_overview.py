@@ -88,3 +88,34 @@ def test_what_a_memory_states(me: Any) -> None:
         me.statements("nothing")
     with pytest.raises(InvalidInput):
         me.overview(budget_tokens=0)
+
+
+def tell(*said: str) -> Any:
+    warden = Warden.open("memory://", {"embedder": "auto"})
+    scope: Any = warden.scope(user="nora", thread="t")
+    for text in said:
+        scope.observe([{"role": "user", "content": text}])
+    return warden, scope
+
+
+def test_the_home_is_named_however_it_was_told() -> None:
+    warden, scope = tell("We moved into a flat in Kiruna.", "I'm vegetarian.")
+    with warden:
+        assert [line.value for line in scope.overview().lines] == ["I'm vegetarian.", "We moved into a flat in Kiruna."]
+
+
+def test_somebody_who_is_only_spoken_about_has_an_overview() -> None:
+    warden, scope = tell("I met Ragna for lunch on Sunday.", "Ragna works at the zoo.", "Where does Ragna live?")
+    with warden:
+        assert {line.value for line in scope.overview("Ragna").lines} == {
+            "Ragna works at the zoo.",
+            "I met Ragna for lunch on Sunday.",
+        }
+        assert not scope.overview("Solveig")
+
+
+def test_a_label_in_the_words_is_not_said_twice() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="nora")
+        scope.remember("project budget: Budget is 15k")
+        assert scope.overview().text.startswith("- project budget: Budget is 15k (")

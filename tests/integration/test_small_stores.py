@@ -61,3 +61,25 @@ def test_a_speaker_is_known_by_name() -> None:
         assert "Harbour Street" in asked.query("Where does Mila live?").text
         assert "tomatoes" in asked.query("What did Mila plant on the balcony?").text
         assert not asked.query("What is Pavel's blood type?")
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My daughter Mia is allergic to peanuts.", "Who is Mia?"),
+        ("My brother Tom works at the post office.", "Who is Tom?"),
+        ("Tom fixed my bike yesterday.", "Who is Tom?"),
+        ("Mia can't have dairy.", "What must Mia not eat?"),
+        ("We moved into a flat in Utrecht", "Where do I live?"),
+        ("Dr. Visser pulled my wisdom tooth.", "Who is my dentist?"),
+    ],
+)
+def test_a_plain_fact_answers_among_a_few_others(said: str, question: str) -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me = warden.scope(user="noa", thread="first")
+        for text in ("I drive an old Volvo.", "I play the cello.", said, "Anna is my manager."):
+            me.observe([{"role": "user", "content": text}])
+        later = warden.scope(user="noa", thread="later")
+        assert said in [item.memory.text for item in later.query(question).items]
+        assert said in [item.memory.text for item in later.context(question).items]
+        assert not later.query("Which football team do I support?")

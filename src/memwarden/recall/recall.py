@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-import numpy as np
-
 from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
@@ -20,8 +18,6 @@ from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import budget as items
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
-    MIN_ALIKE,
-    MIN_ALIKE_OF_TABLE,
     BudgetedAnswer,
     Found,
     OwnedCandidate,
@@ -30,6 +26,7 @@ from memwarden.recall.answer.budget import (
     RankedQuery,
     answers_any,
     append_related,
+    arrange_found,
     arrange_wanted,
     choose_searched,
     find_prompt_echoes,
@@ -41,7 +38,6 @@ from memwarden.recall.answer.budget import (
     list_cuts,
     make_found_item,
     pack_items,
-    put_newer_first,
     put_newest_first,
     rearrange_items,
     tell_words_once,
@@ -71,7 +67,7 @@ from memwarden.recall.answer.select import (
     select_candidates,
     unanswering_flags,
 )
-from memwarden.recall.index.columns import Floats, Mask
+from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import QuestionEncoder, read_long
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
@@ -79,7 +75,6 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.time.changes import ChangeCursor, IndexMoment, Outdated, fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
@@ -197,7 +192,7 @@ class Recall:
             used=self._count(header),
         )
         if self._reranker is None:
-            arrange = partial(self._put_newer_first, searches)
+            arrange = partial(self._arrange, searches)
             arranged = arrange_wanted(packed, owners, arrange, most)
             packed = rearrange_items(packed, arranged, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
@@ -248,14 +243,11 @@ class Recall:
             searches.append(QuestionSearch(item, selection, neighbours, found))
         return searches
 
-    def _put_newer_first(
+    def _arrange(
         self, searches: Sequence[QuestionSearch], question: int, shown: Sequence[RecallItem]
     ) -> list[RecallItem]:
-        asked = searches[question].asked
-        if asked.question.asks_past:
-            return list(shown)
-        vectors, alike = self._item_vectors(asked.ctx.index, asked.question, shown)
-        return put_newer_first(shown, vectors, alike)
+        of_table = (self._encoder.name or "").startswith("wordllama")
+        return arrange_found(searches[question].asked, shown, of_table)
 
     async def _append_related(
         self,
@@ -361,19 +353,6 @@ class Recall:
             return [], [], {}
         return await find_overview_item(ctx, self._tellable(scope), ranking, (budget, request.overview), self._count)
 
-    def _item_vectors(
-        self, index: NamespaceIndex, question: Question, shown: Sequence[RecallItem]
-    ) -> tuple[Floats, float]:
-        """Return the items' vectors by the model that leads in the question's language, and how near like items lie."""
-        side = leading(question, index.view)
-        if side is None or not index.size:
-            return np.zeros((len(shown), 1), np.float32), MIN_ALIKE
-        places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
-        vectors = side.vectors[places]
-        vectors[np.less(places, 0)] = 0
-        of_table = side.name == "first" and (self._encoder.name or "").startswith("wordllama")
-        return vectors, MIN_ALIKE_OF_TABLE if of_table else MIN_ALIKE
-
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision."""
         if self._larges is not None and await self._larges.ready(scope.namespace):
@@ -434,11 +413,11 @@ class Recall:
         words = [await _index_ids(text) for text in said]
         echoes = await find_prompt_echoes(ctx, said, words, scope.thread)
         view = ctx.index.view  # as it is now
-        gates = self._gates(scope, ctx, request, echoes)
         asked = [
             self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out))
             for text, item in zip(texts, encoded, strict=True)
         ]
+        gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_past for item in asked))
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
 
     def _with_reading(self, question: Question) -> Question:
@@ -457,11 +436,13 @@ class Recall:
         encoded = await self._encoder.encode(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
+        past = self._with_reading(question).asks_past
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
         without = unanswering_flags(request)
-        open_ = open_rows((*where, *default_conditions(request, by_channel, now)), without, cards=by_channel)
+        conditions = default_conditions(request, by_channel, None if past else now)
+        open_ = open_rows((*where, *conditions), without, cards=by_channel)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         words = [await _index_ids(text) for text in said]
         bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
@@ -471,7 +452,7 @@ class Recall:
         index, ranking, echoes = ranked
         ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
         request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))
-        gates = self._gates(scope, ctx, request, echoes)
+        gates = self._gates(scope, ctx, request, echoes, past=past)
         return RankedQuery(ctx, question, ranking, gates, echoes)
 
     async def _open_context(self, scope: Scope, as_of: AsOf | None) -> QueryContext:
@@ -482,9 +463,9 @@ class Recall:
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
-    def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
+    def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int], *, past: bool) -> Gates:
         readable = self.categories.readable(scope.agent, None)
-        return open_gates(ctx.index, request, readable, ctx.hidden, echoes, ctx.now)
+        return open_gates(ctx.index, request, readable, ctx.hidden, echoes, None if past else ctx.now)
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
         """Reorder the candidates by the reranker; the scores stay in place, so that they fall with the rank."""

@@ -80,7 +80,8 @@ class OverviewLine:
     """A value in an overview.
 
     Attributes:
-        about: whose value it is; "" for a speaker without a name. value: the words that say it.
+        about: whose value it is; "" for a speaker without a name. attribute: "" where it is not surely known.
+        value: the words that say it.
         said_at: when they were said. changed: whether they told of a change, and lately. source: id of their memory.
     """
 

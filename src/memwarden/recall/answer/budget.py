@@ -26,6 +26,7 @@ from memwarden.recall.answer.select import GATES, Candidate, Gates, Neighbour, S
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question, QuestionWords
+from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import Ranking, Weights, explain_features
 from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
 from memwarden.records import (
@@ -47,6 +48,10 @@ WIDENING_FACTORS = (2, 4, 8, 16)
 MIN_ALIKE = 0.25
 # The same for vectors that are means of a table: there all texts lie nearer to each other.
 MIN_ALIKE_OF_TABLE = 0.6
+# Among fewer memories two items are seldom about the same matter, however alike they are: there an item whose logit is
+# lower by more than MAX_SCORE_GAP stays below.
+FEW_MEMORIES = 100
+MAX_SCORE_GAP = 0.45
 # A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
 MAX_ARRANGED = 40
 # For fewer tokens, some words, no more of a text is tried.
@@ -157,17 +162,25 @@ def put_newest_first(items: Sequence[RecallItem], last: Collection[str] = ()) ->
 
 
 def put_newer_first(
-    items: Sequence[RecallItem], vectors: npt.NDArray[np.float32], alike: float = MIN_ALIKE
+    items: Sequence[RecallItem],
+    vectors: npt.NDArray[np.float32],
+    alike: float = MIN_ALIKE,
+    memories: int = FEW_MEMORIES,
 ) -> list[RecallItem]:
     """Return items best first, but of items that say alike things the newest at the first of their places.
 
     What was said later about the same matter holds now. The n-th item keeps the n-th score.
 
     vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
+    memories: among how many they were found; few are seldom about the same matter.
     """
     if len(items) > MAX_ARRANGED:
         return list(items)
     close = vectors @ vectors.T >= alike
+    if memories < FEW_MEMORIES:
+        odds = np.array([item.score for item in items]).clip(1e-6, 1 - 1e-6)
+        logits = np.log(odds / (1 - odds))
+        close &= logits[None] - logits[:, None] <= MAX_SCORE_GAP
     leaders: list[int] = []
     groups: dict[int, list[int]] = {}
     for place in range(len(items)):
@@ -258,6 +271,28 @@ def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> 
     return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
 
 
+def arrange_found(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
+    """Return a question's items with what was said in its very words first, and the newer of like items above.
+
+    of_table: whether the first vectors are means of a table.
+    """
+    arranged = list(shown) if asked.question.asks_past else _put_newer_first(asked, shown, of_table)
+    wanted = normalize_text(asked.question.text)
+    return sorted(arranged, key=lambda item: normalize_text(item.memory.text) != wanted)
+
+
+def _put_newer_first(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
+    """Compare the items by the model that leads in the question's language."""
+    index, side = asked.ctx.index, leading(asked.question, asked.ctx.index.view)
+    if side is None or not shown:
+        return list(shown)
+    places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
+    vectors = side.vectors[places]
+    vectors[np.less(places, 0)] = 0
+    alike = MIN_ALIKE_OF_TABLE if of_table and side.name == "first" else MIN_ALIKE
+    return put_newer_first(shown, vectors, alike, index.view.alive_count)
+
+
 def append_related(
     packed: BudgetedAnswer, related: Sequence[RecallItem], budget: int | None, count: TokenCounter
 ) -> tuple[BudgetedAnswer, list[RecallItem]]:
@@ -317,12 +352,12 @@ def _why(wording: QuestionWords, weights: Weights, values: Sequence[float], note
 
 def show_whole(question: Question, held: CachedMemory) -> str:
     """Return a bullet with the whole text."""
-    return held.bullet_start + render.frame_memory(held.memory, held.whole)
+    return held.bullet_start + render.frame_memory(held.memory, held.whole) + render.until_of(held.memory)
 
 
 def show_excerpt(question: Question, held: CachedMemory) -> str:
     """Return a single-line bullet, cut to the part that matches."""
-    return held.bullet_start + plain_excerpt(question, held)
+    return held.bullet_start + plain_excerpt(question, held) + render.until_of(held.memory)
 
 
 def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:

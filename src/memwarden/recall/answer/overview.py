@@ -18,11 +18,15 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
 from memwarden.statements.reader import NONE, SELF, StatementWeights, load_weights
-from memwarden.statements.statement import SORTS
-from memwarden.text.tokenizer import TokenCounter
+from memwarden.statements.statement import MAX_CHARACTERS, SORTS
+from memwarden.text.tokenizer import UNANSWERING, TokenCounter, term_id, terms
 
 # The chance that a clause states the attribute, from which on it is told.
 MIN_CHANCE: Final = 0.45
+# What is less sure, from here on, stands below all that is sure, in its own words alone.
+MIN_UNSURE: Final = 0.15
+# What only names somebody stands last.
+MENTIONED: Final = 0.01
 # A value is told by the newest statement that is nearly as sure as the surest of its attribute.
 NEAR_BEST: Final = 0.7
 # A shorter fragment ("in April") says little without what stood before it; a full-width sign counts as two.
@@ -60,13 +64,16 @@ def open_values(
     about: a name or a relation ("sister"); None for those who speak. is_ended: whether a turn says what is over.
     """
     chains: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
-    for row in index.statements.rows(allowed, MIN_CHANCE):
+    unsure: list[tuple[str, str, TableRow]] = []
+    for row in index.statements.rows(allowed, MIN_UNSURE):
         owner = _owner(row.subjects, about)
         attribute = weights.name(row.code)
-        if owner is None or attribute == NONE or row.end - row.start < MIN_SIGNS // 2:
+        if owner is None or attribute == NONE or row.end - row.start < MIN_SIGNS // 2 or is_ended(row.place):
             continue
-        if not is_ended(row.place):
+        if row.chance >= MIN_CHANCE:
             chains[owner, attribute].append(row)
+        else:
+            unsure.append((owner, attribute, row))
     said = index.columns.number("created_at")
     many = {name for name, flag in zip(weights.attributes, weights.many, strict=True) if flag}
     found: list[Value] = []
@@ -77,7 +84,32 @@ def open_values(
         mentions = min(len({row.place for row in rows}), MAX_MENTIONS)
         rank = surest * (1 + MENTION_SHARE * mentions)
         found += [Value(owner, attribute, row, rank) for row in _still_open(rows, attribute in many)]
+    newest = {key: max(int(said[row.place]) for row in rows) for key, rows in chains.items()}
+    told = {value.row.place for value in found}
+    # An unsure value that is older than a sure one of its attribute may be over.
+    found += [
+        Value(owner, "", row, row.chance)
+        for owner, attribute, row in unsure
+        if row.place not in told and said[row.place] > newest.get((owner, attribute), -1)
+    ]
+    if about is not None:
+        told = {value.row.place for value in found}
+        places = [place for place in _mentions(index, allowed, about) if place not in told and not is_ended(place)]
+        found += [Value(about, "", _whole_text(place), MENTIONED) for place in places[: -MAX_VALUES - 1 : -1]]
     return sorted(found, key=lambda value: (-value.rank, value.owner, value.attribute))[:MAX_LINES]
+
+
+def _mentions(index: NamespaceIndex, allowed: Mask, about: str) -> list[int]:
+    """The places that name somebody and tell something, oldest first."""
+    names = [set(index.postings(term_id(term))[0].tolist()) for term in terms(about)]
+    places = set[int].intersection(*names) if names else set()
+    tells = allowed & ((index.flags & UNANSWERING) == 0)
+    said = index.columns.number("created_at")
+    return sorted((place for place in places if tells[place]), key=lambda place: int(said[place]))
+
+
+def _whole_text(place: int) -> TableRow:
+    return TableRow(place, 0, MENTIONED, SORTS.index("state"), (), 0, MAX_CHARACTERS)
 
 
 def _still_open(rows: Sequence[TableRow], many: bool) -> list[TableRow]:
@@ -175,7 +207,7 @@ def make_overview_item(overview: Overview, namespace: Namespace, now: datetime, 
     """Return an overview as an item of a block, in a single line."""
     owners = {line.about for line in overview.lines}
     told = [
-        f"{f'{line.about}, ' if len(owners) > 1 and line.about else ''}{line.attribute}: {line.value}"
+        f"{f'{line.about}, ' if len(owners) > 1 and line.about else ''}{_label(line)}{line.value}"
         for line in overview.lines
     ]
     text = f"At a glance: {'; '.join(told)}"
@@ -211,10 +243,16 @@ def tells_whole(overview: Overview, memory: Memory) -> bool:
 
 def _line(value: Value, memory: Memory, now: datetime) -> OverviewLine:
     words = one_line(render.fit_to_show(memory, memory.text[value.row.start : value.row.end]))
+    label, _, rest = words.partition(": ")
+    words = rest if rest and label.casefold() == value.attribute else words  # "project budget: Budget is 15k"
     words = words if len(words) <= MAX_WORDS else words[: MAX_WORDS - 1].rstrip() + "…"
     words = render.frame_memory(memory, words)
     changed = SORTS[value.row.sort] == "change" and (now - memory.created_at).days <= LATELY_DAYS
     return OverviewLine(value.owner, value.attribute, words, memory.created_at, changed, memory.id)
+
+
+def _label(line: OverviewLine) -> str:
+    return f"{line.attribute}: " if line.attribute else ""
 
 
 def _width(text: str) -> int:
@@ -229,7 +267,7 @@ def _join(lines: Sequence[OverviewLine]) -> str:
         if owner:
             parts.append(f"{owner}:")
         parts += [
-            f"- {line.attribute}: {line.value} ({'new, ' if line.changed else ''}{line.said_at.astimezone(UTC):%b %Y})"
+            f"- {_label(line)}{line.value} ({'new, ' if line.changed else ''}{line.said_at.astimezone(UTC):%b %Y})"
             for line in lines
             if line.about == owner
         ]

@@ -181,9 +181,14 @@ LEAN_TEMPLATE = Template(
 )
 
 
-def render_bullet(memory: Memory, words: str) -> str:
-    """Render a memory as a bullet: ``[category]``, a turn's speaker and day, and the words."""
-    return f"[{clean_line(memory.category)}] {_bullet_start(memory)}{words}"
+def bullet_start(memory: Memory) -> str:
+    """Return what stands before a bullet's words: ``[category]``, a turn's speaker and day."""
+    return f"[{clean_line(memory.category)}] {_bullet_start(memory)}"
+
+
+def until_of(memory: Memory) -> str:
+    """Return until when a memory held, to stand after its words."""
+    return f" (until {format_day(memory.valid_to)})" if memory.valid_to else ""
 
 
 def render_bullets(items: Sequence[RecallItem]) -> str:
@@ -284,7 +289,7 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template, severa
         "sourceContext": clean_line(occasion),
         "day": format_day(memory.created_at),
         "speaker": clean_line(f", {_speaker(memory)}") if several and _speaker(memory) else "",
-        "until": f" (until {format_day(memory.valid_to)})" if memory.valid_to else "",
+        "until": until_of(memory),
     }
     lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
     return f"\n{_INDENT}".join(lines)
@@ -388,7 +393,7 @@ class CachedMemory:
     @cached_property
     def bullet_start(self) -> str:
         """The beginning of its bullet."""
-        return render_bullet(self.memory, "")
+        return bullet_start(self.memory)
 
     @cached_property
     def sentences(self) -> Sequence[TermedSentence]:
@@ -409,6 +414,12 @@ class CachedMemory:
         """Whether a model said it: people who talk with each other have names."""
         named = (self.memory.name or "assistant").casefold() != "assistant"
         return self.memory.channel == Channel.TURN and self.memory.role == "assistant" and not named
+
+    @cached_property
+    def repeatable(self) -> str:
+        """The words by which it repeats another; "yesterday" tells something else on another day."""
+        words = " ".join(self.memory.text.split()).casefold()
+        return f"{words} {format_day(self.memory.created_at)}" if tokenizer.has_time_word(words) else words
 
     @cached_property
     def words(self) -> frozenset[str]:

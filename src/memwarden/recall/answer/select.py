@@ -381,7 +381,7 @@ def fold_repeats(selection: Selection, found: Mapping[int, block.CachedMemory]) 
         held = found[item.place]
         if held.memory.channel != Channel.TURN:
             continue
-        if first.setdefault((held.memory.role, normalize_text(held.memory.text)), item.place) != item.place:
+        if first.setdefault((held.memory.role, held.repeatable), item.place) != item.place:
             dropped[item.place] = "echo"
         elif held.is_of_assistant and held.own_terms is not None:
             shares = [(count_repeated(held.own_terms, found[other.place].words), other.place) for other in told]
@@ -431,14 +431,15 @@ def mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
 NO_OWN_RECORD = Condition("category", "$ne", OWN_RECORDS)
 
 
-def default_conditions(request: Request, by_channel: bool, now: datetime) -> Where:
+def default_conditions(request: Request, by_channel: bool, now: datetime | None) -> Where:
     """Return the default exclusions as conditions: procedures, saved values, expired facts.
 
-    by_channel: whether a filter asks for a channel.
+    by_channel: whether a filter asks for a channel. now: None for questions about the past.
     """
     steps = () if request.steps else (Condition("channel", "$ne", str(Channel.PROCEDURAL)),)
     saved = () if by_channel else (Condition("channel", "$ne", str(Channel.STATE)),)
-    return (*steps, *saved, NO_OWN_RECORD, Condition("valid_to", UNSET_OR_AFTER, now))
+    valid = () if now is None else (Condition("valid_to", UNSET_OR_AFTER, now),)
+    return (*steps, *saved, NO_OWN_RECORD, *valid)
 
 
 def mask_without_steps(index: NamespaceIndex, request: Request) -> Mask | None:
@@ -469,9 +470,12 @@ def open_gates(
     readable: tuple[str, ...] | None,
     hidden: Sequence[int],
     echoes: Sequence[int],
-    now: datetime,
+    now: datetime | None,
 ) -> Gates:
-    """Return the gates of a question. hidden: places that nobody may read; echoes: those that repeat the prompt."""
+    """Return the gates of a question. hidden: places that nobody may read; echoes: those that repeat the prompt.
+
+    now: None for a question about the past, which what is over answers.
+    """
     allowed = index.mask(in_categories(readable))
     allowed[list(hidden)] = False
     categories = index.columns.coded["category"]
@@ -485,7 +489,7 @@ def open_gates(
         filter=index.mask(request.where),
         worthy=index.live & ((index.flags & unanswering_flags(request)) == 0),
         fresh=fresh,
-        valid=index.valid(now),
+        valid=None if now is None else index.valid(now),
         own=mask_without_cards(index, request.where),
         steps=mask_without_steps(index, request),
         state=mask_without_state(index, request.where),

@@ -117,11 +117,11 @@ MIN_PLAIN = 1e-3
 # Memories of fewer words are plain statements, which lie near to a question for them.
 PLAIN_TERMS = 5.0
 # So near lies a plain statement that answers, by the cosines of all models and half of the words.
-NEAR = 0.965
+NEAR = 0.915
 # What a shared name adds to that without being an answer.
-NAME = 0.49
+NAME = 0.54
 # NEAR where statements are read: then the share of the attribute that is told counts with the cosines.
-NEAR_WITH_ATTRIBUTE = 1.115
+NEAR_WITH_ATTRIBUTE = 1.065
 
 
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
@@ -142,7 +142,9 @@ def _lacking(
 ) -> float:
     """How much is lacking until a plain statement would answer; nothing where memories are long."""
     plain = _plainness(view, allowed)
-    if plain < MIN_PLAIN:
+    # "Who is Tom?": whatever tells of him answers.
+    asks_for_name = named and len(question.terms) == 1 and bool((signals["own"][allowed] > 0).any())
+    if plain < MIN_PLAIN or asks_for_name:
         return 0.0
     told = features.attribute_told(question, view)
     wanted = (NEAR if told is None else NEAR_WITH_ATTRIBUTE) + NAME * named
