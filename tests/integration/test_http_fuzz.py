@@ -30,6 +30,7 @@ async def make_keys(url: str) -> dict[str, str]:
 def generate(url: str, key: str, folder: Path, *options: str) -> str:
     """Call every operation with generated data; return the report. Fails the test where a check fails."""
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json", "--checks", "all"]
+    command += ["--exclude-path", "/v1/changes"]  # it ends when the caller does
     command += ["--exclude-checks", EXCLUDED, "--header", f"Authorization: Bearer {key}", "--seed", "20", "--no-color"]
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run(

@@ -19,7 +19,7 @@ from memwarden.surfaces.http.gate import Gate
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
-from memwarden.surfaces.http.routes import health, journal, memories, memory, operation, people, state, tiers
+from memwarden.surfaces.http.routes import changes, health, journal, memories, memory, operation, people, state, tiers
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
@@ -104,8 +104,10 @@ def create_app(
     app.state.warden = warden
     app.state.entrance = Entrance(KeyRing(warden.store), RateLimits(chosen.rate), chosen.open_door)
     install_handlers(app)
-    for noun in (memory, memories, journal, people, state, tiers, operation, health):
+    app.state.streams = set()
+    for noun in (memory, memories, journal, changes, people, state, tiers, operation, health):
         app.include_router(noun.router)
+    app.include_router(operation.scrape_router)
     if door is not None:
         app.add_route("/mcp", door, methods=METHODS, include_in_schema=False)  # type: ignore[arg-type]  # it is ASGI
     if chosen.origins:

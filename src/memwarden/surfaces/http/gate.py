@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memwarden.clock import new_id
+from memwarden.surfaces.http.metrics import count_request
 from memwarden.surfaces.http.problems import EXPLANATIONS, problem
 
 log = structlog.get_logger("memwarden.http")
@@ -135,8 +136,10 @@ class Call:
         """Write what became of the request to the log: no path with ids, no query, no content."""
         route = self.scope.get("route")
         path = getattr(route, "path", None) or "none"
-        took = round((time.perf_counter() - self._began) * 1000, 2)
-        said = {"method": self.scope["method"], "route": path, "status": self.status or 499, "ms": took}
+        took = time.perf_counter() - self._began
+        status = self.status or 499  # whoever hangs up gets none
+        count_request(self.scope["method"], path, status, took)
+        said = {"method": self.scope["method"], "route": path, "status": status, "ms": round(1000 * took, 2)}
         write = log.error if self.failure else log.info
         write("request", request_id=self.id, key=self.state.get("key_id"), **said, **self.failure)
 

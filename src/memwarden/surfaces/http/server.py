@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,10 +21,12 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.logs import configure_logs
+from memwarden.surfaces.http.metrics import SHARED_FOLDER
 
 # What a process of several reads, since it is started anew.
 _PLAN = "MEMWARDEN_SERVER_PLAN"
 MAX_WORKERS = 64
+BACKLOG = 2_048
 # The answers under way may take so long when the server is told to stop.
 GRACE_SECONDS = 8
 
@@ -79,6 +82,8 @@ async def serve(plan: ServerPlan, announce: Callable[[str], None]) -> None:
     url = url_of(plan, listening)
     if plan.workers > 1:
         os.environ[_PLAN] = json.dumps(asdict(plan))
+        counts = tempfile.TemporaryDirectory(prefix="memwarden-metrics-")
+        os.environ[SHARED_FOLDER] = counts.name
         config = _config(plan, f"{__name__}:create_planned_app", factory=True, workers=plan.workers)
         from uvicorn.supervisors import Multiprocess
 
@@ -118,6 +123,7 @@ def listen(plan: ServerPlan) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen(BACKLOG)  # whoever calls before the processes are up waits
     except OSError as error:
         raise StoreUnavailable(
             f"cannot listen on {plan.host} port {plan.port}: {error.strerror}; choose another with --host or --port"

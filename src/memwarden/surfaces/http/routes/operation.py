@@ -1,4 +1,4 @@
-"""The running of the server: categories, allowlists and backups."""
+"""The running of the server: categories, allowlists, backups and metrics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, PlainTextResponse
 
 from memwarden.errors import NotFound
 from memwarden.surfaces.http.access import Operator, Reader
 from memwarden.surfaces.http.answers import AllowlistView, CategoriesView
+from memwarden.surfaces.http.metrics import render_metrics
 
 router = APIRouter(prefix="/v1", tags=["operation"])
+scrape_router = APIRouter(tags=["operation"])
 
 
 @router.get("/config/categories", response_model=CategoriesView)
@@ -31,6 +33,16 @@ async def get_allowlist(name: Annotated[str, Path(min_length=1, max_length=256)]
     if allowed is None:
         raise NotFound(f"agent {name!r} has no allowlist")
     return {"agent": name, "categories": allowed}
+
+
+@scrape_router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "For Prometheus."}},
+)
+async def metrics(caller: Operator) -> Any:
+    """Tell how many requests were answered how, and how long they took."""
+    return render_metrics()
 
 
 @router.post(
