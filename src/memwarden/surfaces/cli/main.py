@@ -98,6 +98,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "audit": CommandPlace(
         f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."
     ),
+    "hook": CommandPlace(f"{_HERE}.commands.hook:hook", "Answer an event of a coding agent's session (on stdin)."),
     "mcp": CommandPlace(f"{_HERE}.commands.mcp:mcp", "Serve memory to desktop clients and IDEs (MCP, over stdio)."),
     "serve": CommandPlace(f"{_HERE}.admin.server:serve", "Serve the store over HTTP (extra server)."),
     "key": CommandPlace(f"{_HERE}.admin.server:app", "Keys of the server: make, list and revoke them."),

@@ -1,0 +1,1 @@
+"""Hooks of coding agents: a project remembers decisions, conventions and failures without a server."""
