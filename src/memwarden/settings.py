@@ -232,5 +232,8 @@ def _from_environment() -> dict[str, Any]:
 DEFAULT_THRESHOLD: Final = 0.43
 # A block put in unasked takes half of its budget while the chance is below this.
 HALF_BUDGET_THRESHOLD: Final = 0.55
-# Items are shown down to this chance of bearing on the question.
-MIN_ITEM_SCORE: Final = 0.01
+# Of a threshold, the share that an item's score must reach: an item alone seldom holds an answer, and a block has room.
+QUERY_ITEM_SHARE: Final = 1 / 3
+CONTEXT_ITEM_SHARE: Final = 1 / 30
+# Items are held against shares of this where no threshold is given: .02 in a query, .002 in a block.
+ITEM_THRESHOLD: Final = 0.06

@@ -27,3 +27,6 @@ def test_a_history_is_answered_better_than_by_words(monkeypatch: pytest.MonkeyPa
     assert block.off_topic == 1.0
     assert found[QUERY].right.mean > found[PLAIN_BM25].right.mean
     assert results.excluded == {}
+    # Of a thousand items of a single history; over all histories the gaps are about half of these.
+    assert results.reliability["scores of items, context"].mean_gap <= 0.07
+    assert results.reliability["scores of items, query"].mean_gap <= 0.1

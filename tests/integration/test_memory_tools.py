@@ -293,7 +293,7 @@ def test_a_search_is_offered_only_when_the_turn_is_unsure(ana: BoundScope) -> No
 
 def test_a_block_says_how_sure_it_is(ana: BoundScope) -> None:
     sure = ana.context([{"role": "user", "content": "What am I allergic to?"}])
-    assert sure.confidence == ana.query("What am I allergic to?").confidence >= 0.7
+    assert sure.confidence == ana.query("What am I allergic to?", top_k=20).confidence >= 0.7
     assert (sure.relevant, sure.unsure) == (True, False)
     kept_out = ana.context([{"role": "user", "content": "What am I allergic to?"}], threshold=0.99)
     assert (kept_out.confidence, kept_out.relevant, kept_out.items) == (sure.confidence, False, ())

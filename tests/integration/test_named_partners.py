@@ -64,3 +64,30 @@ def test_the_words_of_a_date_refuse_no_question_where_its_days_match(chat: Bound
     assert "s10-15" in [source for item in dated.items for source in item.sources]
     assert dated.confidence >= plain.confidence - 0.1
     assert other.confidence < dated.confidence - 0.1
+
+
+def test_a_query_tells_the_chance_of_so_many_items_and_is_decided_by_that_of_a_block(chat: BoundScope) -> None:
+    asked = "Which language classes did Tomas start?"
+    whole = chat.context([{"role": "user", "content": asked}]).confidence
+    told = [chat.query(asked, top_k=items).confidence for items in (1, 3, 20)]
+    assert told == pytest.approx([0.525 * whole, 0.7875 * whole, whole])
+    assert chat.query(asked, threshold=whole - 0.01).items
+    assert not chat.query(asked, threshold=whole + 0.01).items
+
+
+def test_of_what_is_not_asked_by_name_few_items_tell_less(chat: BoundScope) -> None:
+    asked = "What is growing on the balcony?"
+    whole = chat.context([{"role": "user", "content": asked}], threshold=0.0).confidence
+    told = [chat.query(asked, top_k=items).confidence for items in (1, 3, 5, 20, 50)]
+    assert told == pytest.approx([11 / 30 * whole, 0.66 * whole, 11 / 14 * whole, whole, whole])
+
+
+def test_no_single_memory_claims_more_than_it_can_hold(chat: BoundScope) -> None:
+    long = " ".join(item["question"] for item in ASKED[:6])
+    for asked in (ASKED[0]["question"], long):
+        items = chat.context([{"role": "user", "content": asked}], 4_000, threshold=0.0).items
+        scores = [item.score for item in items]
+        assert max(scores) <= 0.27  # however much speaks for an answer
+    # What seldom helps is shown where there is room, what hardly ever does is not.
+    blocks = [chat.context([{"role": "user", "content": item["question"]}], 4_000) for item in ASKED]
+    assert 0.002 <= min(item.score for block in blocks for item in block.items) < 0.01

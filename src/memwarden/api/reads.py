@@ -73,8 +73,8 @@ class ScopeReads(ScopeHandle):
             categories: the categories to search. None: all that the agent may read.
             filters: see :mod:`memwarden.filters`.
             top_k: the most items wanted, 1..1000; with several questions, for each that has an answer.
-            threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
-                answer at all. 0 switches the bar off.
+            threshold: the least chance, 0..1, that twenty items would hold the answer; items with a third of it as
+                their score are in. None: the calibrated bar. 0 switches the bar off.
             budget_tokens: the most tokens that ``text`` may take; None for no limit.
             returns: ``bullets`` (a line each, long texts cut to the part that matches) or ``full`` (whole texts).
             explain: name the gate of every memory that was left out, not only of the nearest.
@@ -122,8 +122,8 @@ class ScopeReads(ScopeHandle):
             messages: the conversation so far, the message to answer last; or its text alone. What stands in it is not
                 repeated.
             budget_tokens: the most tokens that the whole block may take.
-            threshold: the least chance, 0..1, that the block holds the answer; memories with a tenth of it as their
-                score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
+            threshold: the least chance, 0..1, that the block holds the answer; memories with a thirtieth of it as
+                their score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
             participants: only memories in which any of these takes part; "ana" is "Ana" and "ANA" too. A filter of
                 ``characters`` must hold as well.
             max_memories: 1..100; those that only fill what is left (``context: all``) do not count.

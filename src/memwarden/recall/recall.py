@@ -88,7 +88,7 @@ from memwarden.records import (
     RecallItem,
     Scope,
 )
-from memwarden.settings import MIN_ITEM_SCORE
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
@@ -111,8 +111,6 @@ MAX_SHOWN_CUTS = 20
 
 # Candidates among which importance and recency decide in a numbered block.
 MIN_WEIGHED = 10
-# Part of a given threshold that the memories of a block must reach.
-CONTEXT_ITEM_SHARE = 0.1
 
 
 # A question waits so long for the vectors of what was said just before, and less when more rows than these lack
@@ -205,7 +203,7 @@ class Recall:
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self.change_cursor.acknowledge(scope, moment)
-        confidences = tuple(search.asked.ranking.confidence for search in searches)
+        confidences = tuple(search.asked.ranking.confidence_of(request.top_k) for search in searches)
         return QueryResult(
             items=packed.items,
             text=packed.text,
@@ -231,7 +229,7 @@ class Recall:
         most = request.top_k + SPARE_CANDIDATES
         most = max(most, MAX_RERANKED) if self._reranker else most
         # All are chosen before anything is awaited: until then the index stays as it is.
-        chosen = [(self._select(item.ctx.index, item.ranking, item.gates, request, most, 1.0), item) for item in asked]
+        chosen = [(self._select(item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE), item) for item in asked]
         related = [
             find_neighbours(item.ctx.index, item.gates, selection.ranked) if len(item.ctx.index.edges) else {}
             for selection, item in chosen
@@ -513,13 +511,13 @@ class Recall:
     def _select(
         self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
     ) -> Selection:
-        """share: the part of the threshold that suffices for the others when the best reaches all of it."""
+        """share: the part of the threshold that an item's score must reach."""
         return select_candidates(
             index,
             ranking.scores,
             gates,
             relevant=ranking.confidence >= bar_of(request),
-            threshold=MIN_ITEM_SCORE if request.threshold is None else request.threshold * share,
+            threshold=(ITEM_THRESHOLD if request.threshold is None else request.threshold) * share,
             declared=self.categories.declared,
             limit=limit,
             everything=request.explain,

@@ -156,8 +156,8 @@ class QueryResult:
         budget_tokens: the budget that was given.
         cut: what was left out and the gate that stopped it; the nearest ones, or with ``explain=True`` all.
         categories: the categories that were searched, or None for all of them.
-        confidence: calibrated 0..1: how likely it is that the store holds an answer at all; of several questions the
-            highest.
+        confidence: calibrated 0..1: how likely it is that ``top_k`` items hold the answer; of several questions the
+            highest. The bar is held against the chance of a block, which is higher.
         confidences: the same of each question, in the order in which they were asked.
         preset: the named set of weights that ranked, ``chat`` or ``assistant``.
         relevant: whether an item was found for what was asked.
@@ -190,7 +190,7 @@ class ContextBlock:
     """The block to put into a prompt before a turn. True when there is something to inject.
 
     Attributes:
-        confidence: calibrated 0..1: how likely it is that the store holds something for the message.
+        confidence: calibrated 0..1: how likely it is that a block holds what answers the message.
         relevant: whether an item was found for the message; an overview alone is none.
         unsure: whether a search on demand may find what the block does not hold.
         delta: what the thread's model was shown before and is no longer so, as the first lines of ``text``; None when

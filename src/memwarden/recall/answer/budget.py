@@ -36,7 +36,7 @@ from memwarden.records import (
     RecallItem,
     Why,
 )
-from memwarden.settings import MIN_ITEM_SCORE
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
 from memwarden.text.tokenizer import TokenCounter
 
 # What only fills, memories of ``context: all`` categories, takes at most this share of the budget.
@@ -268,7 +268,8 @@ def list_cuts(
 
 def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
     """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
-    return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
+    least = ITEM_THRESHOLD * CONTEXT_ITEM_SHARE
+    return ranking.confidence >= threshold and any(item.score >= least for item in packed.items)
 
 
 def arrange_found(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:

@@ -24,6 +24,13 @@ SignalWeights = Mapping[str, float]
 MAX_LOGIT = 60.0
 # However much speaks for an answer, so often it stands in what is shown: the rest is what ranking misses.
 MAX_CHANCE = 0.75
+# More evidence for an answer than this tells nothing more of a single memory.
+MAX_ITEM_EVIDENCE = 2.0
+# So many items hold an answer as often as a block does.
+ITEMS_LIKE_BLOCK = 20
+# Of endlessly many items these hold an answer half as often; for a question about a named speaker these.
+ITEMS_FOR_HALF = 2
+ITEMS_FOR_HALF_OF_SPEAKER = 1
 
 
 class Calibration(NamedTuple):
@@ -319,20 +326,28 @@ class Ranking:
 
     Attributes:
         scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
-        confidence: the chance that what is shown holds the answer; 0 when nothing may be shown.
+        confidence: the chance that a block holds the answer, which decides; 0 when nothing may be shown.
         preset: the name of the weights.
         parts: each feature's name, values and weight.
+        of_speaker: whether the question asks about somebody, by name, who speaks there.
     """
 
     scores: Floats
     confidence: float
     preset: str
     parts: tuple[tuple[str, Floats, float], ...] = ()
+    of_speaker: bool = False
 
     @cached_property
     def weights(self) -> Weights:
         """Name and weight of each feature."""
         return tuple((name, weight) for name, _, weight in self.parts)
+
+    def confidence_of(self, items: int) -> float:
+        """The chance that so many of the best items hold the answer."""
+        half = ITEMS_FOR_HALF_OF_SPEAKER if self.of_speaker else ITEMS_FOR_HALF
+        share = items / (items + half) * (ITEMS_LIKE_BLOCK + half) / ITEMS_LIKE_BLOCK
+        return self.confidence * min(share, 1.0)
 
     def values(self, place: int) -> tuple[float, ...]:
         """Return the value of each feature for a place."""
@@ -402,9 +417,10 @@ def rank(
     # The current value first: what was replaced stands below what replaced it.
     total = demote_outdated(view, total, allowed, past=question.asks_past)
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    of_item = learned.score["constant"] + learned.score["shown"] * found - learned.score["below"] * below
+    evidence = min(found, MAX_ITEM_EVIDENCE)
+    of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
-    return Ranking(chance(of_item), confidence, preset, parts)
+    return Ranking(chance(of_item), confidence, preset, parts, told is not None)
 
 
 def _weigh_time(preset: Preset, question: Question) -> Preset:

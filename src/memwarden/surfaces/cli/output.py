@@ -127,19 +127,21 @@ FEATURES: Mapping[str, str] = {
 }
 MAX_CUTS = 5
 BAR_WIDTH = 10
+# A memory alone seldom claims more: a full bar.
+FULL_SCORE = 0.3
 MIN_ROOMY_WIDTH = 70
 GATE_WIDTH = 9  # the width of most gates' names
 
 
 def score_bar(console: Console, score: float) -> Text:
-    """Draw a score as ``0.82 ████████░░``; a narrow terminal gets the figure alone.
+    """Draw a score as ``0.24 ████████░░``; a narrow terminal gets the figure alone.
 
     It is legible without colour and in ASCII.
     """
     if console.width < MIN_ROOMY_WIDTH:
         return Text(f"{score:.2f}")
     full, empty = ("█", "░") if console.encoding.startswith("utf") else ("#", ".")
-    filled = round(score * BAR_WIDTH)
+    filled = round(min(score / FULL_SCORE, 1.0) * BAR_WIDTH)
     return Text.assemble(f"{score:.2f} ", (full * filled, "green"), (empty * (BAR_WIDTH - filled), "dim"))
 
 

@@ -282,7 +282,7 @@ async def context(
             sys.stdout.write((clean(block.text) if sys.stdout.isatty() else block.text) + "\n")
         else:
             # To stderr: an empty stdout is what a script puts into its prompt.
-            print_nothing(printer(sys.stderr), block.cut, DEFAULT_THRESHOLD if threshold is None else threshold)
+            print_nothing(printer(sys.stderr), block, DEFAULT_THRESHOLD if threshold is None else threshold)
 
 
 def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memory]) -> None:
@@ -292,13 +292,12 @@ def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memor
         console.print(output.cut_table(console, cut, memories, most=10))
 
 
-def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> None:
-    """Say that nothing is relevant, and how near the nearest memory was."""
-    if _too_long(cut):
+def print_nothing(console: Printer, block: ContextBlock, threshold: float) -> None:
+    """Say that nothing is relevant, and how likely an answer would have been."""
+    if _too_long(block.cut):
         console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
         return
-    nearest = f"; the nearest scores {cut[0].score:.2f}, below {threshold:.2f}" if cut else ""
-    console.print(f"Nothing relevant: no block{nearest}.")
+    console.print(f"Nothing relevant: no block (confidence {block.confidence:.2f}, the bar is {threshold:.2f}).")
 
 
 def _too_long(cut: Sequence[Cut]) -> bool:
