@@ -51,7 +51,7 @@ MIN_ALIKE_OF_TABLE = 0.6
 # Among fewer memories two items are seldom about the same matter, however alike they are: there an item whose logit is
 # lower by more than MAX_SCORE_GAP stays below.
 FEW_MEMORIES = 100
-MAX_SCORE_GAP = 0.45
+MAX_SCORE_GAP = 0.3
 # A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
 MAX_ARRANGED = 40
 # For fewer tokens, some words, no more of a text is tried.
