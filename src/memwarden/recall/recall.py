@@ -229,7 +229,10 @@ class Recall:
         most = request.top_k + SPARE_CANDIDATES
         most = max(most, MAX_RERANKED) if self._reranker else most
         # All are chosen before anything is awaited: until then the index stays as it is.
-        chosen = [(self._select(item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE), item) for item in asked]
+        chosen = [
+            (self._select(item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE), item)
+            for item in asked
+        ]
         related = [
             find_neighbours(item.ctx.index, item.gates, selection.ranked) if len(item.ctx.index.edges) else {}
             for selection, item in chosen

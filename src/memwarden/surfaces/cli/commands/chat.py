@@ -53,7 +53,7 @@ async def chat(
     ] = "system_append",
     extraction: Annotated[str, typer.Option(help="every_turn, periodic, on_save or llm_triggered.")] = "every_turn",
     budget_tokens: Annotated[int, typer.Option(help="The most tokens of memories in a prompt.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least chance, 0..1, that a block holds the answer.")] = DEFAULT_THRESHOLD,
+    threshold: Annotated[float, typer.Option(help="The least chance of an answer, 0..1.")] = DEFAULT_THRESHOLD,
 ) -> int:
     """Talk to a model that remembers; shows each prompt's memories and what was kept.
 
