@@ -50,7 +50,7 @@ SLOPE, MIDDLE = 0.45, {
 questions reach the bar; without the multilingual side, which tells questions about a life, a tenth may be refused."""
 SCORE = {"constant": -1.6, "shown": 0.3, "below": 0.2}
 """From the evidence for an answer, at most 2, and the distance to the best ranked to a single memory's logit. Made
-stores give .22 for the distance and -2.0 for the constant, RealMem's sessions -1.1; everyday histories chose between."""
+stores give .22 for the distance and -2.0 for the constant, RealMem's sessions -1.1; histories chose between."""
 
 
 @dataclass(frozen=True)
