@@ -224,3 +224,15 @@ def test_the_demo_is_read_in_a_minute_unless_all_of_it_is_asked_for(db: str) -> 
     full = cli("demo", "--full", "--db", db)
     assert len(full.splitlines()) > 300
     assert "Why each is in" in full
+
+
+async def test_after_a_reset_no_answer_repeats_the_words_that_went(url: str) -> None:
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.remember("My locker holds a red violin.")
+        assert "violin" in (await me.query("What is in the locker?", threshold=0.0)).text
+        await me.reset(confirm="ana")
+        answer = await me.query("What is in the locker?", threshold=0.0)
+        assert "violin" not in answer.text
+        assert "holds no longer" in answer.text
+        assert "violin" not in str(answer.delta)

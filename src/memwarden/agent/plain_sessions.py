@@ -15,8 +15,10 @@ from memwarden import clock
 from memwarden.agent import session_rules as rules
 from memwarden.agent.session_rules import Message, Owner, Session, agent_receives, cache_state, memory_state
 from memwarden.agent.shorten import run_shortening_now
+from memwarden.checks import word
 from memwarden.errors import InvalidInput
 from memwarden.models.protocols import ChatModel
+from memwarden.settings import EXTERNAL
 from memwarden.text.tokenizer import TokenCounter, estimate
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +48,8 @@ class SessionMemory:
         get_proactive_tool_messages: runs the tools of a screen; :meth:`inject_screen_context` needs it.
         window_tokens: maximum size of the prepared messages. count: counts the tokens of a text.
         tenant, user: the owner of the sessions; part of the keys of the tool cache.
+        external: ``quote`` shows results of tools, without sentences that read like orders; ``held`` and ``off`` do
+            not, as the setting of that name says.
     """
 
     def __init__(
@@ -57,7 +61,10 @@ class SessionMemory:
         count: TokenCounter = estimate,
         tenant: str = "default",
         user: str | None = None,
+        external: str = "quote",
     ) -> None:
+        word(EXTERNAL).check(external, "external")
+        self._external = external == "quote"
         self._model = model
         self._proactive = get_proactive_tool_messages
         self._window = rules.check_window(window_tokens)
@@ -80,7 +87,8 @@ class SessionMemory:
         Raises InvalidInput.
         """
         rules.open_cycle(session, rules.check_text(user_message, "user_message"))
-        messages = rules.prepare_messages(rules.memory_of(session), user_message, self._window, self._count)
+        memory = rules.memory_of(session)
+        messages = rules.prepare_messages(memory, user_message, self._window, self._count, external=self._external)
         log_view(None, lambda: agent_receives(messages))
         return messages
 
@@ -140,7 +148,7 @@ class SessionMemory:
             )
         memory["screen_injection_done"] = True
         log_view(channel_logger, lambda: cache_state(session))
-        return rules.screen_messages(prompt_injection, messages)
+        return rules.screen_messages(prompt_injection, messages, external=self._external)
 
     def cached_tool(self, session: Session, llm_cache_duration: int, *, name: str | None = None) -> Callable[[F], F]:
         """Return a decorator: a repeated call with the same arguments is answered from the session.

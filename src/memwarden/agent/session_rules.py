@@ -143,6 +143,7 @@ DEFAULT_WINDOW_TOKENS: Final = 8_000
 # Tokens of a message besides its words: role and separators in the chat formats of today's models.
 MESSAGE_TOKENS: Final = 4
 
+NOT_SHOWN: Final = "[not shown: the setting external leaves out what tools say]"
 SUMMARY_TITLE: Final = "Summary of the conversation so far:"
 TOOLS_TITLE: Final = "Results of tools that still hold:"
 
@@ -192,13 +193,17 @@ def open_cycle(session: Session, user_message: str) -> None:
         memory_of(session)["current_cycle"] = _empty()["current_cycle"] | {"user_question": user_message}
 
 
-def prepare_messages(memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter) -> list[Message]:
+def prepare_messages(
+    memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter, *, external: bool = True
+) -> list[Message]:
     """Return an agent's messages: summary, cached results, exchanges, the message, the agent's messages since.
 
-    All of it within ``window`` tokens. The message and the agent's messages since are never left out; then the summary,
+    external: whether results of tools are shown, without sentences that read like orders. All of it within ``window``
+    tokens. The message and the agent's messages since are never left out; then the summary,
     the exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
-    said: list[Message] = [{"role": "user", "content": user_message}, *memory["current_cycle"]["agent_messages"]]
+    since = [_for_agent(message, external=external) for message in memory["current_cycle"]["agent_messages"]]
+    said: list[Message] = [{"role": "user", "content": user_message}, *since]
     room = _TokenRoom(window - sum(_tokens(item, count) for item in said), count)
     summary = [_system(SUMMARY_TITLE, memory["summary"].strip())] if memory["summary"].strip() else []
     summary = room.take_if_fits(summary)
@@ -210,7 +215,8 @@ def prepare_messages(memory: Mapping[str, Any], user_message: str, window: int, 
         if not pair:
             break
         exchanges[:0] = pair
-    return [*summary, *_cached_results(memory["tool_cache"].values(), room), *exchanges, *said]
+    results = memory["tool_cache"].values() if external else ()
+    return [*summary, *_cached_results(results, room), *exchanges, *said]
 
 
 class ProactiveResult(NamedTuple):
@@ -240,11 +246,13 @@ def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveRe
     return found
 
 
-def screen_messages(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+def screen_messages(
+    prompt_injection: str, messages: Sequence[Mapping[str, Any]], *, external: bool = True
+) -> list[Message]:
     """Return the messages about the screen: a sentence and the messages of the tools that ran."""
     return [
         {"role": "assistant", "content": f"I can see you're on a specific screen. {prompt_injection}"},
-        *(_for_agent(message) for message in messages),
+        *(_for_agent(message, external=external) for message in messages),
     ]
 
 
@@ -327,11 +335,14 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Mapping
             continue  # no call that anybody could make again
 
 
-def _for_agent(message: Mapping[str, Any]) -> Message:
-    """Return a message as a provider accepts it: without our mark, and without a result that reads like orders."""
+def _for_agent(message: Mapping[str, Any], *, external: bool) -> Message:
+    """Return a message as a provider accepts it: without our mark, and without a result that reads like orders.
+
+    external: whether results are shown at all; a call without one is refused by providers.
+    """
     shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
     if shown.get("role") == "tool" and isinstance(shown.get("content"), str):
-        shown["content"] = fit_result(shown["content"])
+        shown["content"] = fit_result(shown["content"]) if external else NOT_SHOWN
     return shown
 
 

@@ -93,7 +93,9 @@ class AsyncSessions:
 
         def prepare(session: Session) -> list[Message]:
             session_rules.open_cycle(session, session_rules.check_text(user_message, "user_message"))
-            return session_rules.prepare_messages(session[session_rules.MEMORY], user_message, self._window, estimate)
+            external = self._parts.settings.external == "quote"
+            memory = session[session_rules.MEMORY]
+            return session_rules.prepare_messages(memory, user_message, self._window, estimate, external=external)
 
         messages = await self._change(session_id, _as_async(prepare))
         self._log(None, lambda: agent_receives(messages))
@@ -269,7 +271,8 @@ class AsyncSessions:
         )
 
     def _plain(self, tools: ProactiveTools | None) -> SessionMemory:
-        return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.user)
+        external = self._parts.settings.external
+        return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.user, external=external)
 
     def _log(self, logger: ChannelLogger | None, view: Callable[[], str]) -> None:
         log_view(logger, view, strict=self._parts.settings.strict_secrets)

@@ -305,7 +305,7 @@ class AsyncScope(ScopeReads):
             )
         if not ids:
             return WriteResult((await self._parts.store.head(self.who.namespace)).rev)
-        return await self._parts.working.writer.forget(self.who, ids)
+        return await self._parts.working.writer.forget(self.who, ids, reset=True)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
     async def restore(self, memory_id: str) -> WriteResult:

@@ -61,6 +61,8 @@ APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.P
 EXTRACTED_BY = "memwarden"
 # The tag of an index card, and what says in the journal that an entry is of a card.
 CARD = "card"
+# What says in the journal that a memory went with everything else.
+RESET = "reset"
 
 
 class Trust(StrEnum):

@@ -22,6 +22,7 @@ from memwarden.recall.index.encode import SignalFiller, make_signals_in_thread, 
 from memwarden.records import (
     ALREADY,
     APART,
+    RESET,
     Batch,
     BatchChange,
     ChangeResult,
@@ -469,14 +470,18 @@ class Writer:
         receipt = await self._store.apply(batch)
         return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
 
-    async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
-        """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown."""
+    async def forget(self, scope: Scope, ids: Sequence[str], *, reset: bool = False) -> WriteResult:
+        """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown.
+
+        reset: everything goes; what changed is then told without the words.
+        """
         found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
         missing = [memory_id for memory_id in ids if memory_id not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
         at = self.now()
-        changes = tuple(Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING) for memory_id in ids)
+        purge_at, meta = at + KEPT_AFTER_FORGETTING, {RESET: True} if reset else None
+        changes = tuple(Remove(memory_id, purge_at=purge_at, meta=meta) for memory_id in ids)
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent))
         return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
 

@@ -18,7 +18,19 @@ from memwarden.recall.answer.render import ELLIPSIS, clean_line, format_day, fra
 from memwarden.recall.answer.render import shown_words as shown_words
 from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time.past import read_entries_after
-from memwarden.records import CARD, Channel, Delta, Event, JournalEntry, Memory, Namespace, Scope, SeenMark, Trust
+from memwarden.records import (
+    CARD,
+    RESET,
+    Channel,
+    Delta,
+    Event,
+    JournalEntry,
+    Memory,
+    Namespace,
+    Scope,
+    SeenMark,
+    Trust,
+)
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import TokenCounter
 
@@ -43,6 +55,7 @@ class NetChange(NamedTuple):
     Attributes:
         kind: a key of :data:`SIGNS`. version: the content to show: the new version, or the last version before removal.
         seq: of the last entry about it. notes: for merged memories, the number of statements it stands for now.
+        wordless: whether it went with everything else, so that its words are not told.
     """
 
     memory_id: str
@@ -50,6 +63,7 @@ class NetChange(NamedTuple):
     version: int
     seq: int
     notes: int = 1
+    wordless: bool = False
 
 
 @dataclass(slots=True)
@@ -59,7 +73,7 @@ class _MemoryTrack:
     Attributes:
         was, now: the version that was active before the first, and after the last of them.
         seq: of the last entry. last: the version that was active last, 0 when none was.
-        added: whether it was stored or confirmed in them. event: of the last entry.
+        added: whether it was stored or confirmed in them. event: of the last entry. reset: whether that was a reset.
         into: the memory into which it was merged. by: the memory that superseded it.
         merged: the memories merged into it.
         same_as: versions that repeat the content of an earlier version, after an undo.
@@ -71,6 +85,7 @@ class _MemoryTrack:
     last: int = 0
     added: bool = False
     event: str = ""
+    reset: bool = False
     into: str | None = None
     by: str | None = None
     merged: list[str] = field(default_factory=list)
@@ -91,6 +106,7 @@ class _MemoryTrack:
         merged_away = entry.new_version is None and entry.event == Event.MERGE
         self.into = str(told.get("into", "")) if merged_away else None
         self.now, self.seq, self.event = entry.new_version, entry.seq, entry.event
+        self.reset = RESET in told
         self.last = next((item for item in (entry.new_version, entry.old_version) if item is not None), self.last)
 
     def kind(self, hidden: Collection[str]) -> str | None:
@@ -130,7 +146,14 @@ def net_changes(entries: Iterable[JournalEntry], hidden: Collection[str] = ()) -
     for item, successor in told_by.items():
         last[successor] = max(last[successor], tracks[item].seq)
     nets = [
-        NetChange(item, "updated" if item in replaced else kind, track.last, last[item], track.count_merged(hidden) + 1)
+        NetChange(
+            item,
+            "updated" if item in replaced else kind,
+            track.last,
+            last[item],
+            track.count_merged(hidden) + 1,
+            track.reset,
+        )
         for item, track in tracks.items()
         if (kind := track.kind(hidden)) is not None and item not in told_by
     ]
@@ -161,6 +184,8 @@ def _successor(text: str, tracks: Mapping[str, _MemoryTrack]) -> str | None:
 
 def render_change(net: NetChange, memory: Memory) -> str:
     """Render a net change, for instance ``+created: [Personal] Preferred name is Ana (imp=2)``."""
+    if net.wordless:
+        return _render_end(net.kind, memory)
     words = _short_words(memory)
     if memory.valid_to is not None:
         words = f"{words} (until {format_day(memory.valid_to)})"
@@ -187,8 +212,12 @@ def render_outdated(net: NetChange, memory: Memory, now: datetime, *, below: boo
     if net.kind == "updated" and (memory.valid_to is None or memory.valid_to > now):
         words = "(see the memories)" if below else _short_words(memory)
         return f"{SIGNS['updated']}updated: [{label}] {words}"
-    kind = "soft_deleted" if net.kind == "updated" else net.kind
-    return f"{SIGNS[kind]}{kind}: [{label}] what was known of {format_day(memory.created_at)} holds no longer"
+    return _render_end("soft_deleted" if net.kind == "updated" else net.kind, memory)
+
+
+def _render_end(kind: str, memory: Memory) -> str:
+    day = format_day(memory.created_at)
+    return f"{SIGNS[kind]}{kind}: [{category_label(memory.category)}] what was known of {day} holds no longer"
 
 
 def list_outdated(
