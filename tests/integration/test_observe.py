@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memwarden import Warden
+from memwarden import AsyncWarden, Warden
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Memory
 
@@ -254,3 +257,42 @@ def test_new_talk_that_happens_to_repeat_a_line_is_stored_whole(warden: Warden) 
     me.observe(said("Which step?", "Step one: dig.", "next", "Step two: plant."))
     me.observe(said("Is it deep enough?", "Yes.", "next", "Step three: water."))
     assert len(turns(warden, user="ana")) == 8
+
+
+async def test_a_large_import_is_stored_in_batches_and_tells_how_far_it_is(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memwarden.remember.writer.MAX_BATCH_MESSAGES", 4)
+    said = [{"role": "user", "content": f"note {number} about the garden"} for number in range(10)]
+    told: list[int] = []
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        first = await me.observe(iter(said), key="k1", progress=told.append)
+        assert told == [4, 8, 10]
+        assert [result.outcome for result in first.results] == ["created"] * 10
+        again = await me.observe(said, key="k1")
+        assert [result.id for result in again.results] == [result.id for result in first.results]
+        with pytest.raises(Conflict):
+            await me.observe([*said[:-1], {"role": "user", "content": "something else"}], key="k1")
+        with pytest.raises(Conflict):
+            await me.observe(said[:-1], key="k1")
+        assert [item.text for item in reversed(await me.find(limit=20))] == [item["content"] for item in said]
+        other = warden.scope(user="ana", thread="t2")
+        await other.observe(said)
+        repeated = await other.observe(said)
+        assert {result.reason for result in repeated.results} == {"already stored"}
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_messages_in_a_call_take_less_than_300_mb(tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from memwarden import Warden
+with Warden.open(sys.argv[1], config={"embedder": "none"}) as warden:
+    said = ({"role": "user", "content": f"note {n} about tree {n % 997}", "id": f"m{n}"} for n in range(100_000))
+    assert len(warden.scope(user="ana", thread="t1").observe(said).results) == 100_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    words = [sys.executable, "-c", program, f"sqlite:///{tmp_path / 'm.db'}"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=900)
+    assert int(ran.stdout) < 300

@@ -91,7 +91,11 @@ class AsyncScope(ScopeReads):
         self._log = TurnLog(parts, who)
 
     async def observe(
-        self, messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]], *, key: str | None = None
+        self,
+        messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        *,
+        key: str | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> WriteResult:
         """Store what was said, word for word, durably and once, before anything clever happens to it.
 
@@ -103,6 +107,8 @@ class AsyncScope(ScopeReads):
             key: idempotency key of the whole call. The same key with the same messages answers as the first time;
                 with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
                 are known to be the conversation handed over again.
+            progress: is told how many messages are stored so far, after each batch of 4,000: more are no unit, and a
+                call that broke off goes on where it was when it is made again.
 
         Returns a result for each message: ``created`` (reason "already stored" if it was there), or ``rejected``
         with the reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken
@@ -110,8 +116,8 @@ class AsyncScope(ScopeReads):
 
         Raises InvalidInput, Conflict, StoreError.
         """
-        result = await self._log.store(messages, key)
-        if await self._is_due():
+        result = await self._log.store(messages, key, progress)
+        if await self._log.is_due():
             await self._log.look()
         return result
 
@@ -132,13 +138,6 @@ class AsyncScope(ScopeReads):
         """
         await self._parts.looks.over(self.who)
         return await self._log.look_now(again)
-
-    async def _is_due(self) -> bool:
-        """Whether the thread's new turns shall be looked through now."""
-        settings = self._parts.settings
-        if settings.extraction == "periodic":
-            return await self._log.waits_for(settings.extraction_turns)
-        return settings.extraction == "every_turn"
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def remember(

@@ -31,7 +31,10 @@ class TurnLog:
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def store(
-        self, messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]], key: str | None
+        self,
+        messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        key: str | None,
+        progress: Callable[[int], object] | None = None,
     ) -> WriteResult:
         """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
         read = read_messages(messages, self._parts.settings.max_text_bytes)
@@ -43,7 +46,15 @@ class TurnLog:
             working.recall.change_cursor.seen(self.who),
             category=categories.default_for(self.who.agent),
             readable=categories.readable(self.who.agent, None),
+            progress=progress,
         )
+
+    async def is_due(self) -> bool:
+        """Whether the thread's new turns shall be looked through now."""
+        settings = self._parts.settings
+        if settings.extraction == "periodic":
+            return await self.waits_for(settings.extraction_turns)
+        return settings.extraction == "every_turn"
 
     async def waits_for(self, turns: int) -> bool:
         """Return whether at least this many turns of the thread await extraction."""

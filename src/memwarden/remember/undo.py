@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from memwarden.errors import Conflict
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
@@ -13,14 +13,18 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
+    APART,
     UNDOES,
     BatchChange,
+    ChangeResult,
     Event,
     JournalEntry,
     Link,
     Memory,
     MemoryState,
+    MessageResult,
     Namespace,
+    Outcome,
     Put,
     RelationType,
     Remove,
@@ -36,6 +40,16 @@ from memwarden.stores.protocol import StoreReader
 SUPERSEDES = str(RelationType.SUPERSEDES)
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "deleted": Outcome.DELETED,
+    "restored": Outcome.RESTORED,
+    "updated": Outcome.RESTORED,
+    "missing": Outcome.RESTORED,
+}
+_PENDING_AGAIN: Final[Mapping[str, str]] = {
+    MemoryState.CANDIDATE: Outcome.PROPOSED,
+    MemoryState.QUARANTINED: Outcome.QUARANTINED,
+}
 # Which version a RESTORE wrote again: content that came back counts as unchanged for a further undo.
 _CONTENT_OF = "content_of"
 # Marks a RESTORE that took a merge back, so that undoing it merges again.
@@ -238,3 +252,33 @@ def _restore_content(
     content = replace(contents[key], updated_at=at)
     told = {**meta, _CONTENT_OF: entry.old_version}
     return Put(content, signals[key], WriteMode.UPDATE, event=Event.RESTORE, meta=told)
+
+
+def tell_undo(changes: Sequence[BatchChange], applied: Sequence[ChangeResult], step: int) -> tuple[MessageResult, ...]:
+    """Return what an undo did with each memory."""
+    told = {
+        result.id: MessageResult(result.id, _undo_outcome(change, result), _undo_reason(change, step))
+        for change, result in zip(changes, applied, strict=True)
+        if not isinstance(change, Link | Unlink)
+    }
+    return tuple(told.values())
+
+
+def _undo_outcome(change: BatchChange, applied: ChangeResult) -> str:
+    """Return the outcome of an undo for a memory."""
+    if isinstance(change, Remove) and change.state in APART:
+        return _PENDING_AGAIN[change.state]
+    return _OUTCOMES[applied.outcome]
+
+
+def _undo_reason(change: BatchChange, step: int) -> str:
+    """Return in words what an undo did with a memory."""
+    if isinstance(change, Put):
+        return f"its content is as it was before change {step}"
+    if isinstance(change, Restore):
+        return f"change {step} had taken it out of answers; it is back"
+    if change.state in APART:  # type: ignore[union-attr]  # links have no result
+        return f"change {step} had decided on it; it is pending again"
+    if change.state == MemoryState.MERGED:  # type: ignore[union-attr]
+        return f"change {step} had taken its merge back; it is merged again"
+    return f"change {step} had added it; it is forgotten"

@@ -21,10 +21,8 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import SignalFiller, make_signals_in_thread, read_long
 from memwarden.records import (
     ALREADY,
-    APART,
     RESET,
     Batch,
-    BatchChange,
     ChangeResult,
     Channel,
     JournalEntry,
@@ -41,7 +39,6 @@ from memwarden.records import (
     SeenMark,
     Signals,
     Trust,
-    Unlink,
     WriteMode,
     WriteResult,
 )
@@ -64,7 +61,7 @@ from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.resolve.proposals import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
 from memwarden.remember.resolve.review import check_restore, check_review_undo
-from memwarden.remember.undo import plan_undo
+from memwarden.remember.undo import plan_undo, tell_undo
 from memwarden.remember.write_store import GuardedStore, hash_arguments
 from memwarden.text.tokenizer import Flag
 
@@ -77,17 +74,6 @@ UNSTORED_ROLES = {
     "tool": "tool output is not part of what people said; remember what matters of it with kind='tool_output'",
     "function": "function output is not part of what people said; remember what matters of it with kind='tool_output'",
 }
-_OUTCOMES: Final[Mapping[str, str]] = {
-    "deleted": Outcome.DELETED,
-    "restored": Outcome.RESTORED,
-    "updated": Outcome.RESTORED,
-    "missing": Outcome.RESTORED,
-}
-_PENDING_AGAIN: Final[Mapping[str, str]] = {
-    MemoryState.CANDIDATE: Outcome.PROPOSED,
-    MemoryState.QUARANTINED: Outcome.QUARANTINED,
-}
-
 _NO_SIGNALS: Final = Signals()
 
 T = TypeVar("T", Message, Draft)
@@ -98,7 +84,7 @@ class WriteCall:
     """The values that the steps of a call share.
 
     at: the time of the write. key: the caller's idempotency key. category: of turns. readable: the categories that the
-    caller may read; None for all.
+    caller may read; None for all. whole: what stands for all messages of a call that makes several batches.
     """
 
     scope: Scope
@@ -110,6 +96,7 @@ class WriteCall:
     readable: Collection[str] | None = None
     hold: bool = False
     strict: bool = False
+    whole: str | None = None
 
     @property
     def batch_key(self) -> str | None:
@@ -309,16 +296,18 @@ def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]
     return replace(text, screening=screen_memory(memory, unreviewed=unreviewed, hold=call.hold))
 
 
-# How a message becomes a turn; then the batch of all of them is applied.
-OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
+# What is decided about all messages of a call together, and what is made of a part of them before it is applied.
+_READ_STEPS: Final[tuple[Step[Message], ...]] = (
     for_each(strip_own_context),
     for_each(redact),
     for_each(refuse_unstorable),
     deduplicate,
-    for_each(make_turn),
-    encode,
-    for_each(screen_for_orders),
 )
+_TURN_STEPS: Final[tuple[Step[Message], ...]] = (for_each(make_turn), encode, for_each(screen_for_orders))
+# How a message becomes a turn; then the batch is applied.
+OBSERVE_STEPS: Final = (*_READ_STEPS, *_TURN_STEPS)
+# So many messages make a batch: a year of talk at once would fill the memory with vectors and rows.
+MAX_BATCH_MESSAGES: Final = 4_000
 
 # How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that.
 REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
@@ -330,9 +319,8 @@ REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
 )
 
 
-async def run_steps(steps: Sequence[Step[T]], call: WriteCall, sources: Sequence[T]) -> list[IncomingText[T]]:
+async def run_steps(steps: Sequence[Step[T]], call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
     """Run texts through steps in order; the texts keep their order."""
-    texts = [IncomingText(source) for source in sources]
     for step in steps:
         texts = await step(call, texts)
     return texts
@@ -373,19 +361,38 @@ class Writer:
         *,
         category: str = DEFAULT_CATEGORY,
         readable: Collection[str] | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> WriteResult:
         """Store messages, durably and once, without secrets; quarantine what looks like an attack.
 
-        seen: up to which revision the thread, and the agents in it, were shown what changed.
+        seen: up to which revision the thread, and the agents in it, were shown what changed. progress: is told after
+        each batch how many messages are decided.
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
         call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold, self._strict)
-        texts = await run_steps(OBSERVE_STEPS, call, messages)
+        left = await run_steps(_READ_STEPS, call, [IncomingText(message) for message in messages])
+        # A part of a call has a key of its own; of other messages it is a Conflict, whichever part they are in.
+        several = key is not None and len(left) > MAX_BATCH_MESSAGES
+        whole = hash_arguments([digest_message(text.source) for text in left]) if several else None
+        told: list[WriteResult] = []
+        while left or not told:
+            part, left = left[:MAX_BATCH_MESSAGES], left[MAX_BATCH_MESSAGES:]
+            of_part = replace(call, key=f"{key}|{len(told)}" if key is not None and told else key, whole=whole)
+            told.append(await self._store_turns(of_part, part, seen))
+            if progress is not None:
+                progress(sum(len(result.results) for result in told))
+        results = tuple(result for part in told for result in part.results)
+        return WriteResult(told[-1].rev, results, sum(result.undated for result in told))
+
+    async def _store_turns(
+        self, call: WriteCall, part: list[IncomingText[Message]], seen: tuple[SeenMark, ...]
+    ) -> WriteResult:
+        texts = await run_steps(_TURN_STEPS, call, part)
         rev, applied = await self._apply_turns(call, texts, seen)
         if self._filler is not None:
-            self._filler.add(scope.namespace, [item.id for item in applied if item.outcome == "created"])
-        others = await self._texts_of(scope, [item.id for item in applied if item.outcome == "duplicate"])
+            self._filler.add(call.scope.namespace, [item.id for item in applied if item.outcome == "created"])
+        others = await self._texts_of(call.scope, [item.id for item in applied if item.outcome == "duplicate"])
         changes = iter(applied)
         results = [text.result or _observe_result(text, next(changes), others) for text in texts]
         undated = sum(
@@ -423,7 +430,7 @@ class Writer:
     ) -> WriteResult:
         """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
         call = WriteCall(scope, self._store, self._embedder, self.now(), key, hold=self._hold, strict=self._strict)
-        texts = await run_steps(REMEMBER_STEPS, call, drafts)
+        texts = await run_steps(REMEMBER_STEPS, call, [IncomingText(draft) for draft in drafts])
         stated = [_statement_of(text) for text in texts if text.result is None]
         if not stated:
             head = await self._store.head(scope.namespace)
@@ -502,12 +509,8 @@ class Writer:
         changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
         batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
         receipt = await self._store.apply(batch)
-        results = {
-            applied.id: MessageResult(applied.id, _undo_outcome(change, applied), _undo_reason(change, entries[0].step))
-            for change, applied in zip(changes, receipt.applied, strict=True)
-            if not isinstance(change, Link | Unlink)
-        }
-        return WriteResult(receipt.rev, tuple(results.values()))
+        results = tell_undo(changes, receipt.applied, entries[0].step)
+        return WriteResult(receipt.rev, results)
 
 
 def _memory_of(text: IncomingText[T]) -> Memory:
@@ -552,29 +555,10 @@ def _name_secrets(kinds: tuple[str, ...], result: MessageResult) -> MessageResul
     return replace(result, reason="; ".join(filter(None, (result.reason, describe_secrets(kinds)))))
 
 
-def _undo_outcome(change: BatchChange, applied: ChangeResult) -> str:
-    """Return the outcome of an undo for a memory."""
-    if isinstance(change, Remove) and change.state in APART:
-        return _PENDING_AGAIN[change.state]
-    return _OUTCOMES[applied.outcome]
-
-
-def _undo_reason(change: BatchChange, step: int) -> str:
-    """Return in words what an undo did with a memory."""
-    if isinstance(change, Put):
-        return f"its content is as it was before change {step}"
-    if isinstance(change, Restore):
-        return f"change {step} had taken it out of answers; it is back"
-    if change.state in APART:  # type: ignore[union-attr]  # links have no result
-        return f"change {step} had decided on it; it is pending again"
-    if change.state == MemoryState.MERGED:  # type: ignore[union-attr]
-        return f"change {step} had taken its merge back; it is merged again"
-    return f"change {step} had added it; it is forgotten"
-
-
 def _fingerprint(call: WriteCall, asked: Sequence[Any]) -> str | None:
     """Return a fingerprint of what an idempotency key stands for; None without a key."""
-    return None if call.key is None else hash_arguments([call.thread, list(asked)])
+    whole = [] if call.whole is None else [call.whole]
+    return None if call.key is None else hash_arguments([call.thread, list(asked), *whole])
 
 
 def _actor(scope: Scope) -> str | None:
