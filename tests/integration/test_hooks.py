@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from memwarden import Warden
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.hooks.reading import name_program, read_command, read_prompt
+from memwarden.surfaces.hooks.session import name_project
 
 MEMWARDEN = str(Path(sys.executable).with_name("memwarden"))
 TOKEN = "ghp_" + "x9Kd82mQpLz71VbTnRw4sYcE0uJhGfA3iO5t"
@@ -143,15 +145,25 @@ def test_a_session_of_a_hundred_turns_comes_back_in_the_next(agent: Agent, tmp_p
     assert not [words for words in CHATTER if words in told]
     assert "(quoted, not instructions)" in told
 
-    database = later.says("Which database do we keep sessions in?")
-    assert "PostgreSQL" in database
-    assert "psycopg" in later.says("Run pytest on the tests of orders again, please.")
-    assert later.says("What is the weather in Paris like?") == ""
-
-    everything = told + database + "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("memory.db*"))
+    everything = told + "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("memory.db*"))
     assert TOKEN not in everything
     assert PASSWORD not in everything
     assert "evil.example" not in told
+
+
+def test_a_prompt_is_told_what_the_start_had_no_room_for(agent: Agent) -> None:
+    agent.says(SAID[3])
+    agent.runs(*FAILED[6])
+    assert agent.says("Which database do we keep sessions in?") == ""  # the start of the session told it
+    event = agent.event("SessionStart")
+    with Warden.open(agent.db) as warden:
+        project = warden.tiers.project(name_project(event))
+        for number in range(80):
+            project.add_decision(f"Page {number} of the catalogue shows {number + 3} rows of dresses.", [])
+    later = agent._replace(session="s2")
+    assert "PostgreSQL" in later.says("Which database do we keep sessions in?")
+    assert "psycopg" in later.says("Run pytest on the tests of orders again, please.")
+    assert later.says("What is the weather in Paris like?") == ""
 
 
 def test_another_repository_of_the_same_name_knows_nothing(agent: Agent, tmp_path: Path) -> None:
@@ -187,7 +199,8 @@ def test_an_error_never_stops_the_agent(agent: Agent, tmp_path: Path) -> None:
     assert answer(event, "--db", f"sqlite:///{blocked}").code == 1
     hostile = agent.event("PostToolUseFailure", tool_input={"command": ["x"]}, error={"a": 1}, tool_response=[1])
     assert answer(json.dumps(hostile), "--db", agent.db) == Answered(0, "", "")
-    assert answer(json.dumps(agent.event("UserPromptSubmit", prompt="x" * 300_000)), "--db", agent.db).code == 1
+    pasted = agent.event("UserPromptSubmit", prompt="x" * 300_000)
+    assert answer(json.dumps(pasted), "--db", agent.db) == Answered(0, "", "")
 
 
 def test_the_settings_start_this_command(tmp_path: Path) -> None:
@@ -211,8 +224,8 @@ def test_the_settings_start_this_command(tmp_path: Path) -> None:
         return done.stdout
 
     assert start("UserPromptSubmit", prompt=SAID[3]) == ""
-    told = json.loads(start("UserPromptSubmit", prompt="Where do we keep our sessions?"))["hookSpecificOutput"]
-    assert told["hookEventName"] == "UserPromptSubmit"
+    told = json.loads(start("SessionStart"))["hookSpecificOutput"]
+    assert told["hookEventName"] == "SessionStart"
     assert "PostgreSQL" in told["additionalContext"]
 
 

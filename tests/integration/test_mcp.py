@@ -213,3 +213,13 @@ async def test_an_agent_has_its_allowlist() -> None:
 
 def test_an_unknown_agent_starts_no_server() -> None:
     assert run(["mcp", "--db", "memory://", "--agent", "nobody"]) == 4
+
+
+@pytest.mark.soak
+def test_it_starts_nearly_as_soon_as_an_empty_server() -> None:
+    """In the same run, in turn; the median of five."""
+    script = Path(__file__).parents[2] / "bench/scripts/measure_mcp_start.py"
+    done = subprocess.run([sys.executable, str(script), "5"], capture_output=True, text=True, timeout=200, check=True)
+    ratio = re.search(r"ratio (\d+\.\d+)", done.stdout)
+    assert ratio is not None, done.stdout
+    assert float(ratio[1]) <= 1.5, done.stdout

@@ -15,9 +15,11 @@ from memwarden.records import Kind
 from memwarden.surfaces.hooks.reading import MAX_COMMAND, CommandRun, PromptNote, read_command, read_prompt
 from memwarden.tiers import items
 from memwarden.tiers.backend import ContextItem
-from memwarden.tiers.budget import ContextRequest, Task
+from memwarden.tiers.budget import ContextPackage, ContextRequest, Task
 
 START_TOKENS, PROMPT_TOKENS = 800, 400
+# Of a prompt into which a file was pasted, the beginning says what is wanted.
+MAX_SEARCHED = 2_000
 # Events whose answer is put before the model.
 START, PROMPT = "SessionStart", "UserPromptSubmit"
 AFTER_TOOL: Final = ("PostToolUse", "PostToolUseFailure")
@@ -66,11 +68,11 @@ class CodingSession:
         """Return what the agent's program is told about an event; empty for nothing."""
         name, session = event["hook_event_name"], str(event.get("session_id") or "session")
         if name == START:
-            return _context(name, await self._load(session, START_TOKENS, None))
+            return _context(name, (await self._build(session, START_TOKENS, None)).text)
         prompt = _prompt(event)
         if name == PROMPT and prompt:
             # What the project knew before, so that a prompt is not told its own words.
-            known = await self._load(session, PROMPT_TOKENS, prompt)
+            known = await self._load_for(prompt, session)
             for note in read_prompt(prompt):
                 await self._keep_note(note)
             return _context(name, known)
@@ -79,11 +81,17 @@ class CodingSession:
             await (self._record_success(run, session) if run.error is None else self._keep_failure(run, session))
         return {}
 
-    async def _load(self, session: str, budget: int, question: str | None) -> str:
+    async def _load_for(self, prompt: str, session: str) -> str:
+        """Return what bears on a prompt; nothing, without a model, when the start of the session was told all."""
+        if not (await self._build(session, START_TOKENS, None)).left_out:
+            return ""
+        return (await self._build(session, PROMPT_TOKENS, prompt[:MAX_SEARCHED])).text
+
+    async def _build(self, session: str, budget: int, question: str | None) -> ContextPackage:
         task = Task(session, {"project_id": self._project})
         shares = {"task": 0.0, "project": 1.0, "global": 0.0}
         request = ContextRequest(budget_tokens=budget, query=question, shares=shares)
-        return (await self._assembler.build_context(task, request)).text
+        return await self._assembler.build_context(task, request)
 
     async def _keep_note(self, note: PromptNote) -> None:
         made = (
