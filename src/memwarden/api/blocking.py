@@ -474,10 +474,17 @@ class Warden(Facade):
         chat_model: ChatModel | None = None,
         follow_store: bool = False,
         prepare: bool = True,
+        key: str | None = None,
     ) -> Self:
         """Open a store at once. See :meth:`memwarden.api.warden.AsyncWarden.open`; raises StoreError as well."""
         inner = AsyncWarden.open(
-            url, config, reranker=reranker, chat_model=chat_model, follow_store=follow_store, prepare=prepare
+            url,
+            config,
+            reranker=reranker,
+            chat_model=chat_model,
+            follow_store=follow_store,
+            prepare=prepare,
+            key=key,
         )
         loop = Loop()
         try:

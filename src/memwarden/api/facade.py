@@ -39,12 +39,18 @@ def _naming(facade: Facade, method: Callable[..., Any]) -> Iterator[None]:
         raise TypeError(said) from None
 
 
+def _own(facade: Facade, method: Callable[Concatenate[A, P], R]) -> Callable[P, R]:
+    """Return a method as the async object has it, which may be of a subclass: of a server in place of a store."""
+    own: Callable[P, R] = getattr(facade._inner, method.__name__)
+    return own
+
+
 def blocking(method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Facade, P], R]:
     """Return the blocking twin of an async method."""
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with _naming(facade, method):
-            return facade._loop.run(method(facade._inner, *args, **kwargs))
+            return facade._loop.run(_own(facade, method)(*args, **kwargs))
 
     return functools.update_wrapper(call, method)
 
@@ -54,7 +60,7 @@ def direct(method: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[Facad
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with _naming(facade, method):
-            return method(facade._inner, *args, **kwargs)
+            return _own(facade, method)(*args, **kwargs)
 
     return functools.update_wrapper(call, method)
 
@@ -64,7 +70,7 @@ def making(kind: type[F], method: Callable[Concatenate[A, P], Any]) -> Callable[
 
     def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> F:
         with _naming(facade, method):
-            return kind(method(facade._inner, *args, **kwargs), facade._loop)
+            return kind(_own(facade, method)(*args, **kwargs), facade._loop)
 
     return functools.update_wrapper(call, method)
 

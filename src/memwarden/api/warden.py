@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from memwarden import settings as configuration
 from memwarden.agent.state import AsyncState
@@ -86,12 +87,14 @@ class AsyncWarden:
         chat_model: ChatModel | None = None,
         follow_store: bool = False,
         prepare: bool = True,
+        key: str | None = None,
     ) -> Self:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
         Args:
             url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db``, ``json:///folder`` or
-                ``postgresql://login:password@host/database`` (extra ``postgres``). None means the setting
+                ``postgresql://login:password@host/database`` (extra ``postgres``), or of a server,
+                ``https://host`` (extra ``client``), whose settings then hold. None means the setting
                 ``db``, by default a file in the user's data folder.
             config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
                 and ``memwarden.toml`` in the working folder.
@@ -104,9 +107,14 @@ class AsyncWarden:
             follow_store: a store that holds vectors is opened with its own embedder, and the setting is for new stores.
             prepare: whether what searches and writes is loaded when the warden opens, or at the first call that needs
                 it. A short program that only reads lists starts sooner without.
+            key: of a server; None: what the environment holds as ``MEMWARDEN_KEY``.
 
         Raises InvalidConfig for a wrong setting or URL.
         """
+        if url is not None and str(url).startswith(("http://", "https://")):
+            from memwarden.api.remote import RemoteWarden
+
+            return cast("Self", RemoteWarden(str(url), key or os.environ.get("MEMWARDEN_KEY")))
         settings = _settings(config)
         if url is not None and not str(url).strip():
             raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")

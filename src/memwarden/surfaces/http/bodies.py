@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(min_length=1, max_length=256, description="A printable line.")]
 Moment = Annotated[str, Field(description="A time as ISO 8601 text, such as 2025-03-01T12:00:00Z.", max_length=64)]
+Instant = Annotated[str | float, Field(description="A time as ISO 8601 text, or seconds since 1970.")]
 Names = Annotated[list[Name], Field(max_length=1_000)]
 Metadata = Annotated[dict[str, Any], Field(description="A JSON object of yours, 64 KB at most.")]
 Filters = Annotated[dict[str, Any], Field(description="Conditions that must all hold; see the page on filters.")]
@@ -52,13 +54,11 @@ class MessageBody(BaseModel):
 Messages = Annotated[str, Field(min_length=1)] | Annotated[list[MessageBody], Field(min_length=1)] | MessageBody
 
 
-def plain_messages(messages: str | list[MessageBody] | MessageBody) -> Any:
+def plain_messages(messages: str | MessageBody | Sequence[str | MessageBody]) -> Any:
     """Return messages as the verbs take them."""
-    if isinstance(messages, str):
-        return messages
-    if isinstance(messages, MessageBody):
-        return messages.model_dump(exclude_unset=True)
-    return [item.model_dump(exclude_unset=True) for item in messages]
+    if isinstance(messages, Sequence) and not isinstance(messages, str):
+        return [plain_messages(item) for item in messages]
+    return messages.model_dump(exclude_unset=True) if isinstance(messages, MessageBody) else messages
 
 
 class ObserveBody(IdentifiedBody):
@@ -82,7 +82,7 @@ class QueryBody(IdentifiedBody):
     budget_tokens: int | None = Field(512, ge=1, le=1_000_000)
     returns: Literal["bullets", "full"] = Field("bullets", alias="return")
     explain: bool = False
-    as_of: int | Moment | None = Field(None, description="Answer from the past: a revision, or a time.")
+    as_of: int | Instant | None = Field(None, description="Answer from the past: a revision, or a time.")
     since_rev: int | None = Field(None, ge=0)
 
 
@@ -103,8 +103,8 @@ class BlockBody(IdentifiedBody):
 class MemoryBody(IdentifiedBody):
     """Something worth knowing, as stated."""
 
-    text: Annotated[str, Field(min_length=1)] | None = None
-    texts: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = Field(
+    text: Annotated[str, Field(min_length=1)] | MessageBody | None = None
+    texts: Annotated[list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1)] | None = Field(
         None, description="Several in place of text; each becomes a memory."
     )
     channel: Literal["semantic", "episodic", "insight", "procedural", "state"] = "semantic"
@@ -118,9 +118,9 @@ class MemoryBody(IdentifiedBody):
     summary: str | None = None
     context: str | None = None
     characters: Names = []
-    created_at: Moment | None = None
-    valid_from: Moment | None = None
-    expires_at: Moment | None = None
+    created_at: Instant | None = None
+    valid_from: Instant | None = None
+    expires_at: Instant | None = None
     metadata: Metadata | None = None
     trust: Literal["person", "assistant", "external"] | None = None
     key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
@@ -137,8 +137,8 @@ class MemoryPatch(RequestBody):
     pinned: bool | None = None
     summary: str | None = None
     context: str | None = None
-    valid_from: Moment | None = None
-    valid_to: Moment | None = None
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
     metadata: Metadata | None = None
     clear: list[Literal["valid_from", "valid_to", "summary", "context", "metadata"]] = []
 

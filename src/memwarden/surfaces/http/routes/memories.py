@@ -22,7 +22,7 @@ from memwarden.surfaces.http.answers import (
     RelationView,
     WriteView,
 )
-from memwarden.surfaces.http.bodies import MemoryBody, MemoryPatch, Moment, PromotionBody
+from memwarden.surfaces.http.bodies import MemoryBody, MemoryPatch, Moment, PromotionBody, plain_messages
 from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
 
 router = APIRouter(tags=["memories"])
@@ -41,8 +41,19 @@ async def list_memories(
     cursor: Annotated[str | None, Query(max_length=512)] = None,
     filters: Annotated[str | None, Query(description='A JSON object, such as {"kind": "decision"}.')] = None,
     as_of: Annotated[Moment | None, Query()] = None,
+    order_by: Annotated[
+        str, Query(max_length=64, description="Cursors go with created_at, descending.")
+    ] = "created_at",
+    descending: bool = True,
 ) -> Any:
     """List memories by filter, the newest first."""
+    if (order_by, descending) != ("created_at", True):
+        if cursor is not None:
+            raise InvalidInput("cursors go with created_at, descending; raise limit, or leave order_by out")
+        found = await scope.find(
+            read_filters(filters), limit=limit, as_of=_read_moment(as_of), order_by=order_by, descending=descending
+        )
+        return {"items": found, "cursor": None}
     where = read_filters(filters)
     end, ties = (None, 0) if cursor is None else _read_cursor(cursor)
     if end is not None:
@@ -61,7 +72,9 @@ async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: Ide
     arguments = {name: value for name, value in body.verb_arguments().items() if name not in ("text", "texts", "key")}
     stated = body.texts if body.text is None else body.text
     assert stated is not None
-    return await caller.open(body).remember(stated, **arguments, key=choose_key(body.key, idempotency_key))
+    return await caller.open(body).remember(
+        plain_messages(stated), **arguments, key=choose_key(body.key, idempotency_key)
+    )
 
 
 @router.get("/v1/memories/{memory_id}", response_model=MemoryView, responses=UNCHANGED)
@@ -80,10 +93,16 @@ async def get_memory(
 
 
 @router.patch("/v1/memories/{memory_id}", response_model=WriteView, responses=STALE)
-async def update_memory(memory_id: MemoryId, body: MemoryPatch, scope: WriteScope, if_match: IfMatch = None) -> Any:
+async def update_memory(
+    memory_id: MemoryId,
+    body: MemoryPatch,
+    scope: WriteScope,
+    if_match: IfMatch = None,
+    expected_version: Annotated[int | None, Query(ge=1, le=2**53, description="As If-Match; 409 for another.")] = None,
+) -> Any:
     """Correct a memory; the old content stays in the history."""
     await _check_version(scope, memory_id, if_match)
-    expected = None if if_match in (None, "*") else _version(if_match)
+    expected = expected_version if if_match in (None, "*") else _version(if_match)
     return await scope.update(memory_id, **body.given(), expected_version=expected)
 
 
