@@ -59,6 +59,11 @@ class ExtractionTasks:
         if task is not None:
             await asyncio.wait([task])
 
+    async def drain(self, namespace: Namespace) -> None:
+        """Wait until no task of a namespace is running, so that none writes what it read before."""
+        while running := [task for (where, _), task in self._running.items() if where == namespace]:
+            await asyncio.wait(running)
+
     async def close(self) -> None:
         """Wait for running tasks, and cancel slow tasks: the next goes on at the mark."""
         if not self._running:

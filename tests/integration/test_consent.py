@@ -478,6 +478,9 @@ WRITES: dict[str, Attempt] = {
     "AsyncBackend.promote": lambda site: _each(*(site.items.promote(item, "project/p1") for item in _all_ids(site))),
     "AsyncBackend.delete": lambda site: _each(*(site.items.delete(item) for item in _all_ids(site))),
     "AsyncBackend.clear": lambda site: site.items.clear(),
+    "AsyncWarden.erase": lambda site: _each(
+        site.warden.erase(user="ana"), site.warden.erase(user="ana", confirm="Ana"), site.warden.erase(user="a")
+    ),
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
@@ -485,7 +488,7 @@ READS = {
     "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",
+    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users", "AsyncWarden.verify_erased",
     "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 

@@ -123,6 +123,10 @@ async def _ask(site: Site) -> Any:
     return await answer_question(site.me, model, "Where does Ana live?", 5.0)
 
 
+async def _verify(site: Site) -> list[str]:
+    return await site.warden.verify_erased(await site.warden.erase(user="ana", dry_run=True))
+
+
 READS: dict[str, Call] = {
     "AsyncScope.query": lambda site: site.me.query("Where does Ana live?"),
     "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
@@ -152,6 +156,7 @@ READS: dict[str, Call] = {
     "AsyncWarden.start": lambda site: site.warden.start(),
     "AsyncWarden.reload_categories": lambda site: site.warden.reload_categories({"categories": {}}),
     "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
+    "AsyncWarden.verify_erased": lambda site: _verify(site),
     "AsyncWarden.close": lambda site: site.warden.close(),
 }
 
@@ -162,13 +167,15 @@ def coroutines(kind: type[Any]) -> list[str]:
     return [f"{kind.__name__}.{name}" for name, _ in named if not name.startswith("_")]
 
 
+BEYOND_ITS_RECEIPT = {"AsyncWarden.erase"}
+"""What leaves no trace on purpose: an erasure takes the journal too, and its receipt lies outside the store."""
 IN_TWO_NAMESPACES = {"AsyncBackend.promote", "AsyncScope.promote"}
 """What they leave in both journals is held by ``test_promote.py``."""
 
 
 def test_every_verb_is_shown_here() -> None:
     verbs = {name for kind in CLASSES for name in coroutines(kind)}
-    assert verbs == WRITES.keys() | READS.keys() | IN_TWO_NAMESPACES
+    assert verbs == WRITES.keys() | READS.keys() | IN_TWO_NAMESPACES | BEYOND_ITS_RECEIPT
     assert not WRITES.keys() & READS.keys()
 
 
@@ -249,8 +256,8 @@ def test_only_the_write_path_applies_batches() -> None:
     above = {folder for folder in folders if not folder.startswith(("stores", "testing"))}
     assert above == {"remember", "remember/extract", "remember/resolve"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
-    of_a_store = callers_of("discard") - {Path("surfaces/cli/commands/review.py")}  # that is the verb of a scope
-    assert {str(item) for item in of_a_store if item.parts[0] == "surfaces"} == {"surfaces/doctor.py"}
+    erasers = {str(item) for item in callers_of("erase") if item.parts[0] not in ("stores", "testing")}
+    assert erasers == {"api/erasure.py", "surfaces/cli/admin/erase.py", "surfaces/doctor.py"}
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
         above = {str(item) for item in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
         assert {item for item in above if not item.startswith("stores")} == {"observability/instrument.py"}
@@ -258,7 +265,7 @@ def test_only_the_write_path_applies_batches() -> None:
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
     assert above == {"recall/index/encode.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events", "fill"}
+    writing = {"open", "close", "identity", "apply", "load_page", "erase", "reclaim", "record", "prune_events", "fill"}
     assert verbs - writing == STORE_READS
 
 
@@ -279,7 +286,8 @@ LOADERS = {"stores/jsonfile/store.py", "stores/transfer/move.py", "testing/page_
 STORE_READS = {
     "head", "get", "find", "find_ids", "count", "scan", "versions", "journal", "revision_at", "relations", "thread",
     "namespaces", "about", "tally", "dump_page", "events", "event_counts", "index_rows",
+    "holdings",
 }  # fmt: skip
 """What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
-``load_page`` leaves the journal as it was, and ``discard`` takes nothing but canaries, by
+``load_page`` leaves the journal as it was, and ``erase`` takes one namespace alone, by
 :mod:`memwarden.testing.page_tests`."""

@@ -453,6 +453,8 @@ class Warden(Facade):
     embed = blocking(AsyncWarden.embed)
     record_refusal = direct(AsyncWarden.record_refusal)
     back_up = blocking(AsyncWarden.back_up)
+    erase = blocking(AsyncWarden.erase)
+    verify_erased = blocking(AsyncWarden.verify_erased)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")
     state = Handle(State, "Saved values of the user ``default``; of somebody else: ``scope(user=...).state``.")

@@ -35,6 +35,7 @@ from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
     from memwarden.models.protocols import ChatModel, Embedder, Reranker
+    from memwarden.stores.transfer.erasure import ErasureReceipt
 
 log = logging.getLogger(__name__)
 Config = Settings | Mapping[str, Any] | str | Path | None
@@ -161,6 +162,53 @@ class AsyncWarden:
         StoreCorrupt.
         """
         return await require_backup(self.store).back_up(Path(path))
+
+    async def erase(
+        self,
+        *,
+        user: str,
+        tenant: str = "default",
+        confirm: str | None = None,
+        dry_run: bool = False,
+        begun: ErasureReceipt | None = None,
+    ) -> ErasureReceipt:
+        """Remove a person for good: everything in the namespace ``user/<user>``. Nothing brings it back, no undo.
+
+        Memories with their versions, vectors, relations and journal, sessions, saved state, tool cache, the user
+        context and proposals, checkpoints, items and operational events go; the storage is rewritten, so that freed
+        pages hold nothing. The receipt counts what went and names what is left to the operator, such as backups.
+
+        Args:
+            confirm: the user's name, so that nobody is erased by a slip.
+            dry_run: only count; the receipt that comes back is not finished.
+            begun: the unfinished receipt of a call that was broken off, whose counts go into the new receipt.
+
+        Raises InvalidInput that says how much would be erased, unless ``confirm`` is the user's name; StoreUnavailable
+        where this login may not remove rows, or another process keeps the file from being rewritten.
+        """
+        from memwarden.api.erasure import erase_person, plan_erasure
+
+        namespace = self.scope(user=user, tenant=tenant).who.namespace
+        plan = begun or await plan_erasure(self.store, namespace)
+        if dry_run:
+            return plan
+        if confirm != user:
+            raise InvalidInput(
+                f"this would erase the user {user!r} for good, {plan.total:,} rows with {sum(plan.kinds.values()):,} "
+                f"memories; to do it, give confirm={user!r}"
+            )
+        if plan.namespace != namespace:
+            raise InvalidInput(f"the erasure that was begun is of {plan.namespace}, not of {namespace}")
+        return await erase_person(self._parts, plan)
+
+    async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
+        """Return everything in this store that contradicts a receipt of an erasure; nothing when all is gone.
+
+        Asks for rows of every table, and looks through the bytes of files for ids. Raises StoreError.
+        """
+        from memwarden.stores.transfer.erasure import find_traces
+
+        return await find_traces(self.store, receipt)
 
     async def reload_categories(self, source: str | Path | Mapping[str, Any] | None = None) -> None:
         """Read categories and allowlists again; they hold from the next call on, in all scopes of this warden.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from memwarden.filters import Where
@@ -29,6 +30,7 @@ from memwarden.records import (
     ThreadMarks,
 )
 from memwarden.stores.shared.checkpoints import Checkpoints
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
 
@@ -132,6 +134,10 @@ class Store(BatchStore, Protocol):
     promises: ClassVar[Promises]
 
     @property
+    def place(self) -> str:
+        """Where the store is, as a URL without a login."""
+
+    @property
     def checkpoints(self) -> Checkpoints:
         """The saved states of agents, beside the memories and outside the journal."""
 
@@ -212,9 +218,22 @@ class Store(BatchStore, Protocol):
         at the namespace's revision. For moving a store; everything else goes through ``apply``.
         """
 
-    async def discard(self, namespace: Namespace) -> None:
-        """Remove a canary namespace of ``memwarden doctor --leaks``, its journal and events too.
+    async def holdings(self, namespace: Namespace) -> Holdings:
+        """Return the rows of a namespace by table; zeros if it was never written to."""
 
-        A missing canary is no error. Raises InvalidInput for any other namespace, StoreUnavailable where this login may
-        not remove rows.
+    async def erase(self, namespace: Namespace) -> Holdings:
+        """Remove a namespace for good and return what it held: memories, versions, journal, checkpoints, items, events.
+
+        Atomic, and durable on return; a missing namespace is no error. A later namespace of the same name begins at
+        an epoch that no cache knows. Bytes may stay in free space until :meth:`reclaim`. Raises StoreUnavailable where
+        this login may not remove rows.
         """
+
+    async def reclaim(self) -> list[str]:
+        """Rewrite the storage without the free space that removed rows left, as far as this store can.
+
+        Returns what the operator has to do where it cannot, as sentences. May hold up writers.
+        """
+
+    def files(self) -> list[Path]:
+        """Return the files that hold the store's bytes; none for a store in memory or on a server."""

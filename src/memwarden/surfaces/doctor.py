@@ -23,7 +23,7 @@ from memwarden.observability.records import OpEvent
 from memwarden.records import Memory, Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import PathProbe
-from memwarden.stores.transfer.pages import CANARY_TENANT
+from memwarden.stores.transfer.pages import CANARY_TENANT, check_canary
 from memwarden.tiers import ContextRequest, Task
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 from memwarden.tiers.stores import AsyncProjectMemoryStore, AsyncTaskMemoryStore, AsyncTierStore
@@ -97,7 +97,8 @@ async def remove(store: Store, tenants: Sequence[str]) -> str:
     try:
         for namespace in await store.namespaces():
             if namespace.tenant in tenants:
-                await store.discard(namespace)
+                check_canary(namespace)
+                await store.erase(namespace)
     except StoreError as error:
         return str(error)
     return ""

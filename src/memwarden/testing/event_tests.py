@@ -15,7 +15,6 @@ import pytest
 from memwarden.errors import InvalidInput
 from memwarden.observability.records import EVERYTHING, EventFilter, OpEvent, Viewer, count_events, in_utc
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.pages import CANARY_TENANT, Tally
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, START, a_batch, a_put
 
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
@@ -172,12 +171,3 @@ class EventTests:
         await asyncio.gather(*calls[::2], *calls[1::2])
         assert (await store.head(NAMESPACE)).rev == 20
         assert len(await store.events(NAMESPACE)) == 40
-
-    async def test_a_canary_is_discarded_with_its_events(self, store: Store) -> None:
-        canary = replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")
-        await store.apply(a_batch(a_put("a", namespace=canary), namespace=canary))
-        await store.record([an_event(1, namespace=canary), an_event(2)])
-        await store.discard(canary)
-        assert await store.events(canary) == []
-        assert len(await store.events(NAMESPACE)) == 1
-        assert await store.tally(canary) == Tally(*[0] * len(Tally._fields))

@@ -24,8 +24,19 @@ from memwarden.records import (
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.move import seal_namespace
-from memwarden.stores.transfer.pages import CANARY_TENANT, Page, Tally
-from memwarden.testing.examples import FULL, NAMESPACE, OTHER_USER, SIGNALS, START, VARIED, a_batch, a_memory, a_put
+from memwarden.stores.transfer.pages import Page, Tally
+from memwarden.testing.event_tests import an_event
+from memwarden.testing.examples import (
+    FULL,
+    NAMESPACE,
+    OTHER_USER,
+    SIGNALS,
+    START,
+    VARIED,
+    a_batch,
+    a_memory,
+    a_put,
+)
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
@@ -189,22 +200,32 @@ class PageTests:
             assert (page.rev, page.head, page.changes, page.memories) == (1, 1, (), ())
         assert await store.head(NAMESPACE) == Head(1, 0)
 
-    async def test_a_canary_is_discarded_whole_and_nothing_else_is(self, store: Store) -> None:
-        canary = replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")
-        for item in (NAMESPACE, canary):
+    async def test_a_namespace_is_erased_whole_and_nothing_else_is(self, store: Store) -> None:
+        gone = replace(NAMESPACE, tenant="another")
+        for item in (NAMESPACE, gone):
             batch = a_batch(
                 a_put("a", namespace=item), a_put("b", namespace=item), Link("a", "b"), namespace=item, key="k"
             )
             await store.apply(replace(batch, seen=(SeenMark("t", 1),)))
             await store.apply(a_batch(a_put("a", UPDATE, namespace=item), namespace=item))
-        before = await seal_namespace(store, NAMESPACE)
-        await store.discard(canary)
-        await store.discard(canary)
+            await store.record([an_event(1, namespace=item)])
+        before, known = await seal_namespace(store, NAMESPACE), await store.head(gone)
+        held = await store.holdings(gone)
+        assert (held.memories, held.versions, held.relations, held.receipts, held.events) == (2, 1, 1, 1, 1)
+        assert await store.erase(gone) == held
+        assert not any(await store.erase(gone))
         assert await store.namespaces() == [NAMESPACE]
-        assert await store.tally(canary) == Tally(0, 0, 0, 0, 0, 0, 0)
-        with pytest.raises(InvalidInput):
-            await store.discard(NAMESPACE)
+        assert not any(await store.holdings(gone))
+        assert await store.events(gone) == []
+        await store.reclaim()
         assert await seal_namespace(store, NAMESPACE) == before
+        # Somebody of the same name is told from the erased by every cache: nothing of the namespace's epoch comes back.
+        epochs = {known.epoch, (await store.head(gone)).epoch}
+        assert len(epochs) == 2
+        assert (await store.scan(gone)).head.epoch not in {known.epoch}
+        await store.apply(a_batch(a_put("a", namespace=gone), namespace=gone))
+        assert (await store.head(gone)).rev == 1
+        assert (await store.head(gone)).epoch != known.epoch
 
     async def test_what_it_tells_about_itself(self, store: Store) -> None:
         about = await store.about()

@@ -17,7 +17,7 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import ChangeResult, Head, MemoryState, Promises, Put, Remove, Signals, WriteMode
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.pages import CANARY_TENANT, Page
+from memwarden.stores.transfer.pages import Page
 from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.checkpoint_tests import CheckpointTests
 from memwarden.testing.event_tests import EventTests, an_event
@@ -531,7 +531,9 @@ async def _expect_unavailable(store: Store) -> None:
         store.about,
         lambda: store.tally(NAMESPACE),
         lambda: store.dump_page(NAMESPACE),
-        lambda: store.discard(replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")),
+        lambda: store.holdings(NAMESPACE),
+        lambda: store.erase(NAMESPACE),
+        store.reclaim,
         lambda: store.load_page(Page(NAMESPACE, 0, 0, 0, 0, (), (), (), (), (), ())),
     ]
     for call in calls:

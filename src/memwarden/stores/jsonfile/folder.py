@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -182,6 +183,7 @@ _WHOSE = re.compile(r'\{"tenant": ("(?:[^"\\]|\\.)*"), "path": ("(?:[^"\\]|\\.)*
 _CHECK = 9
 _PLURAL = {"project": "projects", "user": "users", "task": "tasks"}
 _PLAIN = re.compile(r"[a-z0-9_-]")
+_REMOVED = ".removed"  # names of namespaces hold no dot
 _MAX_NAME_LENGTH = 200
 # Names that Windows gives to devices.
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))}
@@ -356,6 +358,26 @@ def make_folder(path: Path) -> None:
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     sync_folder(path.parent)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a namespace's folder, whole or not at all: what a kill leaves has a name that no namespace has."""
+    if not path.is_dir():
+        return
+    gone = path.with_name(f"{path.name}{_REMOVED}")
+    with explain_os_errors(path):
+        shutil.rmtree(gone, ignore_errors=True)  # of an earlier removal that was killed
+        path.rename(gone)
+        sync_folder(path.parent)
+        shutil.rmtree(gone)
+        sync_folder(path.parent)
+
+
+def finish_removals(root: Path) -> None:
+    """Remove what killed removals left."""
+    with explain_os_errors(root):
+        for gone in list(root.rglob(f"*{_REMOVED}")):
+            shutil.rmtree(gone)
 
 
 def sync_folder(path: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -26,14 +25,17 @@ from memwarden.stores.jsonfile.folder import (
     SNAPSHOT,
     Folder,
     explain_os_errors,
+    finish_removals,
     folder_of,
     make_folder,
+    remove_folder,
     sync_folder,
 )
 from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.backup import Tick, ignore_tick
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals
@@ -87,6 +89,10 @@ class JsonStore(MemoryStore):
         self._running: set[asyncio.Task[Any]] = set()
         self._savers: dict[Namespace, asyncio.Task[None]] = {}
         self._event_locks: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @property
+    def place(self) -> str:
+        return f"json:///{self._root.absolute()}"
 
     async def open(self) -> None:
         async with self._open_lock:
@@ -159,8 +165,15 @@ class JsonStore(MemoryStore):
     async def load_page(self, page: Page) -> None:
         await self._run_to_end(self._load_page(page))
 
-    async def discard(self, namespace: Namespace) -> None:
-        await self._run_to_end(self._discard(namespace))
+    async def erase(self, namespace: Namespace) -> Holdings:
+        return await self._run_to_end(self._erase(namespace))
+
+    async def reclaim(self) -> list[str]:
+        self._ready()
+        return ["snapshots of the file system and the free blocks of the disk hold what the files held"]
+
+    def files(self) -> list[Path]:
+        return [item for item in self._root.rglob("*") if item.is_file()]
 
     async def record(self, events: Sequence[OpEvent]) -> None:
         checked = self._checked_events(events)
@@ -230,15 +243,16 @@ class JsonStore(MemoryStore):
         async with self._write_locks[page.namespace]:
             await super().load_page(page)
 
-    async def _discard(self, namespace: Namespace) -> None:
+    async def _erase(self, namespace: Namespace) -> Holdings:
         async with self._write_locks[namespace]:
-            await super().discard(namespace)
-            folder = self._folders.pop(namespace, None) or Folder(self._root / folder_of(namespace))
+            held = await super().erase(namespace)
             saver = self._savers.pop(namespace, None)
             if saver is not None:
                 saver.cancel()
-            folder.close()
-            await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
+            self._folders.pop(namespace).close()
+            async with self._event_locks[namespace]:
+                await asyncio.to_thread(remove_folder, self._root / folder_of(namespace))
+            return held
 
     async def _record(self, namespace: Namespace, events: list[OpEvent]) -> None:
         async with self._event_locks[namespace]:
@@ -269,8 +283,9 @@ class JsonStore(MemoryStore):
                 if namespace not in self._folders:
                     folder = Folder(self._root / folder_of(namespace))
                     space = await asyncio.to_thread(_read_space, folder, namespace)
+                    space.epoch = 0 if space.rev else self._first_epoch
                     self._folders[namespace], self._spaces[namespace] = folder, space
-        return self._spaces.get(namespace) or NamespaceTables()
+        return self._spaces.get(namespace) or NamespaceTables(epoch=self._first_epoch)
 
     async def _write(self, page: Page) -> None:
         if page.rows > max(self._most_items, self._spaces[page.namespace].count):
@@ -332,6 +347,7 @@ class JsonStore(MemoryStore):
             if not (self._root / _ABOUT).exists():
                 self._bind(None)
             self._model, terms = self._read_about()
+            finish_removals(self._root)
             if terms != TERMS_VERSION:
                 self._renew_terms()
         except BaseException:

@@ -102,6 +102,16 @@ class MemoryCheckpoints:
             if key.thread == thread
         ]
 
+    def tally(self, namespace: Namespace) -> tuple[int, int, int, int]:
+        """Return a namespace's checkpoints, values, pending writes and threads."""
+        shelf = self._shelf(namespace)
+        writes = sum(len(item) for item in shelf.writes.values())
+        return len(shelf.saved), len(shelf.values), writes, len({key.thread for key in shelf.saved})
+
+    def discard(self, namespace: Namespace) -> None:
+        """Remove a namespace's checkpoints."""
+        self._shelves.pop(namespace, None)
+
     async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         shelf = self._shelf(namespace)
         for key in keys:
@@ -264,8 +274,13 @@ class MemoryItems:
             del shelf[place]
         return len(ended)
 
+    def tally(self, namespace: Namespace) -> tuple[int, int]:
+        """Return a namespace's items and their vectors."""
+        shelf = self._shelf(namespace)
+        return len(shelf), sum(len(item.vectors) for item in shelf.values())
+
     def discard(self, namespace: Namespace) -> None:
-        """Remove a canary's items."""
+        """Remove a namespace's items."""
         self._shelves.pop(namespace, None)
 
     def _shelf(self, namespace: Namespace) -> _ItemShelf:

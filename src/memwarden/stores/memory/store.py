@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, ClassVar
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
@@ -53,6 +54,7 @@ from memwarden.stores.shared.decide import (
     join_source_key,
 )
 from memwarden.stores.shared.event_list import EventList, check_events
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,
@@ -63,7 +65,6 @@ from memwarden.stores.transfer.pages import (
     MemoryRow,
     Page,
     Tally,
-    check_canary,
     check_follows,
     index_row,
 )
@@ -274,8 +275,14 @@ class MemoryStore:
         self._events = EventList()
         self._model: str | None = None
         self._open = False
+        self._first_epoch = 0
+        """Epoch of a new namespace: no cache may know it from somebody of the same name who was erased."""
         self.checkpoints = MemoryCheckpoints(self._ready)
         self.items = MemoryItems(self._ready)
+
+    @property
+    def place(self) -> str:
+        return "memory://"
 
     async def open(self) -> None:
         self._open = True
@@ -462,12 +469,26 @@ class MemoryStore:
         space.take_in(page)
         self._spaces[page.namespace] = space
 
-    async def discard(self, namespace: Namespace) -> None:
-        self._ready()
-        check_canary(namespace)
-        self._spaces.pop(namespace, None)
+    async def holdings(self, namespace: Namespace) -> Holdings:
+        tally = (await self._space(namespace)).tally()
+        events = len(await self.events(namespace, limit=sys.maxsize))
+        return Holdings(*tally, events, *self.items.tally(namespace), *self.checkpoints.tally(namespace))
+
+    async def erase(self, namespace: Namespace) -> Holdings:
+        held = await self.holdings(namespace)
+        space = self._spaces.pop(namespace, None)
+        self._first_epoch = 1 + max(self._first_epoch, space.epoch if space is not None else 0)
         self._events.discard(namespace)
         self.items.discard(namespace)
+        self.checkpoints.discard(namespace)
+        return held
+
+    async def reclaim(self) -> list[str]:
+        self._ready()
+        return []
+
+    def files(self) -> list[Path]:
+        return []
 
     def _checked_events(self, events: Sequence[OpEvent]) -> list[OpEvent]:
         """Return the events in UTC. Raises InvalidInput."""
@@ -481,7 +502,7 @@ class MemoryStore:
 
     async def _space(self, namespace: Namespace) -> NamespaceTables:
         self._ready()
-        return self._spaces.get(namespace) or NamespaceTables()
+        return self._spaces.get(namespace) or NamespaceTables(epoch=self._first_epoch)
 
     async def _write(self, page: Page) -> None:
         """Make a page durable before it is visible; a hook for JsonStore, since this store promises no durability."""

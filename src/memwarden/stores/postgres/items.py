@@ -15,7 +15,7 @@ from memwarden.clock import microseconds
 from memwarden.errors import InvalidInput
 from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.postgres.rows import Values, array, arrays, decode_text, encode_text, unnest
+from memwarden.stores.postgres.rows import FIRST_EPOCH, Values, array, arrays, decode_text, encode_text, unnest
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.write import insert
 from memwarden.stores.shared.event_list import (
@@ -61,7 +61,7 @@ _VECTOR_BATCH = 2_000
 # An entry of an index takes a third of a page of 8 kB at most.
 MAX_PLACE_BYTES = 2_600
 # So that whoever iterates over all namespaces, as a backup does, finds these items.
-_NEW_SPACE = "INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_NEW_SPACE = f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING"
 _PUT = (
     f"INSERT INTO memwarden.items (tenant, namespace, {_NAMES}) SELECT %s, %s, u.* FROM {unnest(_ITEM)} "
     "ON CONFLICT (tenant, namespace, path, key) DO UPDATE SET value = excluded.value, "

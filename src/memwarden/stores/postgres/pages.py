@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psycopg import Connection, Error
+from psycopg.errors import Diagnostic
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
@@ -14,6 +16,7 @@ from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Sig
 from memwarden.stores.postgres import write
 from memwarden.stores.postgres.rows import (
     CONTENT,
+    FIRST_EPOCH,
     JOURNAL_COLUMNS,
     Values,
     arrays,
@@ -39,6 +42,7 @@ from memwarden.stores.postgres.write import (
 )
 from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.shared.sql_values import meta_text
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import (
     About,
     EarlierContent,
@@ -76,6 +80,17 @@ _ANSWERS = (
     f"SELECT key, fingerprint, at, rev, applied FROM memwarden.receipts WHERE {_HERE} "
     "AND rev BETWEEN %s::int8 AND %s::int8 ORDER BY rev, key"
 )
+_COUNT_ERASURE = (
+    f"INSERT INTO memwarden.meta (key, value) VALUES ('erasures', (1 + greatest({FIRST_EPOCH}, %s::int8))::text) "
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+).encode()
+# Statistics of columns hold values of rows, too.
+_REWRITTEN = b"""
+    SELECT oid::regclass::text FROM pg_class
+    WHERE relkind = 'r' AND (relnamespace = to_regnamespace('memwarden') OR oid = 'pg_catalog.pg_statistic'::regclass)
+    ORDER BY oid DESC
+"""
+_LOCK_TIMEOUT = "60s"
 _ABOUT = b"""
     SELECT current_setting('server_version'), (SELECT value FROM memwarden.meta WHERE key = 'schema'),
         (SELECT value FROM memwarden.meta WHERE key = 'model'),
@@ -83,7 +98,7 @@ _ABOUT = b"""
             WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r')::int8
 """
 
-_NEW_SPACE = b"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_NEW_SPACE = (f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING").encode()
 _LOCK = f"{_SPACE} FOR UPDATE".encode()
 _ADVANCE = (
     f"UPDATE memwarden.namespaces SET rev = %s::int8, rows = greatest(rows, %s::int8), epoch = epoch + 1 WHERE {_HERE}"
@@ -164,15 +179,55 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
     )
 
 
-def discard(db: Connection[Any], namespace: Namespace) -> None:
-    """Remove a namespace as the login itself: the store's role may not delete memories."""
+def count_holdings(db: Connection[Any], namespace: Namespace, seconds: float) -> Holdings:
+    """Return the rows of a namespace by table."""
+    begin(db, namespace, seconds, TransactionKind.READ)
+    held = _count(db, namespace)
+    db.execute(b"COMMIT")
+    return held
+
+
+def erase(db: Connection[Any], namespace: Namespace) -> Holdings:
+    """Remove a namespace as the login itself, for the store's role may not delete memories; return what it held."""
+    here = scope_values(namespace)
     with db.transaction():
         db.execute(
-            b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)",
-            scope_values(namespace),
+            b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)", here
         )
-        for table in (*Tally._fields, "events", "items", "item_vectors", "namespaces"):
-            db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), scope_values(namespace))
+        found = db.execute(f"SELECT epoch FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode(), here).fetchone()
+        held = _count(db, namespace)
+        if found is None and not any(held):
+            return held
+        for table in (*Holdings._fields, "digests", "namespaces"):
+            db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), here)
+        # Whoever comes under the same name begins at an epoch that no cache has seen.
+        db.execute(_COUNT_ERASURE, found or (0,))
+    return held
+
+
+def _count(db: Connection[Any], namespace: Namespace) -> Holdings:
+    counts = [
+        db.execute(f"SELECT count(*) FROM memwarden.{table} WHERE {_HERE}".encode(), scope_values(namespace))
+        for table in Holdings._fields
+    ]
+    return Holdings._make(count.fetchall()[0][0] for count in counts)
+
+
+def rewrite(db: Connection[Any]) -> list[str]:
+    """Write every table of the schema anew; return what this login could not do or an open transaction prevented."""
+    left: list[str] = []
+    notes: list[Diagnostic] = []
+    db.add_notice_handler(notes.append)
+    db.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'".encode())
+    tables = [str(row[0]) for row in db.execute(_REWRITTEN).fetchall()]
+    for table in tables:
+        notes.clear()
+        db.execute(f"VACUUM (FULL, ANALYZE, VERBOSE) {table}".encode())
+        if any(note.severity_nonlocalized == "WARNING" for note in notes):
+            left.append(f"run VACUUM FULL {table} as its owner: this login may not, and removed rows are still in it")
+        elif any(re.match(r"[1-9]", note.message_detail or "") for note in notes):
+            left.append(f"run VACUUM FULL {table} once older transactions have ended: they still see removed rows")
+    return left
 
 
 class IncomingPage:

@@ -27,6 +27,7 @@ from memwarden.records import (
 )
 from memwarden.stores.postgres.rows import (
     CONTENT,
+    FIRST_EPOCH,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
     Values,
@@ -87,7 +88,11 @@ class Reader:
 
     def head(self, namespace: Namespace) -> Head:
         rows = self._ask(namespace, _HEAD)
-        return Head(*rows[0]) if rows else Head(0, 0)
+        return Head(*rows[0]) if rows else Head(0, self._first_epoch(namespace))
+
+    def _first_epoch(self, namespace: Namespace) -> int:
+        """Return the epoch of a namespace that is not there."""
+        return int(self._ask_all(namespace, (f"SELECT {FIRST_EPOCH}", ()))[0][0][0])
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
         wanted = encode_text(list(dict.fromkeys(ids)))
@@ -124,7 +129,9 @@ class Reader:
             (_EDGES + changed.format(""), bound),
         )
         return Scan(
-            list(map(decode_index_row, rows)), Head(*head[0]) if head else Head(0, 0), list(map(decode_edge, edges))
+            list(map(decode_index_row, rows)),
+            Head(*head[0]) if head else Head(0, self._first_epoch(namespace)),
+            list(map(decode_edge, edges)),
         )
 
     def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:

@@ -48,8 +48,9 @@ from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
 from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
-from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
+from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
 T = TypeVar("T")
 
@@ -209,9 +210,25 @@ class PostgresStore:
         taken = pages.IncomingPage(page)
         await self._in_thread(lambda db: taken.write(db, self._seconds), taken.may_repeat)
 
-    async def discard(self, namespace: Namespace) -> None:
-        check_canary(namespace)
-        await self._in_thread(lambda db: pages.discard(db, namespace))
+    async def holdings(self, namespace: Namespace) -> Holdings:
+        return await self._in_thread(lambda db: pages.count_holdings(db, namespace, self._seconds))
+
+    async def erase(self, namespace: Namespace) -> Holdings:
+        if not await self.drop_search(namespace):
+            raise StoreUnavailable(f"search indexes of {namespace} are being made; erase it when they are ready")
+        return await self._in_thread(lambda db: pages.erase(db, namespace))
+
+    async def reclaim(self) -> list[str]:
+        left = await self._at_length(pages.rewrite)
+        return [
+            *left,
+            "archived WAL and base backups hold what was written: let them expire, or delete them and take a new one",
+            "replicas remove it when they have replayed the erasure; look at theirs, and at dumps of the database",
+            "statement logs and pg_stat_statements may hold values, where they are switched on",
+        ]
+
+    def files(self) -> list[Path]:
+        return []
 
     async def back_up(self, target: Path, tick: Tick = ignore_tick) -> Manifest:
         """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""

@@ -31,6 +31,7 @@ from memwarden.records import (
 )
 from memwarden.stores.postgres.rows import (
     CONTENT,
+    FIRST_EPOCH,
     SIGNALS,
     PostgresRow,
     Values,
@@ -325,7 +326,7 @@ def _moment(moment: object) -> int:
 
 _HERE = "tenant = %s AND namespace = %s"
 _HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()
-_NEW_HEAD = b"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_NEW_HEAD = f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING".encode()
 _ADVANCE = f"UPDATE memwarden.namespaces SET rev = %s, rows = %s WHERE {_HERE}".encode()
 _MEMORIES = (
     f"SELECT id, n, rev, version, state, channel, thread_id FROM memwarden.memories WHERE {_HERE} AND id = ANY(%b)"

@@ -26,6 +26,7 @@ from memwarden.stores.shared.checkpoints import (
     matches_metadata,
     metadata_text,
 )
+from memwarden.stores.sqlite.rows import FIRST_EPOCH
 
 T = TypeVar("T")
 Write = Callable[[sqlite3.Connection, int], None]
@@ -170,7 +171,7 @@ class SqliteCheckpoints:
             ns = _number(db, namespace)
             if ns is None:
                 name = (namespace.tenant, namespace.path)
-                sql = "INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, 0, 0)"
+                sql = f"INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, {FIRST_EPOCH}, 0)"
                 ns = db.execute(sql, name).lastrowid or 0
             write(db, ns)
 

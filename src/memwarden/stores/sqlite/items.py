@@ -32,6 +32,7 @@ from memwarden.stores.shared.items import (
     StoredItem,
     answer_search,
 )
+from memwarden.stores.sqlite.rows import FIRST_EPOCH
 
 T = TypeVar("T")
 Write = Callable[[sqlite3.Connection], Any]
@@ -41,7 +42,7 @@ _AT = f"{_HERE} AND path = ? AND key = ?"
 _NAMES = "path, key, value, created_at, updated_at, ttl, expires_at"
 _VECTOR_BATCH = 2_000
 _NEW_SPACE = (
-    "INSERT INTO namespaces (tenant, path, rev, epoch, rows) SELECT ?1, ?2, 0, 0, 0 "
+    f"INSERT INTO namespaces (tenant, path, rev, epoch, rows) SELECT ?1, ?2, 0, {FIRST_EPOCH}, 0 "
     "WHERE NOT EXISTS (SELECT 1 FROM namespaces WHERE tenant = ?1 AND path = ?2)"
 )
 _PUT = (

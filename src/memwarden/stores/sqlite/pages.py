@@ -6,13 +6,16 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from memwarden.clock import microseconds, moment
+from memwarden.errors import StoreUnavailable
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.sqlite.rows import (
     CONTENT,
+    FIRST_EPOCH,
     JOURNAL_COLUMNS,
     MAY_LEAVE,
     Values,
@@ -22,6 +25,7 @@ from memwarden.stores.sqlite.rows import (
     decode_relation,
     encode_put,
 )
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import (
     About,
@@ -37,6 +41,7 @@ from memwarden.stores.transfer.pages import (
     last_revision,
 )
 
+_EPOCH = "SELECT epoch FROM namespaces WHERE tenant = ? AND path = ?"
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
 _KEPT = (
     f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
@@ -136,16 +141,50 @@ def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
-def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
-    """Remove a namespace with everything."""
+def count_holdings(db: sqlite3.Connection, namespace: Namespace) -> Holdings:
+    """Return the rows of a namespace by table."""
+    return Holdings._make(
+        db.execute(f"SELECT count(*) FROM {table} WHERE {where}", bound).fetchone()[0]
+        for table, where, bound in _rows_of(db, namespace)
+    )
+
+
+def erase(db: sqlite3.Connection, namespace: Namespace) -> Holdings:
+    """Remove a namespace with everything; return what it held."""
+    held = count_holdings(db, namespace)
+    found = db.execute(_EPOCH, (namespace.tenant, namespace.path)).fetchone()
+    if found is None and not any(held):
+        return held
+    db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten, also when the file is never rewritten
+    for table, where, bound in sorted(_rows_of(db, namespace), key=lambda item: item[0] != "item_vectors"):
+        db.execute(f"DELETE FROM {table} WHERE {where}", bound)
+    db.execute("DELETE FROM namespaces WHERE tenant = ? AND path = ?", (namespace.tenant, namespace.path))
+    # Whoever comes under the same name begins at an epoch that no cache has seen.
+    db.execute(f"INSERT OR REPLACE INTO meta VALUES ('erasures', 1 + max({FIRST_EPOCH}, ?))", found or (0,))
+    return held
+
+
+def _rows_of(db: sqlite3.Connection, namespace: Namespace) -> list[tuple[str, str, Values]]:
+    """Return each table of :class:`Holdings` with the condition and values that name a namespace's rows."""
     no, _, _ = _space(db, namespace)
-    db.execute("DELETE FROM item_vectors WHERE row IN (SELECT row FROM items WHERE ns = ?)", (no,))
-    for table in ("signals", "versions"):
-        db.execute(f"DELETE FROM {table} WHERE row > ? << 32 AND row < (? + 1) << 32", (no, no))
-    for table in ("memories", "journal", "relations", "threads", "receipts", "items"):
-        db.execute(f"DELETE FROM {table} WHERE ns = ?", (no,))
-    db.execute("DELETE FROM events WHERE tenant = ? AND namespace = ?", (namespace.tenant, namespace.path))
-    db.execute("DELETE FROM namespaces WHERE no = ?", (no,))
+    apart: dict[str, tuple[str, Values]] = {
+        "signals": ("row > ? << 32 AND row < (? + 1) << 32", (no, no)),
+        "versions": ("row > ? << 32 AND row < (? + 1) << 32", (no, no)),
+        "item_vectors": ("row IN (SELECT row FROM items WHERE ns = ?)", (no,)),
+        "events": ("tenant = ? AND namespace = ?", (namespace.tenant, namespace.path)),
+    }
+    return [(table, *apart.get(table, ("ns = ?", (no,)))) for table in Holdings._fields]
+
+
+def rewrite(db: sqlite3.Connection, path: Path) -> None:
+    """Write the file anew without its free pages, and empty its log. Raises StoreUnavailable while others read."""
+    for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+        answer = db.execute(statement).fetchone()
+        if answer is not None and answer[0]:
+            raise StoreUnavailable(
+                f"the rows are gone from {path}, but their bytes may be in its log: another process reads from it; "
+                "end that process and repeat the erasure"
+            )
 
 
 def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
@@ -164,7 +203,9 @@ def _take_in(
 ) -> None:
     name = (page.namespace.tenant, page.namespace.path)
     db.execute(
-        "INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, 0, 0) ON CONFLICT DO NOTHING", name
+        f"INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, {FIRST_EPOCH}, 0) "
+        "ON CONFLICT DO NOTHING",
+        name,
     )
     no, rev, _ = _space(db, page.namespace)
     check_follows(page, rev)

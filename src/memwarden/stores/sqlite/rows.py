@@ -75,6 +75,9 @@ INDEX_COLUMNS = (
 
 JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 
+# Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
+FIRST_EPOCH = "(SELECT coalesce(max(value), 0) FROM meta WHERE key = 'erasures')"
+
 # Which rows of ``versions`` may be removed: :func:`memwarden.stores.shared.decide.may_leave`.
 MAY_LEAVE = (
     f"(channel = '{Channel.STATE}' OR (SELECT path FROM namespaces WHERE no = versions.row >> 32) LIKE '{TASKS}%')"

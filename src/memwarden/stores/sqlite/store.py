@@ -44,6 +44,7 @@ from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
 from memwarden.stores.sqlite.items import SqliteItems
 from memwarden.stores.sqlite.rows import (
     CONTENT,
+    FIRST_EPOCH,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
     condition_sql,
@@ -56,8 +57,9 @@ from memwarden.stores.sqlite.rows import (
 )
 from memwarden.stores.sqlite.write import Write, WriterThread, bind_model, fill_signals, prepare
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
-from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
+from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
 T = TypeVar("T")
 Read = Callable[[sqlite3.Connection], T]
@@ -115,6 +117,10 @@ class SqliteStore:
         self._state: _SqliteHandles | None = None
         self.checkpoints = SqliteCheckpoints(self._read, lambda write: self._ready().writer.submit(lambda: write, 1))
         self.items = SqliteItems(self._read, self._submit, _INLINE_ROWS + 1)
+
+    @property
+    def place(self) -> str:
+        return f"sqlite:///{self.path.absolute()}"
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)
@@ -271,9 +277,25 @@ class SqliteStore:
     async def load_page(self, page: Page) -> None:
         await self._ready().writer.submit(partial(pages.prepare, page), len(page.changes) + 1)
 
-    async def discard(self, namespace: Namespace) -> None:
-        check_canary(namespace)
-        await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
+    async def holdings(self, namespace: Namespace) -> Holdings:
+        return await self._read(partial(pages.count_holdings, namespace=namespace))
+
+    async def erase(self, namespace: Namespace) -> Holdings:
+        held: Holdings = await self._ready().writer.submit(lambda: partial(pages.erase, namespace=namespace), 1)
+        return held
+
+    async def reclaim(self) -> list[str]:
+        await self._ready().writer.submit_errand(self._rewrite)
+        from memwarden.stores.sqlite import backup
+
+        copies = [
+            f"delete {item}: upgrading made it, and it holds the store as it was"
+            for item in await asyncio.to_thread(backup.list_copies, self.path)
+        ]
+        return [*copies, "snapshots of the file system and the free blocks of the disk hold what the file held"]
+
+    def files(self) -> list[Path]:
+        return [self.path, self.path.with_name(f"{self.path.name}-wal")]
 
     async def beside(self) -> list[NamespaceExtras]:
         """Count items and checkpoints (:class:`memwarden.stores.transfer.move.StoreWithExtras`)."""
@@ -308,6 +330,13 @@ class SqliteStore:
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to observe statements and answers."""
         return file.connect(self.path, self._busy_seconds, reading=reading)
+
+    def _rewrite(self) -> None:
+        db = self._connect(reading=False)
+        try:
+            pages.rewrite(db, self.path)
+        finally:
+            db.close()
 
     def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
         return WriterThread(db, partial(file.explain, path=self.path))
@@ -440,7 +469,9 @@ class _SqliteHandles:
 
 def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
     row = db.execute(_HEAD, (namespace.tenant, namespace.path)).fetchone()
-    return Head(0, 0) if row is None else Head(*row)
+    if row is None:
+        row = (0, db.execute(f"SELECT {FIRST_EPOCH}").fetchone()[0])
+    return Head(*row)
 
 
 def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:

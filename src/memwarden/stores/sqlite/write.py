@@ -47,7 +47,7 @@ from memwarden.stores.shared.decide import (
     join_source_key,
 )
 from memwarden.stores.shared.sql_values import meta_text, signal_values
-from memwarden.stores.sqlite.rows import CONTENT, MAY_LEAVE, SqliteRow, encode_put
+from memwarden.stores.sqlite.rows import CONTENT, FIRST_EPOCH, MAY_LEAVE, SqliteRow, encode_put
 
 _MAX_IDS = 500
 
@@ -235,7 +235,8 @@ def _space(db: sqlite3.Connection, namespace: Namespace) -> _NamespaceCounters:
     found = db.execute("SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?", name).fetchone()
     if found is not None:
         return _NamespaceCounters(*found)
-    cursor = db.execute("INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, 0, 0)", name)
+    sql = f"INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, {FIRST_EPOCH}, 0)"
+    cursor = db.execute(sql, name)
     return _NamespaceCounters(cursor.lastrowid or 0, 0, 0)
 
 
