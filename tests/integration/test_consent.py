@@ -488,8 +488,8 @@ READS = {
     "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users", "AsyncWarden.verify_erased",
-    "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
+    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",
+    "AsyncWarden.verify_erased", "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 
 

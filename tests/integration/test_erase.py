@@ -186,7 +186,7 @@ async def test_another_process_answers_nothing_of_the_erased(
         await here.scope(user="ana").remember("The bike is green.")
         assert (await there.query("What is the boat called?")).items == ()
         assert [item.text for item in await there.find({})] == ["The bike is green."]
-        assert [item.text for item in (await there.query("Is the bike green?")).items] == ["The bike is green."]
+        assert [item.memory.text for item in (await there.query("Is the bike green?")).items] == ["The bike is green."]
 
 
 _KILLED = """

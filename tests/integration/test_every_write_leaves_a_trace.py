@@ -259,7 +259,9 @@ def test_only_the_write_path_applies_batches() -> None:
     erasers = {str(item) for item in callers_of("erase") if item.parts[0] not in ("stores", "testing")}
     assert erasers == {"api/erasure.py", "surfaces/cli/admin/erase.py", "surfaces/doctor.py"}
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
-        above = {str(item) for item in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
+        above = {str(item) for item in callers_of(verb)} - {
+            f"testing/{name}_tests.py" for name in ("event", "store", "page")
+        }
         assert {item for item in above if not item.startswith("stores")} == {"observability/instrument.py"}
     # Vectors and signals of what stands, which change no memory.
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
