@@ -43,10 +43,10 @@ async def live(me: AsyncScope, store: Store, prefix: str = "quokka") -> None:
     await me.observe([{"role": "user", "content": said, "id": "m1"}], key=word("key"))
     kept = await me.remember(f"The boat is called {word('old')}.", tags=[word("tag")], source=word("source"))
     first = kept.results[0].id
-    await me.update(first, text=f"The boat is called {word('new')}.", summary=word("summary"))
+    await me.update(str(first), text=f"The boat is called {word('new')}.", summary=word("summary"))
     await me.remember(f"The bike is {word('fact')}.", metadata={"about": word("meta")})
     gone = await me.remember(f"The van is {word('gone')}.")
-    await me.forget(gone.results[0].id)
+    await me.forget(str(gone.results[0].id))
     await me.state.save("plan", {"to": word("state")})
     await me.sessions.finalize_current_cycle("s1", f"Where is {word('session')}?", "There.")
     await me.tool_cache.store("s1", "look", {"at": "x"}, word("tool"), 5)
