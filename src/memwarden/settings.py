@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memwarden.categories import Categories, read_categories, shipped_categories
-from memwarden.checks import ABOVE_ZERO, SHARE, TEXT, TEXTS, Rule, whole, word
+from memwarden.checks import ABOVE_ZERO, SECONDS, SHARE, TEXT, TEXTS, Rule, whole, word
 from memwarden.errors import InvalidConfig
 
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
@@ -61,7 +61,7 @@ FEATURES = (
     "answers_question",
 )
 
-# What each setting but ``categories`` takes.
+# What each setting but ``categories`` and ``extraction_instructions`` takes.
 RULES: Final[Mapping[str, Rule]] = {
     "db": TEXT,
     "embedder": word(EMBEDDERS),
@@ -78,6 +78,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "merging": word(MERGING),
     "extraction": word(EXTRACTION),
     "extraction_turns": whole(1),
+    "extraction_quiet_seconds": SECONDS,
     "facts_a_day": whole(1),
     "link_min": SHARE,
     "chat_model": TEXT,
@@ -88,6 +89,46 @@ RULES: Final[Mapping[str, Rule]] = {
     "events_days": whole(1, 36_500),
     "events_rows": whole(1, 1_000_000_000),
 }
+
+
+class ExtractionExample(NamedTuple):
+    """What somebody says, and the fact that shall be kept of it."""
+
+    said: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionInstructions:
+    """What a chat model is told about extraction beside the built-in words.
+
+    Attributes:
+        keep: what to keep, beside all that is worth keeping anyway. never: what never to keep.
+        categories: the categories to choose from, declared ones, each with what belongs there; none: all declared.
+        examples: their own facts are never kept.
+    """
+
+    keep: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    categories: Mapping[str, str] = field(default_factory=dict)
+    examples: tuple[ExtractionExample, ...] = ()
+
+
+def read_instructions(source: str | Path | Mapping[str, Any]) -> ExtractionInstructions:
+    """Read instructions from their content or from a TOML file. Raises InvalidConfig that says what is wrong."""
+    import msgspec
+
+    content = source if isinstance(source, Mapping) else _read_toml(Path(source)) if source else {}
+    unknown = sorted(set(content) - {one.name for one in fields(ExtractionInstructions)})
+    if unknown:
+        raise InvalidConfig(f"extraction_instructions has no {unknown[0]!r}; it has keep, never, categories, examples")
+    examples = content.get("examples", ())
+    try:
+        pairs = [ExtractionExample(**msgspec.convert(one, dict[str, str])) for one in examples]
+        given = {**content, "examples": [list(pair) for pair in pairs]}
+        return msgspec.convert(given, ExtractionInstructions)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InvalidConfig(f"extraction_instructions: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +156,11 @@ class Settings:
         merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
             ``off`` stores every statement beside the others.
         extraction: ``every_turn`` looks through what was observed at once, ``periodic`` after every
-            ``extraction_turns`` new turns of a thread, ``off`` when it is asked for.
-        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept on a
-            day; the rest waits for the next.
+            ``extraction_turns`` new turns of a thread, when the thread is quiet for ``extraction_quiet_seconds``, and
+            when the warden closes; ``off`` when it is asked for.
+        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept of what
+            was said on a day; the others wait as candidates.
+        extraction_instructions: what a chat model is told about extraction beside the built-in words.
         link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
@@ -147,6 +190,8 @@ class Settings:
     merging: str = "auto"
     extraction: str = "off"
     extraction_turns: int = 5
+    extraction_quiet_seconds: float = 300.0
+    extraction_instructions: ExtractionInstructions = field(default_factory=lambda: ExtractionInstructions())
     facts_a_day: int = 50
     link_min: float = 0.55
     chat_model: str = ""
@@ -165,6 +210,9 @@ class Settings:
             raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
         for feature in self.leave_out:
             word(FEATURES).check(feature, "a feature in leave_out", InvalidConfig)
+        for name in self.extraction_instructions.categories:
+            if name not in self.categories.declared:
+                raise InvalidConfig(f"extraction_instructions names the category {name!r}, which is not declared")
 
     @property
     def strict_secrets(self) -> bool:
@@ -204,6 +252,8 @@ def default_db() -> str:
 def _read(name: str, value: Any) -> Any:
     if name == "categories":
         return value if isinstance(value, Categories) else read_categories(value)
+    if name == "extraction_instructions":
+        return value if isinstance(value, ExtractionInstructions) else read_instructions(value)
     if not isinstance(value, str):
         return value  # Settings checks it
     rule = RULES[name]
@@ -213,8 +263,10 @@ def _read(name: str, value: Any) -> Any:
 
 def _from_file(file: Path | None) -> dict[str, Any]:
     path = file or Path(SETTINGS_FILE)
-    if file is None and not path.is_file():
-        return {}
+    return {} if file is None and not path.is_file() else _read_toml(path)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -5,8 +5,9 @@ The endpoint stands for the model alone: it answers from the labels of a small h
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden import AsyncWarden, Warden
+from memwarden.errors import InvalidConfig
 from memwarden.remember.extract.by_model import SYSTEM
+from memwarden.settings import load
 from memwarden.testing.scripted import ScriptedModel
 from memwarden_bench.app import app
 from memwarden_bench.keep import read_labelled
@@ -253,3 +256,130 @@ async def test_a_long_thread_is_read_in_batches_that_know_each_other() -> None:
         assert [line["id"] for line in second["Messages"]] == [f"m{at}" for at in range(40, 50)]
         assert [line["text"] for line in second["Before"]] == [f"line number {at} of my story" for at in range(36, 40)]
         assert [line["text"] for line in second["Known"]] == ["Ana's cat is called Miso."]
+
+
+# When a thread is looked through
+
+
+@pytest.mark.parametrize("model", [None, "yes"])
+async def test_a_short_thread_is_looked_through_when_it_is_quiet(model: str | None) -> None:
+    told = saying({"text": "The user works as a nurse at St Mary's hospital in Porto."})
+    settings = {"extraction": "periodic", "extraction_quiet_seconds": 0.05}
+    chat = ScriptedModel(told) if model else None
+    async with AsyncWarden.open("memory://", settings, chat_model=chat) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": "I work as a nurse at St Mary's hospital in Porto.", "id": "m1"}])
+        assert await me.find({"channel": "semantic"}) == []
+        for _ in range(200):
+            if found := await me.find({"channel": "semantic"}):
+                break
+            await asyncio.sleep(0.02)
+        assert [item.text for item in found] == ["The user works as a nurse at St Mary's hospital in Porto."]
+
+
+async def test_who_goes_on_talking_is_read_in_a_single_batch() -> None:
+    model = ScriptedModel(saying())
+    settings = {"extraction": "periodic", "extraction_turns": 10, "extraction_quiet_seconds": 0.3}
+    async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for number in range(4):
+            await me.observe([{"role": "user", "content": f"and this is line {number}", "id": f"m{number}"}])
+            await asyncio.sleep(0.02)
+        assert model.asked == []
+        await asyncio.sleep(0.6)
+        (call,) = model.asked
+        assert [line["id"] for line in read_sections(call.prompt)["Messages"]] == ["m0", "m1", "m2", "m3"]
+
+
+async def test_closing_looks_through_what_waits(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    settings = {"extraction": "periodic", "extraction_quiet_seconds": 3600}
+    model = ScriptedModel(*[saying({"text": f"Ana's cat number {at} is called Miso."}) for at in (1, 2)])
+    async with AsyncWarden.open(url, settings, chat_model=model) as warden:
+        for thread in ("t1", "t2"):
+            me = warden.scope(user="ana", thread=thread)
+            await me.observe([{"role": "user", "content": "my cat is called Miso", "id": "m1"}])
+    async with AsyncWarden.open(url, {"extraction": "off"}) as warden:
+        kept = await warden.scope(user="ana").find({"channel": "semantic"})
+        assert {item.thread_id for item in kept} == {"t1", "t2"}
+
+
+# Somebody's own instructions
+
+
+class Obedient:
+    """Stands for a chat model that does what the system message says, line by line."""
+
+    name = "obedient"
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        told = dict(line.split(": ", 1) for line in system.splitlines() if ": " in line)
+        category = schema["properties"]["facts"]["items"]["properties"]["category"]
+        found = []
+        for line in read_sections(prompt)["Messages"]:
+            wanted = any(word in line["text"] for word in ("cat", told.get("Keep in any case, if it is said", "-")))
+            if wanted and told.get("Never write down", "-") not in line["text"]:
+                fits = told.get("Categories", "").split(":")[0] or category["enum"][0]
+                found.append({"text": f"Ana said: {line['text']}", "sources": [line["id"]], "category": fits})
+        if "Examples of form alone" in told:  # small models say the example's words
+            found.append({"text": "Ana has a boat.", "sources": ["m1"], "category": "goals"})
+        return json.dumps({"facts": found, "ended": [], "summary": None})
+
+
+@pytest.mark.parametrize(
+    ("instructions", "kept"),
+    [
+        ({}, [("the cat sleeps on the piano", "event"), ("the cat has a chip in its ear", "event")]),
+        (
+            {"keep": ["yarn"]},
+            [
+                ("the cat sleeps on the piano", "event"),
+                ("the cat has a chip in its ear", "event"),
+                ("red yarn is in the drawer", "event"),
+            ],
+        ),
+        ({"never": ["chip"]}, [("the cat sleeps on the piano", "event")]),
+        (
+            {"categories": {"relationships": "whom Ana lives with", "goals": "what Ana wants"}},
+            [("the cat sleeps on the piano", "relationships"), ("the cat has a chip in its ear", "relationships")],
+        ),
+        (
+            {"examples": [{"said": "got a boat", "fact": "Ana has a boat."}]},
+            [("the cat sleeps on the piano", "event"), ("the cat has a chip in its ear", "event")],
+        ),
+    ],
+)
+async def test_own_instructions_take_effect(instructions: dict[str, Any], kept: list[tuple[str, str]]) -> None:
+    settings = {"extraction": "off", "extraction_instructions": instructions, "merging": "off"}
+    said = ("the cat sleeps on the piano", "the cat has a chip in its ear", "red yarn is in the drawer")
+    async with AsyncWarden.open("memory://", settings, chat_model=Obedient()) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": text, "id": f"m{at}"} for at, text in enumerate(said, 1)])
+        await me.extract_pending()
+        found = await me.find({"channel": "semantic"}, order_by="written", descending=False)
+        assert [(item.text.removeprefix("Ana said: ").rstrip("."), item.category) for item in found] == kept
+        refused = [event.reason for event in await me.journal.events(op="classify", status="skipped")]
+        assert refused == (["item_of_an_example"] if "examples" in instructions else [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"keeps": ["x"]}, "has no 'keeps'"),
+        ({"keep": "allergies"}, "Expected `array`"),
+        ({"examples": [{"said": "x"}]}, "fact"),
+        ({"categories": {"boats": "x"}}, "'boats', which is not declared"),
+    ],
+)
+def test_wrong_instructions_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidConfig, match=said):
+        Warden.open("memory://", {"extraction_instructions": wrong})
+
+
+def test_instructions_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "keep.toml"
+    file.write_text('keep = ["allergies"]\n[categories]\ngoals = "what Ana wants"\n')
+    settings = load(extraction_instructions=str(file))
+    assert (settings.extraction_instructions.keep, dict(settings.extraction_instructions.categories)) == (
+        ("allergies",), {"goals": "what Ana wants"},
+    )  # fmt: skip

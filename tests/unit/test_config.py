@@ -72,7 +72,11 @@ def test_a_setting_of_a_wrong_type_is_refused_where_it_is_given(name: str, monke
 
 
 def test_every_setting_has_a_rule() -> None:
-    assert {setting.name for setting in fields(config.Settings)} == {*config.RULES, "categories"}
+    assert {setting.name for setting in fields(config.Settings)} == {
+        *config.RULES,
+        "categories",
+        "extraction_instructions",
+    }
 
 
 def test_numbers_are_read_out_of_texts_and_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,8 +117,8 @@ class AsyncScope(ScopeReads):
         Raises InvalidInput, Conflict, StoreError.
         """
         result = await self._log.store(messages, key, progress)
-        if await self._log.is_due():
-            await self._log.look()
+        settings = self._parts.settings
+        await self._log.look_if_due(settings.extraction, settings.extraction_turns)
         return result
 
     async def extract_pending(self, *, again: bool = False) -> WriteResult:

@@ -437,6 +437,7 @@ class AsyncWarden:
             chat=self._chat_model,
             preset=self._parts.settings.preset,
             most_a_day=self._parts.settings.facts_a_day,
+            instructions=self._parts.settings.extraction_instructions,
         )
         filler = None
         if embedder is not None and getattr(embedder, "slow", False):

@@ -49,19 +49,19 @@ class TurnLog:
             progress=progress,
         )
 
-    async def is_due(self) -> bool:
-        """Whether the thread's new turns shall be looked through now."""
-        settings = self._parts.settings
-        if settings.extraction == "periodic":
-            return await self.waits_for(settings.extraction_turns)
-        return settings.extraction == "every_turn"
-
-    async def waits_for(self, turns: int) -> bool:
-        """Return whether at least this many turns of the thread await extraction."""
-        return await self._parts.working.extractor.waiting(self.who, turns) >= turns
+    async def look_if_due(self, mode: str, turns: int) -> WriteResult | None:
+        """Extract as a mode says: at each turn, or after so many turns, and of fewer once the thread is quiet."""
+        if mode == "every_turn":
+            return await self.look()
+        if mode == "periodic":
+            if await self._parts.working.extractor.waiting(self.who, turns) >= turns:
+                return await self.look()
+            self._parts.looks.look_when_quiet(self.who, self.look_now, self._parts.settings.extraction_quiet_seconds)
+        return None
 
     async def look(self) -> WriteResult | None:
         """Extract from new turns: at once, or in the background when a model is asked; then return None."""
+        self._parts.looks.no_longer_quiet(self.who)
         if self._parts.working.extractor.asks_a_model:
             self._parts.looks.look(self.who, self.look_now)
             return None

@@ -431,11 +431,9 @@ class AsyncTurn:
         settings = self._settings
         try:
             async with asyncio.timeout(MAX_SECONDS_AFTER):
-                if settings.memory_extraction_mode == "every_turn" or (
-                    settings.memory_extraction_mode == "periodic"
-                    and await self._log.waits_for(2 * settings.memory_extraction_interval)  # a question, an answer
-                ):
-                    self.kept = await self._log.look()
+                turns = 2 * settings.memory_extraction_interval  # a question, an answer
+                kept = await self._log.look_if_due(settings.memory_extraction_mode, turns)
+                self.kept = self.kept if kept is None else kept
         except Exception as error:
             self._goes_on("and is looked through later", error, Node.EPISODIC, Op.CLASSIFY)
 

@@ -378,6 +378,10 @@ def map_stems(text: str, stems: Sequence[str]) -> dict[str, str]:
     return {stem: found.get(stem, stem) for stem in stems}
 
 
+# What is asked for may be over: how it was, why and when it came so, and all that there ever was.
+LOOKS_BACK = ("past", "why", "when", "list")
+
+
 @dataclass(frozen=True)
 class QuestionWords:
     """The words of a question, all that an answer's reasons refer to."""
@@ -464,6 +468,11 @@ class Question:
     def asks_past(self) -> bool:
         """Whether it asks how something was before, not how it is; False where statements are not read."""
         return self.reading is not None and self.reading.when == "past"
+
+    @cached_property
+    def asks_back(self) -> bool:
+        """Whether what is over may answer it, too."""
+        return self.reading is not None and self.reading.when in LOOKS_BACK
 
     @cached_property
     def dates(self) -> tuple[Date, ...]:

@@ -34,8 +34,8 @@ from memwarden.recall.answer.budget import (
     interleave_questions,
     join_covering_facts,
     join_cuts,
-    list_covering_facts,
     list_cuts,
+    list_telling_facts,
     make_found_item,
     pack_items,
     put_newest_first,
@@ -286,7 +286,7 @@ class Recall:
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
         header = told.text if told else ""
         render = partial(block.render_changes_and_block, header, now, request.template)
-        covering = list_covering_facts(selection, ids)
+        covering = list_telling_facts(selection, ids, found)
         glance, rests_on, told_whole = await self._glance(scope, ctx, ranking, budget, request)
         covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}
         made = list(map(make, selection.ranked))
@@ -418,7 +418,7 @@ class Recall:
             self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out))
             for text, item in zip(texts, encoded, strict=True)
         ]
-        gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_past for item in asked))
+        gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for item in asked))
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
 
     def _with_reading(self, question: Question) -> Question:
@@ -437,7 +437,7 @@ class Recall:
         encoded = await self._encoder.encode(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
-        past = self._with_reading(question).asks_past
+        past = self._with_reading(question).asks_back
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)

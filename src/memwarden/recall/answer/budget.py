@@ -37,7 +37,7 @@ from memwarden.records import (
     Why,
 )
 from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
-from memwarden.text.tokenizer import TokenCounter
+from memwarden.text.tokenizer import TokenCounter, content_terms
 
 # What only fills, memories of ``context: all`` categories, takes at most this share of the budget.
 ALWAYS_SHARE = 0.4
@@ -244,6 +244,24 @@ def _try_item(
 def list_covering_facts(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Map the ids of turns among the candidates to the ids of the facts that rest on them."""
     return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
+
+
+# A fact stands for a turn that says at most so many words more than its facts; else both may be shown.
+MAX_WORDS_BESIDE = 3
+
+
+def list_telling_facts(selection: Selection, ids: Sequence[str], found: Found) -> dict[str, tuple[str, ...]]:
+    """Map the ids of turns to the ids of facts that tell all, or nearly all, that the turns say."""
+    return {
+        ids[item.place]: tuple(ids[fact] for fact in item.facts)
+        for item in selection.ranked
+        if item.facts and item.place in found and _words_beside(item, found) <= MAX_WORDS_BESIDE
+    }
+
+
+def _words_beside(turn: Candidate, found: Found) -> int:
+    told = [content_terms(found[fact].memory.text) for fact in turn.facts if fact in found]
+    return len(set(content_terms(found[turn.place].memory.text)).difference(*told))
 
 
 def list_cuts(

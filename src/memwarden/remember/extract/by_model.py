@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from typing import Any, Final
@@ -31,6 +31,7 @@ from memwarden.remember.extract.records import (
 )
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
+from memwarden.settings import ExtractionInstructions
 from memwarden.text.tokenizer import content_terms
 
 # Of the words, the schema and the lines of a request.
@@ -69,6 +70,7 @@ class TurnBatch:
     before: Sequence[Memory] = ()
     known: Sequence[Memory] = ()
     categories: Sequence[str] = ()
+    instructions: ExtractionInstructions = field(default_factory=ExtractionInstructions)
 
     @property
     def by_shown_id(self) -> Mapping[str, Memory]:
@@ -86,7 +88,7 @@ async def read_batch(model: ChatModel, batch: TurnBatch) -> ExchangeExtract | No
     tokens = min(_MAX_TOKENS, _TOKENS_AN_ANSWER + _TOKENS_A_TURN * len(batch.turns))
     found = await ask_json(
         model,
-        SYSTEM,
+        write_system(batch.instructions),
         write_request(batch),
         schema=answer_schema(batch.categories),
         read=lambda answer: read_answer(answer, batch),
@@ -97,6 +99,17 @@ async def read_batch(model: ChatModel, batch: TurnBatch) -> ExchangeExtract | No
     for reason, count in Counter(item.reason for item in (found.passed if found else ())).items():
         record_here(EventDraft(Op.CLASSIFY, Status.SKIPPED, reason, many=count))
     return found
+
+
+def write_system(own: ExtractionInstructions) -> str:
+    """Return the system message, with somebody's own instructions after the built-in words."""
+    parts = [
+        ("Keep in any case, if it is said", own.keep),
+        ("Never write down", own.never),
+        ("Categories", [f"{name}: {what}" for name, what in own.categories.items()]),
+        ("Examples of form alone", [f"{example.said!r} gives {example.fact!r}" for example in own.examples]),
+    ]
+    return "\n".join([SYSTEM, *(f"{title}: {'; '.join(lines)}" for title, lines in parts if lines)])
 
 
 def answer_seconds(tokens: int) -> float:
@@ -196,6 +209,7 @@ class Refusal(StrEnum):
     WORDING = "item_wording"
     FOREIGN = "item_in_another_language"
     ORDER = "item_order"
+    EXAMPLE = "item_of_an_example"
     TOO_MANY = "items_of_a_turn"
 
 
@@ -214,6 +228,8 @@ def _read_fact(entry: Any, batch: TurnBatch) -> ExtractedItem | Refusal:
     text = text if text.endswith(_ENDS) else tidy_sentence(text)
     if refused := _refuse(text, sources):
         return refused
+    if text.casefold() in {example.fact.casefold() for example in batch.instructions.examples}:
+        return Refusal.EXAMPLE
     said = sources[0].created_at
     begins, ends = _read_day(entry.get("valid_from"), said), _read_day(entry.get("valid_to"), said)
     if begins is not None and ends is not None and ends < begins:

@@ -56,6 +56,7 @@ from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, 
 from memwarden.remember.resolve.told_context import find_told_context
 from memwarden.remember.resolve.user_context import ContextEdit
 from memwarden.remember.write_store import GuardedStore
+from memwarden.settings import ExtractionInstructions
 from memwarden.text.tokenizer import term_id
 
 # A long log is worked off in steps of this size, each with a mark of its own, so that a kill loses a single step.
@@ -96,6 +97,7 @@ class Extractor:
     Args:
         chat: reads batches of turns in place of the rules, which take over when its answers are of no use.
         most_a_day: the most facts of a user that are kept of what was said on a day.
+        instructions: what the model is told beside the built-in words.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class Extractor:
         chat: ChatModel | None,
         preset: str,
         most_a_day: int,
+        instructions: ExtractionInstructions | None = None,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
         self._store = store
@@ -120,6 +123,7 @@ class Extractor:
         self._preset = preset
         self._most_a_day = most_a_day
         self.now = now
+        self._instructions = instructions or ExtractionInstructions()
         self._put_off: Counter[tuple[Namespace, str, int]] = Counter()
 
     @property
@@ -313,7 +317,8 @@ class Extractor:
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
         if ask and self._put_off[place] < MAX_PUT_OFF:
             known = await self._known(exchange, index)
-            found = await read_batch(self._chat, TurnBatch(exchange, work.before, known, self._offered()))
+            batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
+            found = await read_batch(self._chat, batch)
             self._put_off.pop(place, None)
             if found is not None:
                 return found
@@ -350,6 +355,8 @@ class Extractor:
 
     def _offered(self) -> list[str]:
         """The categories that a fact may have: not what is always offered, which is for what somebody states."""
+        if self._instructions.categories and self._chat is not None:
+            return list(self._instructions.categories)
         apart = (OWN_RECORDS, Channel.STATE, procedures.CATEGORY)
         return [
             name
