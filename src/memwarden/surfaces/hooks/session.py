@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import InvalidInput
-from memwarden.records import Kind
+from memwarden.records import Kind, Trust
+from memwarden.remember.ingest.intake import screen
+from memwarden.security.injection.detector import LEFT_OUT
 from memwarden.surfaces.hooks.reading import MAX_COMMAND, CommandRun, PromptNote, read_command, read_prompt
 from memwarden.tiers import items
 from memwarden.tiers.backend import ContextItem
@@ -102,9 +104,9 @@ class CodingSession:
         await self._keep(made, " ".join(note.text.lower().split()))
 
     async def _keep_failure(self, run: CommandRun, session: str) -> None:
-        command = run.command[:MAX_COMMAND]
-        signature = {"code": run.program, "message": run.error, "details": {"command": command, "session": session}}
-        made = items.failure(self._project, run.program, signature, f"`{command}` failed: {run.error}")
+        command, said = _fit(run.command[:MAX_COMMAND]), _fit(run.error or "")
+        signature = {"code": run.program, "message": said, "details": {"command": command, "session": session}}
+        made = items.failure(self._project, run.program, signature, f"`{command}` failed: {said}")
         # The words of a tool are nobody's: they are screened, and quoted where they are shown.
         await self._keep(made, run.command, source="tool:shell")
 
@@ -114,7 +116,7 @@ class CodingSession:
             payload = dict(item.payload)
             lesson, of = str(payload.get("lesson")), payload.get("failure", {}).get("details", {}).get("session")
             if of == session and WORKED not in lesson:
-                payload["lesson"] = f"{lesson}{WORKED}`{run.command[:MAX_COMMAND]}`"
+                payload["lesson"] = f"{lesson}{WORKED}`{_fit(run.command[:MAX_COMMAND])}`"
                 await self._backend.add(_replaced(item, payload=payload))
 
     async def _keep(self, item: ContextItem, same: str, **changes: Any) -> None:
@@ -122,6 +124,11 @@ class CodingSession:
         identity = f"{item.kind}-{hashlib.sha256(same.encode(errors='replace')).hexdigest()[:24]}"
         await self._backend.add(_replaced(item, context_item_id=identity, **changes))
         await self._store.make_room(new=identity)
+
+
+def _fit(said: str) -> str:
+    """Return a tool's words, or a mark where they read like orders: between other words they would read less so."""
+    return LEFT_OUT if screen(Trust.EXTERNAL, said).kinds else said
 
 
 def _replaced(item: ContextItem, **changes: Any) -> ContextItem:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -15,9 +15,10 @@ import msgspec
 from memwarden import clock
 from memwarden.agent.state import AsyncState
 from memwarden.agent.tools import AsyncTools, Parameter, Permission, Tool
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.render import clean_value
 from memwarden.records import Trust
+from memwarden.remember.ingest.intake import screen
 from memwarden.surfaces.mcp.schemas import FLAG, TEXT, Schema, list_of, row
 from memwarden.surfaces.mcp.server import RegistryTool, serve_tool
 
@@ -188,11 +189,28 @@ class KnowledgeGraph:
 
 
 def read_nodes(given: Any, kind: type[Decoded], tool: str) -> Any:
-    """Return checked and cleaned arguments as plain JSON. Raises InvalidInput that names the wrong place."""
+    """Return checked and cleaned arguments as plain JSON.
+
+    Raises InvalidInput that names the wrong place, Denied for new texts that look like orders to an assistant.
+    """
     try:
-        return clean_value(msgspec.to_builtins(msgspec.convert(given, kind)))
+        plain = msgspec.to_builtins(msgspec.convert(given, kind))
     except msgspec.ValidationError as error:
         raise InvalidInput(f"Invalid arguments for tool {tool}: {error}") from None
+    # Before it is cleaned: a tag that poses as the system's is an order only as it was written.
+    if tool.startswith(("create", "add")):
+        screening = screen(Trust.EXTERNAL, *_texts(plain))
+        if screening.kinds:
+            raise Denied(f"not saved: {screening.reason}")
+    return clean_value(plain)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    else:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _is(node: Any, shape: type[msgspec.Struct]) -> bool:
