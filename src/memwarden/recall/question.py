@@ -19,7 +19,7 @@ from memwarden.recall.index.columns import Counts, Floats, Rows
 from memwarden.recall.index.view import NamespaceView
 from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
-from memwarden.text.dates.recognizer import asked_spans
+from memwarden.text.dates.recognizer import asked_spans, asks_only_for_days
 from memwarden.text.language import DEFAULT_LANGUAGE, is_english, language_of, normalize_text
 from memwarden.text.lexicon import load_words
 from memwarden.text.tokenizer import (
@@ -430,6 +430,7 @@ class Question:
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. asked_days: the days that it asks about.
+        of_days: whether it asks for whatever was on these days, and nothing else.
         small_talk: whether it asks memory nothing.
         left_out: names of features that do not count.
         measure: how the signals spread over the whole namespace, when the view is only a part of it; else None.
@@ -450,6 +451,7 @@ class Question:
     speakers: tuple[int, ...] = ()
     when: bool = False
     asked_days: tuple[DaySpan, ...] = ()
+    of_days: bool = False
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
     measure: QuestionSpread | None = None
@@ -547,7 +549,8 @@ def prepare_question(
         speakers=tuple(view.speakers[name] for name in partner_names(text, partners)),
         when=is_when_question(text),
         asked_days=asked_days,
-        small_talk=is_small_talk(text, partners),
+        of_days=asks_only_for_days(text, asked_days, partners),
+        small_talk=not asked_days and is_small_talk(text, partners),
         left_out=left_out,
     )
 

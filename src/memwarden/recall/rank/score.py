@@ -18,6 +18,7 @@ from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
 from memwarden.records import Feature as Explained
+from memwarden.text.tokenizer import term_id, terms
 
 SignalWeights = Mapping[str, float]
 
@@ -136,7 +137,10 @@ def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
     mass = missing = 0.0
     found_words = features.find_words(question, view)
     weights = features.weigh_words(question, view)
+    dated = {term_id(stem) for span in question.asked_days for stem in terms(span.text)}
     for term, weight, (rows, _) in zip(question.terms, weights, found_words, strict=True):
+        if term in dated:  # days are met by days, not by words
+            continue
         mass += weight
         if not len(rows) or not allowed[rows].any():
             held_elsewhere = view.whole is not None and view.whole.holding(term, len(rows))
@@ -416,11 +420,25 @@ def rank(
         found = max(told, found) if plain else told
     # The current value first: what was replaced stands below what replaced it.
     total = demote_outdated(view, total, allowed, past=question.asks_past)
+    if question.of_days:
+        found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
     return Ranking(chance(of_item), confidence, preset, parts, told is not None)
+
+
+# The logit that what was said on a day, or speaks of it, answers a question for that day.
+OF_DAY: Final = 2.0
+OFF_DAY: Final = 50.0
+
+
+def _of_days(question: Question, view: NamespaceView, allowed: Mask, total: Floats) -> tuple[float, Floats]:
+    """The logit that the days asked about are known, and the ranking with what is of other days far below."""
+    near = features.on_day(question, view)
+    known = bool((near[allowed] > 0).any())
+    return OF_DAY if known else -MAX_LOGIT, total - np.where(near > 0, np.float32(0), np.float32(OFF_DAY))
 
 
 def _weigh_time(preset: Preset, question: Question) -> Preset:

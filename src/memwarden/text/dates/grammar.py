@@ -84,7 +84,7 @@ _RULES: Final = compile_tokens(
     |(?P<year>(?<=<in|on|since|until|from|to|and|before|of|after|third|for|hyphen>)<year>|(?<=
         <in|on|since|until|before><the>)<year>|(?<!<money>)<year>(?=<comma|period|stop>|$))
     |(?P<month><month>
-    |(?<=<in|on|since|until|of|from|to|before|after|third|hyphen>)<weak_month>
+    |(?:(?<=<in|on|since|until|of|from|to|before|after|third|hyphen>)|(?<=<month|weak_month><and>))<weak_month>
     |<weak_month>(?=<of|from>*<last|next|this><unit>))
     )
     """
@@ -146,7 +146,7 @@ def _is_word(read: SymbolText, start: int, end: int) -> bool:
     """Whether a weak word ("may", "sun") is small in a text with capitals, and so no date."""
     for i in range(start, end):
         if read.is_token(i, "weak_month|weak_weekday") and not read.text[read.places[i][0]].isupper():
-            return not read.is_lower
+            return not read.is_lower and not (i and read.is_token(i, "weak_month") and read.is_token(i - 1, "in|since"))
     return False
 
 

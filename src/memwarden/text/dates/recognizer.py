@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -506,3 +506,28 @@ def _century(year: int) -> int:
 
 
 _ENGLISH: Final = LANGUAGES["en"]
+
+
+# What is left of "What did we do in May?" without the days: it asks for whatever was then.
+_WHATEVER: Final = re.compile(
+    r"\b(?:what|who|where|which|things?|else|all|and|so|please|tell|me|about|did|do|does|done|doing|has|have|had|was|were|is|are|am|"
+    r"been|be|being|will|planned|happen(?:ed|s|ing)?|occur(?:red)?|go|going|went|on|up|to|take|took|place|the|in|at|over|during|of|for|"
+    r"from|between|i|we|you|they|he|she|my|our|us|there|any(?:thing)?|everything|news?|events?|with|"
+    r"was|wo|wer|hab(?:e|en|t)?|hat(?:te)?|ist|sind|war(?:en|st)?|bin|ich|wir|du|sie|er|es|man|mir|uns|ge?macht(?:en)?|machen|"
+    r"mach(?:te|ten)|passiert(?:e)?|geschehen|los|alles|denn|so|im|in|am|an|um|zu|über|den|der|die|das|vom|von|getan|unternommen|"
+    r"qué|que|dónde|quién|hice|hicimos|hizo|hiciste|hacer|hecho|he|hemos|pasó|pasado|ocurrió|estuve|estuvimos|yo|nosotros|"
+    r"el|la|los|las|en|de|durante|lo|se|nos|me|"
+    r"qu|qui|quoi|est|ce|ai|avons|a|as|fait|faire|faisait|passé|arrivé|était|étais|étions|je|j|nous|on|tu|il|s|t|c|le|la|les|"
+    r"du|au|en|pendant|où)\b|[\s\W_]+|[\u3040-\u309f何誰私僕俺我们你他她做了干发生过在什么事情吗呢的有哪些都出来那里去]+",
+    re.IGNORECASE,
+)
+
+
+def asks_only_for_days(text: str, spans: Iterable[DaySpan], names: Iterable[str] = ()) -> bool:
+    """Whether a question asks for whatever was on the days that it names. names: of those who speak."""
+    named = [*(span.text for span in spans)]
+    if not named:
+        return False
+    for part in sorted((*named, *names), key=len, reverse=True):
+        text = re.sub(re.escape(part), " ", text, flags=re.IGNORECASE)
+    return not _WHATEVER.sub("", text)
