@@ -22,6 +22,13 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
     played = 0
     with ServerProcess(db, tmp_path) as server:
         for block in blocks(PAGE):
+            if block.language == "python":
+                program = block.text.replace("http://127.0.0.1:8765", server.url)
+                done = subprocess.run(
+                    [sys.executable, "-W", "error", "-c", program],
+                    cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+                )  # fmt: skip
+                assert "cello" in done.stdout, done.stderr
             if block.language != "console":
                 continue
             for command, shown in commands(block.text):

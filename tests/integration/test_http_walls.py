@@ -23,6 +23,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/memory/observe"): MESSAGES,
     ("post", "/v1/memory/query"): {"query": "Where does Ana live?"},
     ("post", "/v1/memory/context"): MESSAGES,
+    ("post", "/v1/memory/extract"): {"response": '["Ana lives in Graz."]'},
     ("post", "/v1/memories"): {"text": "Ana lives in Graz."},
     ("patch", "/v1/memories/{memory_id}"): {"pinned": True},
     ("post", "/v1/memories/{memory_id}/promote"): {"to": "project/p1"},

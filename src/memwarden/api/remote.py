@@ -349,6 +349,17 @@ class RemoteScope(RemoteHandle, AsyncScope):
         body = {**self.whole_identity, name: stated, **given}
         return _record(await self._connection.call("POST", "/v1/memories", body), WriteResult)
 
+    @sent_as(AsyncScope.extract)
+    async def extract(self, given: dict[str, Any]) -> WriteResult:
+        body = {**self.whole_identity, **given}
+        return _record(await self._connection.call("POST", "/v1/memory/extract", body), WriteResult)
+
+    @sent_as(AsyncScope.extract_pending)
+    async def extract_pending(self, given: dict[str, Any]) -> WriteResult:
+        path = f"/v1/threads/{_part(self.who.thread or 'default')}/extract"
+        query = {"user_id": self.who.user, "agent": self.who.agent, **given}
+        return _record(await self._connection.call("POST", path, **query), WriteResult)
+
     @sent_as(AsyncScope.query)
     async def query(self, given: dict[str, Any]) -> QueryResult:
         body = {**self.whole_identity, **given}

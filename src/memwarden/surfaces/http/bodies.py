@@ -126,6 +126,14 @@ class MemoryBody(IdentifiedBody):
     key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
 
 
+class ResponseBody(IdentifiedBody):
+    """A model's answer that lists memories worth keeping, as JSON."""
+
+    response: Annotated[str, Field(min_length=1)]
+    category: Name | None = None
+    source: Name | None = None
+
+
 class MemoryPatch(RequestBody):
     """A correction: what is given is changed, the rest stays."""
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from memwarden.errors import NotFound
 from memwarden.records import CARD, Channel
-from memwarden.surfaces.http.access import DecideScope, Reader, ReadScope, WriteScope
+from memwarden.surfaces.http.access import DecideScope, Reader, ReadScope, WriteScope, WritingCaller
 from memwarden.surfaces.http.answers import (
     AuditView,
     DeltaView,
@@ -57,6 +57,18 @@ async def get_thread(thread: Thread, scope: ReadScope, limit: Limit = 50) -> Any
 async def forget_thread(thread: Thread, scope: WriteScope) -> Any:
     """Forget everything of a conversation. Each memory can be restored for 30 days."""
     return await scope.reset(confirm=scope.who.user, filters={"thread_id": thread})
+
+
+@router.post("/threads/{thread}/extract", response_model=WriteView)
+async def extract_thread(
+    thread: Thread,
+    caller: WritingCaller,
+    user_id: Annotated[Name | None, Query()] = None,
+    agent: Annotated[Name | None, Query()] = None,
+    again: Annotated[bool, Query(description="Begin at the first turn; what is known is merged.")] = False,
+) -> Any:
+    """Look through what is new in a conversation, for what is worth keeping."""
+    return await caller.open_user(user_id, agent=agent, thread=thread).extract_pending(again=again)
 
 
 @router.get("/threads/{thread}/delta", response_model=DeltaView)

@@ -10,7 +10,7 @@ from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.surfaces.http.access import Reader, WritingCaller
 from memwarden.surfaces.http.answers import BlockView, QueryView, WriteView
-from memwarden.surfaces.http.bodies import BlockBody, Name, ObserveBody, QueryBody, plain_messages
+from memwarden.surfaces.http.bodies import BlockBody, Name, ObserveBody, QueryBody, ResponseBody, plain_messages
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
 IdempotencyKey = Annotated[
@@ -45,6 +45,12 @@ async def context(body: BlockBody, caller: Reader) -> Any:
     arguments = body.verb_arguments()
     arguments |= {"messages": plain_messages(body.messages), "template": TEMPLATES[body.template]}
     return await caller.open(body).context(**arguments)
+
+
+@router.post("/extract", response_model=WriteView)
+async def extract(body: ResponseBody, caller: WritingCaller) -> Any:
+    """Store the memories that a model's answer lists as worth remembering."""
+    return await caller.open(body).extract(**body.verb_arguments())
 
 
 def choose_key(in_body: str | None, in_header: str | None) -> str | None:

@@ -1,0 +1,92 @@
+"""The commands, paths and health check of Dockerfile and compose.yaml, run as far as no container engine is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+
+from memwarden.surfaces.cli.main import run
+from test_docs import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def arguments_of(word: str) -> list[str]:
+    """The JSON list after a word of the Dockerfile."""
+    found = re.search(rf"^{word} (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    assert found is not None
+    read: list[str] = json.loads(found[1])
+    return read
+
+
+def test_what_the_image_is_built_of_is_there() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    assert all((ROOT / name).exists() for line in copied for name in line.split())
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras.split(",")) <= known.keys()
+    assert {"server", "postgres"} <= set(extras.split(","))
+
+
+def test_the_container_runs_as_nobody_special_and_keeps_its_store_in_a_volume() -> None:
+    assert re.search(r"^USER memwarden$", DOCKERFILE, re.MULTILINE)
+    (volume,) = re.findall(r"^VOLUME (\S+)$", DOCKERFILE, re.MULTILINE)
+    assert f"MEMWARDEN_DB=sqlite:///{volume}/" in DOCKERFILE
+    server, postgres = COMPOSE["services"]["server"], COMPOSE["services"]["postgres"]
+    assert server["depends_on"]["postgres"]["condition"] == "service_healthy"
+    assert "healthcheck" in postgres
+    assert all(port.startswith("127.0.0.1:") for service in (server, postgres) for port in service["ports"])
+    login = server["environment"]["MEMWARDEN_DB"]
+    assert postgres["environment"]["POSTGRES_USER"] in login
+    assert login.endswith(f"@postgres:5432/{postgres['environment']['POSTGRES_DB']}")
+
+
+def test_the_commands_and_the_health_check_of_the_container_work(tmp_path: Path, free_port: int) -> None:
+    db = f"sqlite:///{tmp_path / 'memwarden.db'}"
+    environment = {**os.environ, "MEMWARDEN_DB": db, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    commands = [arguments_of("CMD"), COMPOSE["services"]["server"]["command"]]
+    health = [argument.replace("8765", str(free_port)) for argument in arguments_of("HEALTHCHECK.*CMD")]
+    for command in commands:
+        there = [argument.replace("8765", str(free_port)) for argument in command]
+        refused = subprocess.run(there, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert refused.returncode == 2, "others reach it, and the store has no key"
+    assert run(["key", "create", "--db", db]) == 0
+    for command in commands:
+        there = [argument.replace("8765", str(free_port)) for argument in command]
+        with (tmp_path / "log").open("ab") as log:
+            process = subprocess.Popen(there, env=environment, stderr=log)
+        try:
+            wait_until_well(health, environment)
+            assert httpx2.get(f"http://127.0.0.1:{free_port}/v1/memories").status_code == 401
+        finally:
+            process.terminate()
+            process.wait(20)
+    assert subprocess.run(health, env=environment, capture_output=True, check=False).returncode != 0
+
+
+def wait_until_well(health: list[str], environment: dict[str, str]) -> None:
+    ends = time.monotonic() + 60
+    while subprocess.run(health, env=environment, capture_output=True, check=False).returncode != 0:
+        assert time.monotonic() < ends, "the health check never passed"
+        time.sleep(0.3)
