@@ -78,10 +78,10 @@ async def test_no_attack_gets_in_through_the_output_of_a_command(async_warden: A
     failed = {"hook_event_name": "PostToolUseFailure", "session_id": "s1"}
     for number, text in enumerate(attacks()):
         await session.answer({**failed, "tool_input": {"command": f"make step{number}"}, "error": text})
-    await session.answer({**failed, "tool_input": {"command": "make all"}, "error": "No rule to make target 'all'."})
+    await session.answer({**failed, "tool_input": {"command": "make all"}, "error": "No module named psycopg"})
     kept = await async_warden.backend("project/shop").list_all()
     told = json.dumps([item.payload for item in kept], ensure_ascii=False)
     told += json.dumps(await session.answer({"hook_event_name": "SessionStart"}), ensure_ascii=False)
-    assert "No rule to make target" in told
+    assert "No module named psycopg" in told
     assert "[left out: reads like an order]" in told
     assert not [text for text in attacks() if text in told or " ".join(text.split()) in told]

@@ -45,7 +45,7 @@ class PromptNote(NamedTuple):
 
 
 class CommandRun(NamedTuple):
-    """A shell command that an agent ran. error: what it said when it failed; None when it worked."""
+    """A shell command that an agent ran. error: lines of what it said when it failed; None when it worked."""
 
     command: str
     error: str | None
@@ -90,14 +90,14 @@ def _find_error(event: Mapping[str, Any]) -> str | None:
     if event.get("hook_event_name") != "PostToolUseFailure" and not failed:
         return None
     texts = (event.get("error"), said.get("error"), said.get("stderr"), said.get("stdout"), response)
-    return shorten_error("\n".join(text for text in texts if isinstance(text, str)))
+    return choose_lines("\n".join(text for text in texts if isinstance(text, str)))
 
 
-def shorten_error(said: str) -> str:
-    """Return the lines that tell what went wrong, the last ones where none does."""
-    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+def choose_lines(said: str) -> str:
+    """Return the lines that tell what went wrong as they stand, the last ones where none does."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in dict.fromkeys(lines) if _TELLS.search(line)] or lines[-2:]
-    return " / ".join(telling[:3])[:MAX_ERROR] or "no output"
+    return "\n".join(telling[:3])[:MAX_ERROR] or "no output"
 
 
 def name_program(command: str) -> str:

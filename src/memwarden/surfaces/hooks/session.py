@@ -127,8 +127,12 @@ class CodingSession:
 
 
 def _fit(said: str) -> str:
-    """Return a tool's words, or a mark where they read like orders: between other words they would read less so."""
-    return LEFT_OUT if screen(Trust.EXTERNAL, said).kinds else said
+    """Return a tool's words on a line, or a mark where they read like orders.
+
+    They are judged by themselves and as they stand: between other words, or with other blanks, they would read less so.
+    """
+    line = " / ".join(" ".join(part.split()) for part in said.splitlines())
+    return LEFT_OUT if screen(Trust.EXTERNAL, said, line).kinds else line
 
 
 def _replaced(item: ContextItem, **changes: Any) -> ContextItem:
