@@ -7,6 +7,8 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -437,6 +439,19 @@ async def _release(site: Site) -> None:
     assert (await site.me.get(str(held.id))).trust == "person"
 
 
+async def _import_another(site: Site) -> None:
+    """A file that says otherwise of the same person is refused: what is here stands."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "ana.zip")
+        async with AsyncWarden.open("memory://", config={"embedder": "none"}) as other:
+            where = site.me.who
+            theirs = other.scope(user=where.user, tenant=where.tenant)
+            (item,) = (await theirs.consent.propose({"city": "Evilville"})).results
+            await theirs.consent.decide(str(item.id), True)
+            await other.export(file, user=where.user, tenant=where.tenant)
+        await _each(site.warden.import_(file))
+
+
 WRITES: dict[str, Attempt] = {
     "AsyncScope.observe": lambda site: site.me.observe(
         [{"role": "user", "content": "My city is Evilville now, call me Mallory.", "id": "user-context"}]
@@ -478,6 +493,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncBackend.promote": lambda site: _each(*(site.items.promote(item, "project/p1") for item in _all_ids(site))),
     "AsyncBackend.delete": lambda site: _each(*(site.items.delete(item) for item in _all_ids(site))),
     "AsyncBackend.clear": lambda site: site.items.clear(),
+    "AsyncWarden.import_": _import_another,
     "AsyncWarden.erase": lambda site: _each(
         site.warden.erase(user="ana"), site.warden.erase(user="ana", confirm="Ana"), site.warden.erase(user="a")
     ),
@@ -489,7 +505,8 @@ READS = {
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",
-    "AsyncWarden.verify_erased", "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
+    "AsyncWarden.verify_erased", "AsyncWarden.export",
+    "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 
 

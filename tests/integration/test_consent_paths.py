@@ -24,7 +24,8 @@ CHANGES = {
     "thread": "extract_pending",
     "consent": "consent.propose, consent.decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
-    "erase": "warden.erase", "review": "review.approve, review.reject", "doctor": "a tenant of its own",
+    "erase": "warden.erase", "import": "warden.import_",
+    "review": "review.approve, review.reject", "doctor": "a tenant of its own",
     "chat": "observe, extract_pending, and a session",
     "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
@@ -33,6 +34,7 @@ LOOKS = {
     "query",
     "ask",
     "users",
+    "export",
     "verify",
     "context",
     "get",

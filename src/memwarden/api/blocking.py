@@ -454,6 +454,8 @@ class Warden(Facade):
     record_refusal = direct(AsyncWarden.record_refusal)
     back_up = blocking(AsyncWarden.back_up)
     erase = blocking(AsyncWarden.erase)
+    export = blocking(AsyncWarden.export)
+    import_ = blocking(AsyncWarden.import_)
     verify_erased = blocking(AsyncWarden.verify_erased)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

@@ -35,6 +35,7 @@ from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
     from memwarden.models.protocols import ChatModel, Embedder, Reranker
+    from memwarden.stores.transfer.bundle import ExportResult, ImportResult
     from memwarden.stores.transfer.erasure import ErasureReceipt
 
 log = logging.getLogger(__name__)
@@ -200,6 +201,34 @@ class AsyncWarden:
         if plan.namespace != namespace:
             raise InvalidInput(f"the erasure that was begun is of {plan.namespace}, not of {namespace}")
         return await erase_person(self._parts, plan)
+
+    async def export(self, path: str | Path, *, user: str, tenant: str = "default") -> ExportResult:
+        """Write everything that is remembered of a person into a new file, for any store, and for the person to read.
+
+        The file is a zip: ``memories.jsonl`` to read, ``pages.jsonl`` with vectors and history, and checksums. The same
+        content gives the same bytes. Items, checkpoints and operational events stay behind, and are counted.
+
+        Raises NotFound for somebody of whom nothing is remembered, Conflict when ``path`` is there, StoreFull.
+        """
+        from memwarden.stores.transfer.bundle import export_bundle
+
+        await self._parts.events.flush()
+        return await export_bundle(self.store, self.scope(user=user, tenant=tenant).who.namespace, Path(path))
+
+    async def import_(self, path: str | Path, *, dry_run: bool = False) -> ImportResult:
+        """Read a file that :meth:`export` wrote, with its dates, numbers and history, and compare both.
+
+        The whole file is checked before anything is written; a call that was broken off goes on where it was.
+
+        Args:
+            dry_run: check the file and say how much is new.
+
+        Raises InvalidInput with the line, StoreCorrupt, ModelMismatch; Conflict when something else is remembered of
+        the person here.
+        """
+        from memwarden.stores.transfer.bundle import import_bundle
+
+        return await import_bundle(self.store, Path(path), dry_run=dry_run)
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
         """Return everything in this store that contradicts a receipt of an erasure; nothing when all is gone.

@@ -1,0 +1,290 @@
+"""The bundle of a person: a zip that holds everything remembered of them, for any engine, and for their own eyes.
+
+``pages.jsonl`` is lossless, a page of the namespace's history a line. ``memories.jsonl`` is what the person may read, a
+memory a line. The manifest holds a checksum of both. The same content gives the same bytes, from whatever engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+
+from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
+from memwarden.records import Memory, Namespace
+from memwarden.stores.jsonfile.folder import open_private, page_json, page_of
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.backup import CHUNK, MANIFEST, explain_os_errors, make_work_folder, publish
+from memwarden.stores.transfer.pages import Page
+
+FORMAT = 1
+PAGES, READABLE = "pages.jsonl", "memories.jsonl"
+# Times that an export begins anew because somebody writes meanwhile.
+_MAX_ATTEMPTS = 5
+# What a namespace holds beside its memories, which a bundle does not take.
+_BESIDE = ("items", "checkpoints", "events")
+_SHOWN = ("id", "text", "channel", "kind", "category", "role", "name", "thread_id", "source", "summary", "context")
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleManifest:
+    """The contents of a bundle: whose it is, up to which revision, and checksums of its files.
+
+    model: the embedding model of the vectors in it, or None. memories: in every state.
+    """
+
+    tenant: str
+    path: str
+    rev: int
+    model: str | None
+    memories: int
+    sha256: Mapping[str, str]
+
+    @property
+    def namespace(self) -> Namespace:
+        return Namespace(self.tenant, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """An exported bundle. left_behind: rows by kind that it does not hold."""
+
+    manifest: BundleManifest
+    left_behind: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """An import of a bundle. there: the revision at which the store stood before; the rest was new."""
+
+    manifest: BundleManifest
+    there: int
+
+    @property
+    def new(self) -> int:
+        """Journal entries that the store did not have."""
+        return max(0, self.manifest.rev - self.there)
+
+
+async def export_bundle(store: Store, namespace: Namespace, file: Path, tick: Tick = lambda done: None) -> ExportResult:
+    """Write everything that is remembered in a namespace into a new file, a page in memory at a time.
+
+    Raises NotFound for a namespace without memories, Conflict when ``file`` is there or somebody writes all the time.
+    """
+    if not (await store.head(namespace)).rev:
+        raise NotFound(f"nothing is remembered in {namespace}")
+    with make_work_folder(file) as folder:
+        for _ in range(_MAX_ATTEMPTS):
+            manifest = await _write_files(store, namespace, folder, tick)
+            if manifest is not None:
+                await asyncio.to_thread(_pack, folder, manifest)
+                publish(folder / "bundle", file)
+                held = (await store.holdings(namespace))._asdict()
+                return ExportResult(manifest, {name: held[name] for name in _BESIDE if held[name]})
+    raise Conflict(f"{namespace} is written to all the time; stop that, and start again")
+
+
+async def import_bundle(
+    store: Store, file: Path, *, dry_run: bool = False, tick: Tick = lambda done: None
+) -> ImportResult:
+    """Read a bundle into a store, with its numbers, times and history, after the whole file was checked.
+
+    What a killed import has read is not read again. Raises StoreCorrupt and InvalidInput for a damaged file, with the
+    line; Conflict when the store holds something else of the person, ModelMismatch for vectors of another model.
+    """
+    with open_bundle(file) as (archive, manifest):
+        await asyncio.to_thread(_check_pages, archive, manifest, file)
+        there = await _find_common(store, archive, manifest, file)
+        result = ImportResult(manifest, there)
+        bound = (await store.about()).model
+        if manifest.model is not None and bound not in (None, manifest.model):
+            raise ModelMismatch(f"{file} holds vectors of {manifest.model!r}, the store those of {bound!r}")
+        if dry_run:
+            return result
+        if manifest.model is not None:
+            await store.identity(manifest.model)
+        for _, page in _read_pages(archive, file):
+            if page.since >= there:
+                await store.load_page(page)
+                tick(page.rev - page.since)
+        await _compare(store, manifest)
+        return result
+
+
+@contextmanager
+def open_bundle(file: Path) -> Iterator[tuple[ZipFile, BundleManifest]]:
+    """Open a bundle after checking every byte against its checksums. Raises StoreCorrupt, StoreTooNew, NotFound."""
+    if not file.exists():
+        raise NotFound(f"there is no file {file}")
+    with explain_os_errors(file), file.open("rb") as opened:
+        archive, manifest = _checked(opened, file)
+        with archive:
+            yield archive, manifest
+
+
+def _checked(opened: BinaryIO, file: Path) -> tuple[ZipFile, BundleManifest]:
+    try:
+        archive = ZipFile(opened)
+        manifest = _read_manifest(archive)
+        for name, digest in manifest.sha256.items():
+            if _digest(archive, name) != digest:
+                raise ValueError(f"{name} is not what was written")
+    except (BadZipFile, KeyError, TypeError, ValueError, EOFError, zlib.error, RuntimeError) as error:
+        raise StoreCorrupt(f"{file} is no whole bundle of memwarden: {error}. Nothing was taken from it") from error
+    return archive, manifest
+
+
+def _read_manifest(archive: ZipFile) -> BundleManifest:
+    said = json.loads(archive.read(MANIFEST))
+    if said.pop("memwarden bundle") > FORMAT:
+        raise StoreTooNew("the bundle was written by a later memwarden; upgrade memwarden")
+    manifest = BundleManifest(**said)
+    if set(manifest.sha256) != {PAGES, READABLE}:
+        raise ValueError("its manifest names other files")
+    return manifest
+
+
+async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: Tick) -> BundleManifest | None:
+    """Write both files of a bundle; None when the namespace changed meanwhile."""
+    sums = {PAGES: hashlib.sha256(), READABLE: hashlib.sha256()}
+    since, memories, head = 0, 0, await store.head(namespace)
+    with open_private(folder / PAGES, "wb") as pages, open_private(folder / READABLE, "wb") as readable:
+        files: dict[str, BinaryIO] = {PAGES: pages, READABLE: readable}
+        while since < head.rev:
+            page = await store.dump_page(namespace, since)
+            if page.head != head.rev:
+                return None
+            for name, said in ((PAGES, _encode(page)), (READABLE, _encode_memories(page))):
+                sums[name].update(said)
+                await asyncio.to_thread(files[name].write, said)
+            tick(page.rev - since)
+            since, memories = page.rev, memories + len(page.memories)
+    if await store.head(namespace) != head:
+        return None
+    digests = {name: item.hexdigest() for name, item in sums.items()}
+    model = (await store.about()).model
+    return BundleManifest(namespace.tenant, namespace.path, since, model, memories, digests)
+
+
+def _encode(page: Page) -> bytes:
+    """Return a page as a line that is the same from every engine."""
+    return json.dumps(_alike(json.loads(page_json(page))), ensure_ascii=False, sort_keys=True).encode() + b"\n"
+
+
+def _alike(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: item if key in ("payload", "meta") else _alike(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_alike(item, name) for item in value]
+    # Callers may give whole numbers here; some engines return them as such.
+    return float(value) if name in ("importance", "strength") and value is not None else value
+
+
+def _encode_memories(page: Page) -> bytes:
+    return b"".join(json.dumps(_describe(item.memory), ensure_ascii=False).encode() + b"\n" for item in page.memories)
+
+
+def _describe(memory: Memory) -> dict[str, Any]:
+    """Return what a person may want to read of a memory."""
+    said = {name: getattr(memory, name) for name in _SHOWN}
+    times = {"when": memory.created_at.isoformat(), "state": str(memory.state), "tags": list(memory.tags)}
+    return {name: value for name, value in {**said, **times}.items() if value not in (None, [], "")}
+
+
+def _pack(folder: Path, manifest: BundleManifest) -> None:
+    with open_private(folder / "bundle", "wb") as file, ZipFile(file, "w") as archive:
+        text = json.dumps({"memwarden bundle": FORMAT, **asdict(manifest)}, indent=1, ensure_ascii=False)
+        archive.writestr(_entry(MANIFEST), text)
+        for name in (READABLE, PAGES):
+            with (folder / name).open("rb") as source, archive.open(_entry(name), "w", force_zip64=True) as packed:
+                while chunk := source.read(CHUNK):
+                    packed.write(chunk)
+
+
+def _entry(name: str) -> ZipInfo:
+    """Return the entry of a file, with a time that is always the same, as the bytes of a bundle shall be."""
+    entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o600 << 16
+    return entry
+
+
+def _digest(archive: ZipFile, name: str) -> str:
+    digest = hashlib.sha256()
+    with archive.open(name) as packed:
+        while chunk := packed.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_pages(archive: ZipFile, file: Path) -> Iterator[tuple[int, Page]]:
+    """Yield the pages with the numbers of their lines. Raises InvalidInput that names the line."""
+    with archive.open(PAGES) as packed:
+        for number, line in enumerate(packed, 1):
+            try:
+                page = page_of(json.loads(line))
+                for item in page.memories:
+                    _check_memory(item.memory)
+            except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+                raise _wrong_line(file, number, f"{error!r:.200}") from None
+            yield number, page
+
+
+def _check_memory(memory: Memory) -> None:
+    kinds = (("id", str), ("text", str), ("created_at", datetime), ("importance", float), ("version", int))
+    for name, kind in kinds:
+        if not isinstance(getattr(memory, name), kind):
+            raise ValueError(f"{name} of a memory is {getattr(memory, name)!r:.80}")
+
+
+def _check_pages(archive: ZipFile, manifest: BundleManifest, file: Path) -> None:
+    """Read every line before anything is written: each page follows the one before it, and all are of one namespace."""
+    rev, number = 0, 0
+    for number, page in _read_pages(archive, file):
+        if page.namespace != manifest.namespace:
+            raise _wrong_line(file, number, f"it is of {page.namespace}, the manifest of {manifest.namespace}")
+        if page.since != rev or [entry.seq for entry in page.changes] != list(range(rev + 1, page.rev + 1)):
+            raise _wrong_line(file, number, f"it does not follow revision {rev}")
+        rev = page.rev
+    if rev != manifest.rev:
+        raise _wrong_line(file, number, f"it ends at revision {rev}, the manifest at {manifest.rev}")
+
+
+async def _find_common(store: Store, archive: ZipFile, manifest: BundleManifest, file: Path) -> int:
+    """Return the revision up to which the store holds the bundle already. Raises Conflict when it holds another."""
+    namespace = manifest.namespace
+    there, common = (await store.head(namespace)).rev, 0
+    for _, page in _read_pages(archive, file):
+        if page.rev > there:
+            break
+        if tuple(await store.journal(namespace, since=page.since, limit=page.rev - page.since)) != page.changes:
+            break
+        common = page.rev
+    if common != there:
+        raise Conflict(
+            f"the store holds something else in {namespace} than {file} does; erase it first, or choose another store"
+        )
+    return there
+
+
+async def _compare(store: Store, manifest: BundleManifest) -> None:
+    """Hold the store against the bundle: exported again it is the same to the byte."""
+    digest, since = hashlib.sha256(), 0
+    while since < manifest.rev:
+        page = await store.dump_page(manifest.namespace, since)
+        digest.update(_encode(page))
+        since = page.rev
+    if since == manifest.rev and digest.hexdigest() != manifest.sha256[PAGES]:
+        raise StoreCorrupt(f"what was imported into {manifest.namespace} is not what the bundle holds; erase it, retry")
+
+
+def _wrong_line(file: Path, number: int, why: str) -> InvalidInput:
+    return InvalidInput(f"{file}, {PAGES} line {number}: {why}. Nothing was imported")
