@@ -26,6 +26,7 @@ CHANGES = {
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
     "erase": "warden.erase", "import": "warden.import_",
     "review": "review.approve, review.reject", "doctor": "a tenant of its own",
+    "mcp": "the tools of a scope, tried in test_mcp.py", "hook": "observe and remember, of a project",
     "chat": "observe, extract_pending, and a session",
     "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip

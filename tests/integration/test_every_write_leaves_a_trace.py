@@ -286,7 +286,13 @@ def callers_of(verb: str) -> set[Path]:
     }
 
 
-LOADERS = {"stores/jsonfile/store.py", "stores/transfer/move.py", "testing/page_tests.py", "testing/store_tests.py"}
+LOADERS = {
+    "stores/jsonfile/store.py",
+    "stores/transfer/bundle.py",
+    "stores/transfer/move.py",
+    "testing/page_tests.py",
+    "testing/store_tests.py",
+}
 STORE_READS = {
     "head", "get", "find", "find_ids", "count", "scan", "versions", "journal", "revision_at", "relations", "thread",
     "namespaces", "about", "tally", "dump_page", "events", "event_counts", "index_rows",
