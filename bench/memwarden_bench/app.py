@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,6 +20,7 @@ from memwarden_bench import (
     beside,
     budgets,
     everyday,
+    http_load,
     keep,
     machine,
     measure,
@@ -260,6 +262,27 @@ def writes_command(
         ]
     result = writes.WritesReport(machine.circumstances(), embedder.value, rounds, found)
     _deliver(report.to_json(result), writes.markdown(result), as_json, markdown)
+
+
+@app.command("http")
+def http_command(
+    db: Annotated[
+        str | None, typer.Option(help="An empty store to fill, such as postgresql://... Default: SQLite.")
+    ] = None,
+    memories: Annotated[int, typer.Option(min=10, help="Memories that are asked about.")] = 10_000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes of the server.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.2, help="Seconds of each load.")] = 10.0,
+    embedder: EmbedderName = Embedder.AUTO,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Load the HTTP server with 1, 8 and 32 clients, and with 40 questions a second, beside a bare echo."""
+    with http_load.new_store(None) as folder:
+        url = db or f"sqlite:///{folder}/load.db"
+        figures = asyncio.run(http_load.measure_load(url, memories, workers, embedder.value, seconds))
+    store = url.partition(":")[0]
+    result = http_load.LoadReport(machine.circumstances(), store, workers, memories, figures)
+    _deliver(report.to_json(result), http_load.load_markdown(result), as_json, markdown)
 
 
 @app.command("same-fact")
