@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,7 @@ def serving(url: str, workers: int, embedder: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+        process.stdout.close()
 
 
 @contextmanager
@@ -100,7 +102,7 @@ async def measure_load(url: str, memories: int, workers: int, embedder: str, sec
     await fill(url, memories, embedder)
     asked = [{"user_id": "ana", "query": text} for text in questions(200)]
     found: list[LoadFigures] = []
-    with serving(url, workers, embedder) as place, echoing(8_799) as echo:
+    with serving(url, workers, embedder) as place, echoing(_free_port()) as echo:
         async with httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=64)) as client:
             await _warm(lambda: client.post(f"{place}/v1/memory/query", json=asked[0]), 8 * workers)
             await _warm(lambda: client.post(f"{echo}/echo", json=asked[0]), 1)
@@ -119,6 +121,12 @@ async def measure_load(url: str, memories: int, workers: int, embedder: str, sec
                 found += [await _closed(sort, call, clients, seconds) for clients in CLIENTS]
             found.append(await _open(query, seconds))
     return found
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 async def _warm(call: Callable[[], Awaitable[Any]], times: int) -> None:
