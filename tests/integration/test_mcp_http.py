@@ -43,9 +43,11 @@ async def browse(
 
 
 @asynccontextmanager
-async def connect(warden: AsyncWarden, key: str | None = None, mode: str = "auto") -> AsyncIterator[Client]:
+async def connect(
+    warden: AsyncWarden, key: str | None = None, mode: str = "auto", options: ServerOptions = OPEN
+) -> AsyncIterator[Client]:
     """The package's own client, over the application."""
-    async with browse(warden, key) as http:
+    async with browse(warden, key, options) as http:
         transport = streamable_http_client("http://localhost/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
@@ -73,6 +75,19 @@ async def test_a_key_that_only_reads_is_offered_what_reads(async_warden: AsyncWa
         assert [tool.name for tool in (await client.list_tools()).tools] == ["memory_query"]
         assert (await client.call_tool("memory_remember", {"content": "Ana has a cat."})).is_error
     assert not await async_warden.scope(user="ana").find()
+
+
+async def test_a_key_decides_only_when_it_may(async_warden: AsyncWarden) -> None:
+    """As over HTTP: consent and review take an operation of their own."""
+    decisions = {"review_decide", "consent_decide"}
+    full = ServerOptions(open_door=True, mcp="full")
+    for operations, offered in ((["read", "write"], set()), (["read", "write", "decide"], decisions)):
+        key = await make_key(async_warden, user="ana", operations=operations)
+        async with connect(async_warden, key, options=full) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert listed & decisions == offered
+            assert "review_list" in listed
+            assert (await client.call_tool("review_decide", {"id": "none", "approve": True})).is_error
 
 
 async def test_who_has_no_key_or_a_wrong_key_is_refused(async_warden: AsyncWarden) -> None:

@@ -41,7 +41,7 @@ class McpDoor:
         self._profile = profile
         self._stop = asyncio.Event()
         self._lock = asyncio.Lock()
-        self._managers: dict[Permission, StreamableHTTPSessionManager] = {}
+        self._managers: dict[tuple[Permission, bool], StreamableHTTPSessionManager] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +50,8 @@ class McpDoor:
         me = open_scope(self._warden, grant, Operation.READ, thread=THREAD)
         token = _SCOPE.set(me)
         try:
-            manager = await self._find_manager("write" if Operation.WRITE in grant.operations else "read")
+            may_write, may_decide = (item in grant.operations for item in (Operation.WRITE, Operation.DECIDE))
+            manager = await self._find_manager("write" if may_write else "read", may_decide)
             await manager.handle_request(scope, receive, send)
         finally:
             _SCOPE.reset(token)
@@ -60,19 +61,19 @@ class McpDoor:
         self._stop.set()
         await asyncio.gather(*self._tasks)
 
-    async def _find_manager(self, permission: Permission) -> StreamableHTTPSessionManager:
-        """Return what answers for a permission; the package is loaded with the first request."""
+    async def _find_manager(self, permission: Permission, decides: bool) -> StreamableHTTPSessionManager:
+        """Return what answers keys that may do so much; the package is loaded with the first request."""
         async with self._lock:
-            if permission not in self._managers:
-                self._managers[permission] = await self._start(permission)
-        return self._managers[permission]
+            if (permission, decides) not in self._managers:
+                self._managers[permission, decides] = await self._start(permission, decides)
+        return self._managers[permission, decides]
 
-    async def _start(self, permission: Permission) -> StreamableHTTPSessionManager:
+    async def _start(self, permission: Permission, decides: bool) -> StreamableHTTPSessionManager:
         from mcp.server.transport_security import TransportSecuritySettings
 
         from memwarden.surfaces.mcp.profiles import make_profile
 
-        server = make_profile(_SCOPE.get, nullcontext, permission, self._profile)
+        server = make_profile(_SCOPE.get, nullcontext, permission, self._profile, decides=decides)
         if self._extend is not None:
             self._extend(server)
         # The outer layer has looked at Host and Origin already.

@@ -43,9 +43,17 @@ def serve_scope(
 
 
 def make_profile(
-    find: FindScope, opened: Callable[[], AbstractAsyncContextManager[Any]], permission: Permission, profile: str
+    find: FindScope,
+    opened: Callable[[], AbstractAsyncContextManager[Any]],
+    permission: Permission,
+    profile: str,
+    *,
+    decides: bool = True,
 ) -> MCPServer[Any]:
-    """Return a server whose calls are about the scope that ``find`` returns at each of them."""
+    """Return a server whose calls are about the scope that ``find`` returns at each of them.
+
+    decides: whether a person may decide through it on what was held back and on their consent.
+    """
     if profile not in get_args(Profile):
         raise InvalidInput(f"profile is {', '.join(get_args(Profile))}, not {quote(profile)}")
     if profile == "graph":
@@ -58,8 +66,9 @@ def make_profile(
         return make_server(
             graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
         )
+    tools = memory_tools(find, permission, full_tools if profile == "full" else default_tools)
     return make_server(
-        memory_tools(find, permission, full_tools if profile == "full" else default_tools),
+        [tool for tool in tools if decides or tool.name not in DECISIONS],
         opened,
         resources=[overview_resource(find)],
         prompts=[recall_prompt(find)],
