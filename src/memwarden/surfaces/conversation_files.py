@@ -6,6 +6,8 @@ Recognised, by their content and not by their name:
   or JSON Lines with a conversation a line. ``content`` may be text, a list of parts or null.
 * **memwarden**: ``{"title", "people", "sessions": [{"thread", "messages": [...]}]}`` with messages as
   ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
+* **ChatGPT** and **Claude**: their exports, as a zip or as ``conversations.json``
+  (:mod:`memwarden.surfaces.chat_exports`).
 * **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
   name. What a shared picture shows (``blip_caption``) is added to the text of its turn: who saw the chat saw the
   picture. LoCoMo's own scripts do so in prompts that hold a whole chat, but not in the turns that their retrieval
@@ -30,12 +32,14 @@ from typing import Any, NamedTuple
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import read_time
+from memwarden.surfaces.chat_exports import ZIP, is_export, read_export, read_zip
 from memwarden.text.lexicon import load_months
 
 MAX_BYTES = 268_435_456
 RECOGNISED = (
     "OpenAI messages (a list of {'role', 'content'}, {'messages': [...]}, a list of such, or JSON Lines), "
     "memwarden ({'sessions': [{'thread', 'messages'}]}), "
+    "exports of ChatGPT and Claude (the zip, or its conversations.json), "
     "LoCoMo (a list of {'conversation': {'session_1': [...]}, 'qa': [...]}), "
     "RealMem ({'dialogues': [{'session_uuid', 'dialogue_turns'}]})"
 )
@@ -155,6 +159,8 @@ def read_json(path: Path, max_bytes: int) -> Any:
         raise InvalidInput(f"cannot read {str(path)!r}: {error.strerror}") from error
     if not data.strip():
         raise InvalidInput(f"{str(path)!r} is empty; recognised are: {RECOGNISED}")
+    if data.startswith(ZIP):
+        return read_zip(data, str(path), max_bytes)
     try:
         # Files that were saved on Windows often begin with a byte order mark.
         text = data.decode("utf-8-sig")
@@ -195,6 +201,8 @@ def _layout_of(content: Any) -> Layout | None:
         if _holds_mappings(content.get("sessions"), "messages"):
             return _own
         return _one_openai if _holds_mappings(content.get("messages"), "role") else None
+    if is_export(content):
+        return _exported
     if _holds_mappings(content, "conversation"):
         return _locomo
     if _holds_mappings(content, "role"):
@@ -286,6 +294,20 @@ def _part(part: Any, where: str, dropped: Counter[str]) -> str:
     kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
     dropped[f"content parts of the type {kind!r:.40}"] += 1
     return ""
+
+
+# --- exports of ChatGPT and Claude
+
+
+def _exported(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    try:
+        chats = list(read_export(content))
+    except ValueError as error:
+        raise _MalformedFile(str(error)) from None
+    for chat in chats:
+        dropped = Counter(chat.left_out)
+        session = _session(chat.thread, list(chat.rows), f"{chat.thread}: messages", dropped)
+        yield Conversation(chat.thread, chat.layout, _people([session]), (session,), dropped=_count_omissions(dropped))
 
 
 # --- memwarden's own layout

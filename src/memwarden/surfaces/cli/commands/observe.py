@@ -71,7 +71,8 @@ async def observe(
 ) -> int:
     """Remember conversations from files, word for word and once.
 
-    Recognised by their content: OpenAI-style messages (also JSON Lines), memwarden's own layout, LoCoMo and RealMem.
+    Recognised by their content: OpenAI-style messages (also JSON Lines), exports of ChatGPT and Claude (the zip or its
+    conversations.json), memwarden's own layout, LoCoMo and RealMem.
     Observing a file again stores nothing twice. A LoCoMo file holds several conversations: without --user each
     becomes a user of its own, named after the sample, and the summary says which --user to ask.
 
@@ -80,6 +81,7 @@ async def observe(
       memwarden observe chat.json
       memwarden observe chat.json --user ana --thread 2026-05-08
       memwarden observe locomo10.json && memwarden query "Where did they meet?" --user conv-26
+      memwarden observe chatgpt-export.zip --user ana
       memwarden observe chat.json --dry-run
       cat chat.jsonl | memwarden observe -
     """

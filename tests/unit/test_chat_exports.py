@@ -1,0 +1,170 @@
+"""Exports of ChatGPT and Claude: the shown branch, original times, and a count of everything that is left out.
+
+The samples are made by hand after public descriptions of both formats: for ChatGPT the data models of the converter
+``chatgpt-to-markdown`` (difegam.github.io), for Claude those of ``llm-conversations-viewer`` (tomzxcode.github.io).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from memwarden import Warden
+from memwarden.errors import InvalidInput
+from memwarden.surfaces.conversation_files import read_conversations
+
+
+def node(identity: str, parent: str | None, role: str, text: str, at: float | None, **more: Any) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [text]}
+    message = {"id": identity, "author": {"role": role}, "create_time": at, "content": content, **more}
+    return {"id": identity, "parent": parent, "children": [], "message": message}
+
+
+NODES = [
+    {"id": "root", "parent": None, "children": ["s"], "message": None},
+    node("s", "root", "system", "", None, weight=0.0),
+    node("u1", "s", "user", "My sister Rosa moved to Oslo.", 1706745600.0),
+    node("a1", "u1", "assistant", "How far is that?", 1706745610.5),
+    node("u2-first", "a1", "user", "Ten hours by trane.", 1706745700.0),
+    node("a2-first", "u2-first", "assistant", "By train?", 1706745710.0),
+    node("u2", "a1", "user", "Ten hours by train.", 1706745800.0),
+    node("call", "u2", "assistant", "search('trains')", 1706745801.0, recipient="web"),
+    node("tool", "call", "tool", "found", 1706745802.0),
+    node("a2", "tool", "assistant", "That is long.", None),
+]
+CHATGPT = [
+    {
+        "title": "Rosa",
+        "create_time": 1706745600.0,
+        "conversation_id": "c-1",
+        "current_node": "a2",
+        "mapping": {item["id"]: item for item in NODES},
+    }
+]
+CLAUDE = [
+    {
+        "uuid": "k-1",
+        "name": "Bees",
+        "created_at": "2024-01-15T10:30:00.000000Z",
+        "chat_messages": [
+            {"uuid": "m1", "sender": "human", "text": "I keep bees.", "created_at": "2024-01-15T10:30:00.000000Z",
+             "attachments": [{"file_name": "hive.txt", "extracted_content": "x"}], "files": []},
+            {"uuid": "m2", "sender": "assistant", "text": "", "created_at": "2024-01-15T10:30:09.000000Z",
+             "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "How many hives?"}]},
+        ],
+    }
+]  # fmt: skip
+
+
+def written(folder: Path, content: Any, name: str = "conversations.json") -> Path:
+    file = folder / name
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_chatgpt_shows_the_branch_that_the_app_shows(tmp_path: Path) -> None:
+    (chat,) = read_conversations(written(tmp_path, CHATGPT))
+    assert chat.layout == "ChatGPT export"
+    assert [(item["id"], item["role"], item["content"], item["created_at"]) for item in chat.sessions[0].messages] == [
+        ("u1", "user", "My sister Rosa moved to Oslo.", "2024-02-01T00:00:00+00:00"),
+        ("a1", "assistant", "How far is that?", "2024-02-01T00:00:10.500000+00:00"),
+        ("u2", "user", "Ten hours by train.", "2024-02-01T00:03:20+00:00"),
+        ("a2", "assistant", "That is long.", "2024-02-01T00:03:22+00:00"),
+    ]
+    assert {item.what: item.times for item in chat.dropped} == {
+        "messages of branches that are not shown": 2,
+        "messages that the app does not show": 1,
+        "messages to a tool": 1,
+        "messages of the role 'tool'": 1,
+    }
+
+
+def test_claude_is_read_with_its_times(tmp_path: Path) -> None:
+    (chat,) = read_conversations(written(tmp_path, CLAUDE))
+    assert (chat.layout, chat.sessions[0].thread) == ("Claude export", "k-1")
+    assert [(item["id"], item["role"], item["content"]) for item in chat.sessions[0].messages] == [
+        ("m1", "user", "I keep bees."),
+        ("m2", "assistant", "How many hives?"),
+    ]
+    assert {item.what: item.times for item in chat.dropped} == {
+        "messages' attachments": 1,
+        "content parts of the type 'thinking'": 1,
+    }
+
+
+def test_claude_has_branches_too(tmp_path: Path) -> None:
+    content: Any = copy.deepcopy(CLAUDE)
+    other = {"uuid": "m3", "sender": "human", "text": "I keep wasps.", "created_at": "2024-01-15T10:31:00Z"}
+    content[0]["chat_messages"].append(other)
+    for child, parent in (("m1", "root"), ("m2", "m1"), ("m3", "root")):
+        message = next(item for item in content[0]["chat_messages"] if item["uuid"] == child)
+        message["parent_message_uuid"] = parent
+    content[0]["current_leaf_message_uuid"] = "m2"
+    (chat,) = read_conversations(written(tmp_path, content))
+    assert [item["id"] for item in chat.sessions[0].messages] == ["m1", "m2"]
+    assert ("messages of branches that are not shown", 1) in chat.dropped
+
+
+@pytest.mark.parametrize(
+    ("content", "names"), [(CHATGPT, ["conversations.json"]), (CLAUDE, ["data/conversations.json"])]
+)
+def test_the_zip_is_read_like_its_file(content: Any, names: list[str], tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("user.json", "{}")
+        for name in names:
+            archive.writestr(name, json.dumps(content))
+    assert read_conversations(tmp_path / "export.zip") == read_conversations(written(tmp_path, content))
+
+
+def changed(**more: Any) -> list[dict[str, Any]]:
+    return [{**CHATGPT[0], **more}]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (changed(conversation_id=None), "[0] has no conversation_id"),
+        (changed(mapping={"a": {"parent": "a", "message": None}}), "are no tree"),
+        (changed(mapping={"a": {"parent": None, "message": {"author": "x"}}}), "no message with an author"),
+        (changed(mapping={"a": node("a", None, "user", "Hello there.", "soon")}), "not seconds since 1970"),  # type: ignore[arg-type]
+        ([{"uuid": "k", "chat_messages": [{"text": "x"}]}], "no message with a uuid"),
+    ],
+)
+def test_a_malformed_export_is_refused_with_its_place(content: Any, told: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read_conversations(written(tmp_path, content))
+    assert told in str(error.value)
+
+
+def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("letters.txt", "x")
+    with pytest.raises(InvalidInput, match="export of ChatGPT or Claude"):
+        read_conversations(tmp_path / "x.zip")
+    (tmp_path / "half.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:20])
+    with pytest.raises(InvalidInput, match="cannot be unpacked"):
+        read_conversations(tmp_path / "half.zip")
+
+
+def test_an_imported_history_answers_and_a_later_export_adds_what_is_new(tmp_path: Path) -> None:
+    def observe(content: Any) -> list[str]:
+        (chat,) = read_conversations(written(tmp_path, content))
+        result = warden.scope(user="ana", thread=chat.sessions[0].thread).observe(chat.sessions[0].messages)
+        return [item.reason for item in result.results]
+
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        observe(CHATGPT)
+        more = copy.deepcopy(CHATGPT)
+        more[0]["mapping"]["u3"] = node("u3", "a2", "user", "Rosa has a boat now.", 1706832000.0)  # type: ignore[index]
+        more[0]["current_node"] = "u3"
+        assert observe(more) == ["already stored"] * 4 + [""]
+        found = warden.scope(user="ana").query("Where did Rosa move to?").items[0].memory
+        assert (found.text, found.created_at.isoformat()) == (
+            "My sister Rosa moved to Oslo.",
+            "2024-02-01T00:00:00+00:00",
+        )
