@@ -253,7 +253,7 @@ async def test_a_login_that_may_not_delete_is_told_that_canaries_stay(monkeypatc
     async def refused(self: Any, namespace: Namespace) -> None:
         raise StoreUnavailable("may not remove rows")
 
-    monkeypatch.setattr(MemoryStore, "discard", refused)
+    monkeypatch.setattr(MemoryStore, "erase", refused)
     found = await looked(MemoryStore())
     assert (found.leaks, found.left) == (0, "may not remove rows")
 
