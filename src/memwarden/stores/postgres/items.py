@@ -72,7 +72,6 @@ _PUT_VECTORS = (
     f"SELECT %s, %s, u.* FROM {unnest(_VECTOR)}"
 )
 _DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE}"
-_DROP_VECTORS = f"DELETE FROM memwarden.item_vectors WHERE {_HERE} AND {_THESE}"
 # Not the vectors of an item that another process has written there since.
 _DROP_ORPHANS = (
     f"DELETE FROM memwarden.item_vectors v WHERE {_HERE} AND {_THESE} AND NOT EXISTS (SELECT FROM memwarden.items i "
@@ -112,8 +111,9 @@ class PostgresItems:
         self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
     ) -> dict[ItemPlace, StoredItem]:
         only, bound = _alive(alive_at)
-        sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}{only}"
-        values = (*scope_values(namespace), *_columns(places), *bound)
+        these, named = _these(places)
+        sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {these}{only}"
+        values = (*scope_values(namespace), *named, *bound)
 
         def work(db: Connection[Any]) -> dict[ItemPlace, StoredItem]:
             with db.pipeline():
@@ -258,7 +258,8 @@ def _statements(
     if puts:
         statements.append((_NEW_SPACE, names))
         statements.append((_PUT, (*names, *arrays(_ITEM, [tuple(map(_text, put.item)) for put in puts]))))
-        statements.append((_DROP_VECTORS, (*names, *_columns(places))))
+        these, named = _these(places)
+        statements.append((f"DELETE FROM memwarden.item_vectors WHERE {_HERE} AND {these}", (*names, *named)))
     if vectors:
         statements.append((_PUT_VECTORS, (*names, *arrays(_VECTOR, [tuple(map(_text, vector)) for vector in vectors]))))
     if drops:
@@ -269,6 +270,16 @@ def _statements(
 
 def _item(row: Values) -> StoredItem:
     return StoredItem._make(map(decode_text, row))
+
+
+def _these(places: Sequence[ItemPlace]) -> tuple[str, Sequence[Any]]:
+    """Return the condition for places and its values.
+
+    A single place, the usual, is named plainly: without statistics a join reads the whole namespace.
+    """
+    if len(places) == 1:
+        return "path = %s AND key = %s", tuple(map(_text, places[0]))
+    return _THESE, _columns(places)
 
 
 def _columns(places: Sequence[ItemPlace]) -> tuple[list[Any], list[Any]]:
