@@ -23,6 +23,7 @@ CLIENTS = (1, 8, 32)
 # The open load: so many questions a second, over so many connections, whatever the answers take.
 ARRIVALS, CONNECTIONS = 40, 8
 _BATCH = 1_000
+_MAX_SECONDS = 3_600
 _ECHO = (
     "import sys, uvicorn; from fastapi import FastAPI, Request; app = FastAPI()\n"
     "@app.post('/echo')\nasync def echo(request: Request): return await request.json()\n"
@@ -61,10 +62,18 @@ async def fill(url: str, memories: int, embedder: str) -> None:
         said = list(turns(memories))
         for start in range(0, memories, _BATCH):
             await warden.scope(user="ana", thread=f"t{start}").observe(said[start : start + _BATCH])
-        # Slow vectors are made beside the calls; a server that still makes them measures nothing else.
-        place = warden.scope(user="ana").who.namespace
-        while embedder != "none" and any(row.vector is None for row in (await warden.store.scan(place)).rows):
-            await asyncio.sleep(1)
+        if embedder != "none":
+            await _wait_for_vectors(warden)
+
+
+async def _wait_for_vectors(warden: AsyncWarden) -> None:
+    """Slow vectors are made beside the calls; a server that still makes them shows nothing else."""
+    namespace = warden.scope(user="ana").who.namespace
+    for _ in range(_MAX_SECONDS):
+        if all(row.vector is not None for row in (await warden.store.scan(namespace)).rows):
+            return
+        await asyncio.sleep(1)
+    raise InvalidInput(f"the vectors were not made within {_MAX_SECONDS} seconds; take fewer memories")
 
 
 @contextmanager
