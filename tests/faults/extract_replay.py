@@ -112,7 +112,10 @@ class Reader:
              "sources": [turn["id"]], "category": "tasks", "importance": 6, "replaces": []}
             for turn in turns if turn["by"] == "user"
         ]  # fmt: skip
-        answer = json.dumps({"facts": found, "ended": [], "summary": None})
+        known = told.partition("Messages:")[0].count('"since"')
+        ended = [{"known": "k2", "on": None, "sources": [turns[0]["id"]]}] if known % 7 == 6 else []
+        summary = "The user told the assistant of the family." if len(turns) > 1 else None
+        answer = json.dumps({"facts": found, "ended": ended, "summary": summary})
         kind = len(told) % _MODEL_FAILS
         if kind == 0 and not again:
             return answer[: len(answer) // 2]

@@ -125,7 +125,9 @@ def test_there_is_much_to_lose(talks: Any) -> None:
         for _, held in talks[way].values():
             counts = kinds(held)
             for what in ("active semantic", "active episodic", "PROPOSE", "CONFIRM", "MERGE", "SUPERSEDE", "LINK"):
-                assert counts.get(what, 0) >= 2, (way, what, counts)
+                # With a model candidates come only of what it failed on.
+                least = 1 if (way, what) == ("model", "CONFIRM") else 2
+                assert counts.get(what, 0) >= least, (way, what, counts)
 
 
 def test_kills_all_over_an_extraction(by_rules: Talk) -> None:

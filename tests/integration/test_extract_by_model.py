@@ -126,7 +126,7 @@ def test_an_undo_opens_again_what_a_model_ended(warden: Warden) -> None:
     me = warden.scope(user="ines")
     (cast,) = me.find({"valid_to": {"$gte": "2026-04-18T00:00:00Z"}})
     closing = me.journal.history(cast.id, descending=True)[0]
-    assert (closing.event, closing.meta["said_in"] if closing.meta else None) == ("SUPERSEDE", ["m3b"])
+    assert (closing.event, closing.meta["said_in"] if closing.meta else None) == ("SUPERSEDE", "m3b")
     me.journal.undo(closing.seq)
     assert me.get(cast.id).valid_to is None
 

@@ -351,7 +351,9 @@ class Extractor:
         newest = sorted(np.flatnonzero(allowed), key=lambda place: -index.order[place])[:MAX_KNOWN]
         ids = dict.fromkeys([*sorted(near, key=lambda name: -near[name]), *(index.columns.ids[at] for at in newest)])
         there = await self._store.get(turns[0].namespace, list(ids)[:MAX_KNOWN])
-        return sorted((item for item in there if item.trust != Trust.EXTERNAL), key=lambda item: item.since)
+        written = {name: number for number, name in enumerate(sorted(ids, key=lambda name: _order_of(index, name)))}
+        known = [item for item in there if item.trust != Trust.EXTERNAL]
+        return sorted(known, key=lambda item: (item.since, written[item.id]))
 
     def _offered(self) -> list[str]:
         """The categories that a fact may have: not what is always offered, which is for what somebody states."""
@@ -475,6 +477,12 @@ def _memory_of_procedure(said: Memory, text: str, at: datetime) -> Memory:
         thread_id=said.thread_id,
         trust=said.trust,
     )
+
+
+def _order_of(index: NamespaceIndex, memory_id: str) -> int:
+    """When a memory was written, beside others; the same after a restart."""
+    place = index.place(memory_id)
+    return -1 if place is None else int(index.order[place])
 
 
 def _turn_ids(exchange: Sequence[Memory]) -> tuple[str, ...]:

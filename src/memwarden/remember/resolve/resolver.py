@@ -350,7 +350,7 @@ class Resolver:
             if old is None or old.valid_to is not None or TRUST_RANK[end.trust] < TRUST_RANK[old.trust]:
                 continue
             closed = replace(old, valid_to=max(end.at, old.since), updated_at=at)
-            meta = {"why": "a model read that it is over", "said_in": list(end.sources)}
+            meta = {"why": "a model read that it is over", "said_in": end.sources[0]}
             put = Put(closed, None, WriteMode.UPDATE, event=Event.SUPERSEDE, step=step + number, meta=meta)
             found.setdefault(old.id, Resolution((put,), (closed,), Outcome.UPDATED, old.id, "it is over"))
         return list(found.values())
