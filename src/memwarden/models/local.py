@@ -128,6 +128,8 @@ class MiniLMEmbedder:
                 options = onnxruntime.SessionOptions()
                 options.intra_op_num_threads = min(4, os.cpu_count() or 1)
                 options.inter_op_num_threads = 1
+                # Threads that wait for work by spinning take the cores from whoever else runs there.
+                options.add_session_config_entry("session.intra_op.allow_spinning", "0")
                 session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
                 tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
                 tokenizer.no_padding()

@@ -293,7 +293,8 @@ def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]
     """Decide whether the memory is quarantined: a text from outside that reads like orders to an assistant."""
     memory = _memory_of(text)
     unreviewed = _is_unreviewed(call.scope, memory)
-    return replace(text, screening=screen_memory(memory, unreviewed=unreviewed, hold=call.hold))
+    screening = screen_memory(memory, unreviewed=unreviewed, hold=call.hold)
+    return text if screening == NOT_SUSPICIOUS else replace(text, screening=screening)
 
 
 # What is decided about all messages of a call together, and what is made of a part of them before it is applied.

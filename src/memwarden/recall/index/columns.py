@@ -310,6 +310,8 @@ STATES_SHARE: Final = 0.3
 CHANGE_SHARE: Final = 0.3
 # From this score on the later of two texts that both bear on a question replaces the earlier text.
 REPLACES: Final = 1.0
+# No two statements share more of their attributes: chances add up to 1, but for what rounding them to bytes adds.
+MAX_OVERLAP: Final = 1.02
 # Vectors that are widened at a time: more leave the processor's cache.
 CHUNK_ROWS: Final = 8_192
 
@@ -444,8 +446,9 @@ class StatementTable:
     def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
         """Return how surely the text at a place replaces that at another: line and column number ``places``.
 
-        Only a later text replaces an earlier text; all else is -inf. From REPLACES on, two texts that bear on the same
-        question tell an old and a new value; of texts that do not, the score says little.
+        Only a later text replaces an earlier text; all else, and what lies well below REPLACES, is -inf. From there on
+        two texts that bear on the same question tell an old and a new value; of texts that do not, the score says
+        little.
 
         Args:
             times: when the texts were said, one number a place.
@@ -460,14 +463,18 @@ class StatementTable:
         owner = np.repeat(order, sizes)
         vectors = self._vectors.array[rows].astype(np.float32) / 127
         sure = self._states.array[rows].astype(np.float32) / 255
-        pair = vectors @ vectors.T + ATTRIBUTE_SHARE * self._same_attribute(rows)
-        pair += STATES_SHARE * np.minimum(sure[:, None], sure[None])
-        pair += CHANGE_SHARE * (self._changes.array[rows].astype(np.float32) / 255)[:, None]
+        change = CHANGE_SHARE * (self._changes.array[rows].astype(np.float32) / 255)
+        near = vectors @ vectors.T
         # By when they were said, not by place: a row whose signals followed later has a later place.
-        later = times[owner][:, None] > times[owner][None]
-        starts = _find_starts(owner)
-        best = np.maximum.reduceat(np.where(later, pair, np.float32(-np.inf)), starts, axis=0)
-        scores[np.ix_(owner[starts], owner[starts])] = np.maximum.reduceat(best, starts, axis=1)
+        said = times[owner]
+        least = np.minimum(sure[:, None], sure[None])
+        least *= STATES_SHARE
+        possible = near + least >= (REPLACES - MAX_OVERLAP * ATTRIBUTE_SHARE) - change[:, None]
+        # Few pairs can replace each other at all: only these are asked for their attributes.
+        left, right = np.nonzero(possible & (said[:, None] > said[None]))
+        pair = near[left, right] + ATTRIBUTE_SHARE * self._overlap(rows[left], rows[right])
+        pair = pair + least[left, right] + change[left]
+        np.maximum.at(scores, (owner[left], owner[right]), pair)
         return scores
 
     def _rows(self, size: int, among: Ints | None) -> Ints:
@@ -518,14 +525,12 @@ class StatementTable:
         known = (weights.codes[places] == codes) & (codes != _NONE_CODE)
         self._columns.extend(np.where(known, places, -1))
 
-    def _same_attribute(self, rows: Ints) -> Floats:
-        codes = self._codes.array[rows].ravel()
-        chances = (self._chances.array[rows].astype(np.float32) / 255).ravel()
-        # Few statements share an attribute: only those that do are added up, in the order of their chances.
-        left, right = np.divmod(np.flatnonzero((codes[:, None] == codes) & (codes != _NONE_CODE)), len(codes))
-        overlap = np.zeros((len(rows), len(rows)), np.float32)
-        np.add.at(overlap.ravel(), left // 3 * len(rows) + right // 3, np.sqrt(chances[left] * chances[right]))
-        return overlap
+    def _overlap(self, left: Ints, right: Ints) -> Floats:
+        """How much the statements of each pair of rows tell the same attributes, 0..1."""
+        codes, others = self._codes.array[left], self._codes.array[right]
+        told, told_there = (self._chances.array[rows].astype(np.float32) / 255 for rows in (left, right))
+        same = (codes[:, :, None] == others[:, None]) & (codes != _NONE_CODE)[:, :, None]
+        return np.asarray(np.sqrt(told[:, :, None] * told_there[:, None] * same).sum(axis=2).sum(axis=1), np.float32)
 
     def _number_of(self, key: str) -> int:
         number = self._subject_of.setdefault(key, len(self._subjects))
