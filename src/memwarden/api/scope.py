@@ -1,8 +1,8 @@
-"""The verbs of a caller: those that write, conversations, and the handles. Methods check, delegate and answer."""
+"""The verbs of a caller: what is said and stated, conversations, and the handles. Methods check, delegate, answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,16 @@ from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
+from memwarden.api.changes import ScopeChanges
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
-from memwarden.api.reads import ScopeReads
-from memwarden.checks import check_whole, quote, word
-from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
+from memwarden.checks import quote, word
 from memwarden.conversation.recording import TurnLog
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.deprecation import add_old_names, hint_at
-from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
-from memwarden.filters import Condition
+from memwarden.errors import Denied, InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import Channel, ContextBlock, Memory, MemoryState, Scope, Trust, WriteResult
+from memwarden.records import Channel, ContextBlock, Scope, Trust, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
@@ -35,9 +33,7 @@ from memwarden.remember.ingest.messages import (
     checked_text,
     read_stated,
 )
-from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
-from memwarden.tiers.backend import parse_namespace
 
 if TYPE_CHECKING:
     from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
@@ -83,7 +79,7 @@ FOREIGN_NAMES = {
 
 @hint_at("a scope", FOREIGN_NAMES)
 @add_old_names("scope", OLD_NAMES)
-class AsyncScope(ScopeReads):
+class AsyncScope(ScopeChanges):
     """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
 
     def __init__(self, parts: Runtime, who: Scope) -> None:
@@ -267,157 +263,6 @@ class AsyncScope(ScopeReads):
         ]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable)
 
-    @instrumented(Node.HOTPATH, Op.DELETE)
-    async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
-        """Take memories out of every answer about the present. They can be restored for 30 days.
-
-        Raises NotFound for an unknown id, or one that is forgotten already, and then forgets nothing.
-        """
-        if not isinstance(memory_id, str | Sequence | Set):
-            raise InvalidInput(f"a memory id is a text, or give a list of them, not {quote(memory_id)}")
-        ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
-        for item in ids:
-            await self._check_there(item)
-        return await self._parts.working.writer.forget(self.who, ids)
-
-    @instrumented(Node.HOTPATH, Op.DELETE)
-    async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
-        """Forget everything of the user that the agent may read, saved state and sessions too; all can be restored.
-
-        Each memory comes back by :meth:`restore` within 30 days. The user context stays: consent alone changes it.
-
-        Args:
-            confirm: the user's name, so that nobody's memory is emptied by a slip.
-            filters: forget only what fits, such as ``{"run_id": "r1"}``.
-
-        Raises InvalidInput that says how much would be forgotten, unless ``confirm`` is the user's name.
-        """
-        where = self._where(filters)
-        if self._readable is not None:
-            where = (*where, Condition("category", "$in", self._readable))
-        found = await self._parts.store.find_ids(self.who.namespace, where)
-        ids = [item for item in found if not is_reserved(item)]
-        if confirm != self.who.user:
-            raise InvalidInput(
-                f"this would forget {len(ids):,} memories of the user {self.who.user!r}; "
-                f"to do it, give confirm={self.who.user!r}"
-            )
-        if not ids:
-            return WriteResult((await self._parts.store.head(self.who.namespace)).rev)
-        return await self._parts.working.writer.forget(self.who, ids, reset=True)
-
-    @instrumented(Node.HOTPATH, Op.RESTORE)
-    async def restore(self, memory_id: str) -> WriteResult:
-        """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
-
-        Raises NotFound for an unknown id, Conflict for a memory that was merged into another (undo the merge) and
-        for a quarantined memory, which never was an answer.
-        """
-        (found,) = await self._any_state([arguments.check_memory_id(memory_id)])
-        if found.state == MemoryState.MERGED:
-            raise Conflict(f"memory {memory_id!r} was merged into another; look at its history and undo the merge")
-        if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
-            raise Conflict(
-                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
-                "review.approve lets it in"
-            )
-        return await self._parts.working.writer.restore(self.who, memory_id)
-
-    @instrumented(Node.HOTPATH, Op.UPDATE)
-    async def update(
-        self,
-        memory_id: str,
-        *,
-        text: str | None = None,
-        kind: str | None = None,
-        category: str | None = None,
-        importance: float | None = None,
-        tags: Sequence[str] | None = None,
-        pinned: bool | None = None,
-        summary: str | None = None,
-        context: str | None = None,
-        valid_from: datetime | str | float | None = None,
-        valid_to: datetime | str | float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        clear: Sequence[str] = (),
-        expected_version: int | None = None,
-    ) -> WriteResult:
-        """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
-
-        For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
-
-        Args:
-            valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
-                beginning, which is ``created_at`` where ``valid_from`` is not known.
-            metadata: takes the place of all that it had.
-            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
-            expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
-
-        Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
-        Conflict, StoreError.
-        """
-        old = await self.get(memory_id)
-        settings = self._parts.settings
-        if text is not None and old.channel == Channel.TURN:
-            raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
-        given: dict[str, Any] = {
-            "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
-            "kind": None if kind is None else arguments.check_kind(kind),
-            "category": None if category is None else self._own_category(category),
-            "importance": None if importance is None else scale.check_importance(importance),
-            "tags": None if tags is None else checked_names(tags, "tags"),
-            "pinned": None if pinned is None else arguments.check_truth(pinned, "pinned"),
-            "summary": None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
-            "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
-            "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
-            "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
-            "metadata": checked_metadata(metadata, "metadata"),
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        changes |= dict.fromkeys(arguments.check_cleared(clear, changes))
-        if "metadata" in changes:
-            changes["payload"] = changes.pop("metadata")
-        if old.channel == Channel.PROCEDURAL:
-            changes = procedures.check_corrected_procedure(changes)
-        if not changes:
-            raise InvalidInput(f"nothing to change; give {', '.join(given)} or clear")
-        if expected_version is not None and check_whole(expected_version, "expected_version", 1, None) != old.version:
-            raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
-        known = [old]
-
-        async def write(_: bool) -> WriteResult:
-            latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
-            new = replace(latest, **changes)
-            if {"valid_from", "valid_to"} & changes.keys():
-                arguments.check_order(new)
-            return await self._parts.working.writer.update(self.who, latest, new, self._readable)
-
-        return await retry_on_stale(write, tries=MAX_TRIES if expected_version is None else 1, on=Conflict)
-
-    async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
-        """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
-        return await self.update(memory_id, pinned=pinned)
-
-    async def promote(self, memory_id: str, to: str) -> str:
-        """Copy a memory to a project, on purpose; it stays where it is. Returns the id of the copy.
-
-        The copy says where it comes from, and both journals record it. Called twice, it copies once. to:
-        ``project/<id>``; ``tiers.project(...).promote`` goes on to all projects.
-
-        Raises Denied for an agent, since others than the person read what a project holds; NotFound; InvalidInput for
-        another place, for turns and saved state, and for what is no longer true; Conflict; StoreError.
-        """
-        if self.who.agent is not None:
-            raise Denied(f"agent {self.who.agent!r} may not promote: a person decides what a project learns of them")
-        target, memory = parse_namespace(to, self.who.namespace.tenant), await self.get(memory_id)
-        if not target.path.startswith("project/"):
-            raise InvalidInput(f"a memory of a user goes to project/<id>, not to {target.path}")
-        if memory.channel in (Channel.TURN, Channel.STATE) or is_reserved(memory.id):
-            raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
-        if memory.valid_to is not None and memory.valid_to <= clock.now():
-            raise InvalidInput(f"{memory_id!r} is no longer true; promote what took its place")
-        return await self._parts.working.items.promote(memory, target)
-
     @property
     def state(self) -> AsyncState:
         """Values saved by key, loaded only when a goal needs them."""
@@ -568,32 +413,3 @@ class AsyncScope(ScopeReads):
     def usage(self) -> AsyncUsage:
         """Feedback on memories in prompts, and how often they were of use."""
         return AsyncUsage(self._parts, self.who)
-
-    async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
-        """Return memories in any state. Raises NotFound for an unknown id or a category that the agent may not read."""
-        found = await self._parts.store.get(self.who.namespace, ids, removed=True)
-        readable = self._readable
-        known = {item.id for item in found if readable is None or item.category in readable}
-        for item in ids:
-            if item not in known:
-                raise NotFound(f"no memory {item!r} in {self.who.namespace.path}")
-        return found
-
-    async def _check_there(self, memory_id: str) -> None:
-        """Raise NotFound for a memory that is not active, with the reason where the caller may know it."""
-        try:
-            await self.get(memory_id)
-        except NotFound:
-            (found,) = await self._any_state([memory_id])
-            if found.state == MemoryState.SOFT_DELETED:
-                raise NotFound(f"memory {memory_id!r} is forgotten already; restore brings it back") from None
-            raise
-
-    def _own_category(self, name: str) -> str:
-        """A category that the agent may write. Raises CategoryDenied."""
-        category = arguments.check_category(self._parts.settings, name)
-        self._categories.check_writable(self.who.agent, category)
-        return category
-
-    def _stated_category(self, name: str | None) -> str:
-        return self._categories.default_for(self.who.agent) if name is None else self._own_category(name)

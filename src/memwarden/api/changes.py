@@ -1,0 +1,207 @@
+"""The verbs of a scope that change what is remembered: correct, pin, promote, forget, restore and reset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memwarden import arguments, clock
+from memwarden import checks as scale
+from memwarden.api.reads import ScopeReads
+from memwarden.checks import check_whole, quote
+from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
+from memwarden.filters import Condition
+from memwarden.observability.instrument import instrumented
+from memwarden.observability.records import Node, Op
+from memwarden.records import Channel, Memory, MemoryState, WriteResult
+from memwarden.remember.extract import procedures
+from memwarden.remember.ingest.messages import checked_metadata, checked_names, checked_text
+from memwarden.remember.write_store import is_reserved
+from memwarden.tiers.backend import parse_namespace
+
+
+class ScopeChanges(ScopeReads):
+    """The verbs of a scope that change single memories, and those that forget many."""
+
+    @instrumented(Node.HOTPATH, Op.DELETE)
+    async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
+        """Take memories out of every answer about the present. They can be restored for 30 days.
+
+        Raises NotFound for an unknown id, or one that is forgotten already, and then forgets nothing.
+        """
+        if not isinstance(memory_id, str | Sequence | Set):
+            raise InvalidInput(f"a memory id is a text, or give a list of them, not {quote(memory_id)}")
+        ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
+        for item in ids:
+            await self._check_there(item)
+        return await self._parts.working.writer.forget(self.who, ids)
+
+    @instrumented(Node.HOTPATH, Op.DELETE)
+    async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
+        """Forget everything of the user that the agent may read, saved state and sessions too; all can be restored.
+
+        Each memory comes back by :meth:`restore` within 30 days. The user context stays: consent alone changes it.
+
+        Args:
+            confirm: the user's name, so that nobody's memory is emptied by a slip.
+            filters: forget only what fits, such as ``{"run_id": "r1"}``.
+
+        Raises InvalidInput that says how much would be forgotten, unless ``confirm`` is the user's name.
+        """
+        where = self._where(filters)
+        if self._readable is not None:
+            where = (*where, Condition("category", "$in", self._readable))
+        found = await self._parts.store.find_ids(self.who.namespace, where)
+        ids = [item for item in found if not is_reserved(item)]
+        if confirm != self.who.user:
+            raise InvalidInput(
+                f"this would forget {len(ids):,} memories of the user {self.who.user!r}; "
+                f"to do it, give confirm={self.who.user!r}"
+            )
+        if not ids:
+            return WriteResult((await self._parts.store.head(self.who.namespace)).rev)
+        return await self._parts.working.writer.forget(self.who, ids, reset=True)
+
+    @instrumented(Node.HOTPATH, Op.RESTORE)
+    async def restore(self, memory_id: str) -> WriteResult:
+        """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
+
+        Raises NotFound for an unknown id, Conflict for a memory that was merged into another (undo the merge) and
+        for a quarantined memory, which never was an answer.
+        """
+        (found,) = await self._any_state([arguments.check_memory_id(memory_id)])
+        if found.state == MemoryState.MERGED:
+            raise Conflict(f"memory {memory_id!r} was merged into another; look at its history and undo the merge")
+        if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
+            raise Conflict(
+                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
+                "review.approve lets it in"
+            )
+        return await self._parts.working.writer.restore(self.who, memory_id)
+
+    @instrumented(Node.HOTPATH, Op.UPDATE)
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        kind: str | None = None,
+        category: str | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] | None = None,
+        pinned: bool | None = None,
+        summary: str | None = None,
+        context: str | None = None,
+        valid_from: datetime | str | float | None = None,
+        valid_to: datetime | str | float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        clear: Sequence[str] = (),
+        expected_version: int | None = None,
+    ) -> WriteResult:
+        """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
+
+        For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
+
+        Args:
+            valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
+                beginning, which is ``created_at`` where ``valid_from`` is not known.
+            metadata: takes the place of all that it had.
+            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
+            expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
+
+        Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
+        Conflict, StoreError.
+        """
+        old = await self.get(memory_id)
+        settings = self._parts.settings
+        if text is not None and old.channel == Channel.TURN:
+            raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
+        given: dict[str, Any] = {
+            "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
+            "kind": None if kind is None else arguments.check_kind(kind),
+            "category": None if category is None else self._own_category(category),
+            "importance": None if importance is None else scale.check_importance(importance),
+            "tags": None if tags is None else checked_names(tags, "tags"),
+            "pinned": None if pinned is None else arguments.check_truth(pinned, "pinned"),
+            "summary": None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
+            "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
+            "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
+            "metadata": checked_metadata(metadata, "metadata"),
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        changes |= dict.fromkeys(arguments.check_cleared(clear, changes))
+        if "metadata" in changes:
+            changes["payload"] = changes.pop("metadata")
+        if old.channel == Channel.PROCEDURAL:
+            changes = procedures.check_corrected_procedure(changes)
+        if not changes:
+            raise InvalidInput(f"nothing to change; give {', '.join(given)} or clear")
+        if expected_version is not None and check_whole(expected_version, "expected_version", 1, None) != old.version:
+            raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
+        known = [old]
+
+        async def write(_: bool) -> WriteResult:
+            latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
+            new = replace(latest, **changes)
+            if {"valid_from", "valid_to"} & changes.keys():
+                arguments.check_order(new)
+            return await self._parts.working.writer.update(self.who, latest, new, self._readable)
+
+        return await retry_on_stale(write, tries=MAX_TRIES if expected_version is None else 1, on=Conflict)
+
+    async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
+        """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
+        return await self.update(memory_id, pinned=pinned)
+
+    async def promote(self, memory_id: str, to: str) -> str:
+        """Copy a memory to a project, on purpose; it stays where it is. Returns the id of the copy.
+
+        The copy says where it comes from, and both journals record it. Called twice, it copies once. to:
+        ``project/<id>``; ``tiers.project(...).promote`` goes on to all projects.
+
+        Raises Denied for an agent, since others than the person read what a project holds; NotFound; InvalidInput for
+        another place, for turns and saved state, and for what is no longer true; Conflict; StoreError.
+        """
+        if self.who.agent is not None:
+            raise Denied(f"agent {self.who.agent!r} may not promote: a person decides what a project learns of them")
+        target, memory = parse_namespace(to, self.who.namespace.tenant), await self.get(memory_id)
+        if not target.path.startswith("project/"):
+            raise InvalidInput(f"a memory of a user goes to project/<id>, not to {target.path}")
+        if memory.channel in (Channel.TURN, Channel.STATE) or is_reserved(memory.id):
+            raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
+        if memory.valid_to is not None and memory.valid_to <= clock.now():
+            raise InvalidInput(f"{memory_id!r} is no longer true; promote what took its place")
+        return await self._parts.working.items.promote(memory, target)
+
+    async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
+        """Return memories in any state. Raises NotFound for an unknown id or a category that the agent may not read."""
+        found = await self._parts.store.get(self.who.namespace, ids, removed=True)
+        readable = self._readable
+        known = {item.id for item in found if readable is None or item.category in readable}
+        for item in ids:
+            if item not in known:
+                raise NotFound(f"no memory {item!r} in {self.who.namespace.path}")
+        return found
+
+    async def _check_there(self, memory_id: str) -> None:
+        """Raise NotFound for a memory that is not active, with the reason where the caller may know it."""
+        try:
+            await self.get(memory_id)
+        except NotFound:
+            (found,) = await self._any_state([memory_id])
+            if found.state == MemoryState.SOFT_DELETED:
+                raise NotFound(f"memory {memory_id!r} is forgotten already; restore brings it back") from None
+            raise
+
+    def _own_category(self, name: str) -> str:
+        """A category that the agent may write. Raises CategoryDenied."""
+        category = arguments.check_category(self._parts.settings, name)
+        self._categories.check_writable(self.who.agent, category)
+        return category
+
+    def _stated_category(self, name: str | None) -> str:
+        return self._categories.default_for(self.who.agent) if name is None else self._own_category(name)
