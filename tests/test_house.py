@@ -260,3 +260,52 @@ def test_what_a_contract_says_stands_in_its_test() -> None:
     }
     assert {(file, name) for file, name in imported if name not in CONSTANTS_THAT_TESTS_MAY_IMPORT} == set()
     assert {name for _, name in imported} == CONSTANTS_THAT_TESTS_MAY_IMPORT
+
+
+def imports_of(name: str, tree: ast.Module, modules: Container[str]) -> set[str]:
+    """The modules of ours that a module imports, in functions too; not what types alone need."""
+    types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = [f"{node.module}.{item.name}" for item in node.names]
+            found.update(item if item in modules else node.module for item in named)
+        elif isinstance(node, ast.Import):
+            found.update(item.name for item in node.names)
+    return {item for item in found if item in modules} - {name}
+
+
+def on_a_cycle(imports: Mapping[str, Collection[str]]) -> set[str]:
+    """The modules that import themselves by way of others: all that are left when those without imports go in turn."""
+    left = {name: set(others) for name, others in imports.items()}
+    while ends := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in ends}
+    while unused := left.keys() - {other for others in left.values() for other in others}:
+        left = {name: others for name, others in left.items() if name not in unused}
+    return set(left)
+
+
+def test_no_import_cycle_lazy_imports_included() -> None:
+    trees = {
+        ".".join(("memwarden", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): ast.parse(
+            path.read_text()
+        )
+        for path in SOURCE.rglob("*.py")
+    }
+    assert on_a_cycle({name: imports_of(name, tree, trees) for name, tree in trees.items()}) == set()
+
+
+def test_a_cycle_of_lazy_imports_is_found() -> None:
+    texts = {"a": "def f():\n    from b import g", "b": "import c", "c": "import a, d", "d": "", "e": "import a"}
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from b import g"
+    trees = {name: ast.parse(text) for name, text in texts.items()}
+    assert on_a_cycle({name: imports_of(name, tree, trees) for name, tree in trees.items()}) == {"a", "b", "c"}
+    trees["a"] = ast.parse(typed)
+    assert on_a_cycle({name: imports_of(name, tree, trees) for name, tree in trees.items()}) == set()

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import struct
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache
 from importlib import resources
@@ -150,28 +151,40 @@ def refuse_shared_upgrade(path: Path, busy_seconds: float) -> None:
             return  # make_ready says what is wrong
     if not 0 < number < TERMS_MIGRATION:
         return
-    from memwarden.stores.sqlite import backup
+    from memwarden.stores.sqlite.terms import require_alone  # upgrades are rare
 
-    backup.require_alone(path, busy_seconds)
+    require_alone(path, busy_seconds)
+
+
+class UpgradeCopies(NamedTuple):
+    """Makes a backup of a file of a schema beside it, and removes all but the newest backups."""
+
+    keep: Callable[[Path, int], Path]
+    forget_oldest: Callable[[Path], None]
 
 
 def make_ready(
-    db: sqlite3.Connection, path: Path, busy_seconds: float, *, copy: bool = True, tick: Tick = ignore_tick
+    db: sqlite3.Connection,
+    path: Path,
+    busy_seconds: float,
+    *,
+    copies: Callable[[], UpgradeCopies] | None = None,
+    tick: Tick = ignore_tick,
 ) -> None:
     """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once.
 
-    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.backup`). tick: told how many
-    memories' terms were made anew, and of how many.
+    copies: keeps a backup of an older file beside it; None: none. tick: told how many memories' terms were made anew,
+    and of how many.
     """
     if _number(db, "PRAGMA application_id") != APPLICATION_ID:
         _claim(db, path)
     _switch_to_wal(db, path, busy_seconds)
     if not _is_up_to_date(db, path):
-        _migrate(db, path, copy)
+        _migrate(db, path, copies)
     if _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'terms'") != TERMS_VERSION:
-        from memwarden.stores.sqlite import backup
+        from memwarden.stores.sqlite.terms import renew_terms
 
-        backup.renew_terms(db, path, tick)
+        renew_terms(db, path, tick)
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
@@ -312,17 +325,15 @@ def _is_up_to_date(db: sqlite3.Connection, path: Path) -> bool:
         db.execute("ROLLBACK")
 
 
-def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
-    from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
-
+def _migrate(db: sqlite3.Connection, path: Path, copies: Callable[[], UpgradeCopies] | None) -> None:
     kept: Path | None = None
     db.execute("BEGIN IMMEDIATE")
     try:
         number = _schema(db)
         _refuse_newer(number, path)
         check_tables(db, number, path)
-        if copy and number and number != migrations()[-1].number:
-            kept = backup.keep_copy(path, number)
+        if copies and number and number != migrations()[-1].number:
+            kept = copies().keep(path, number)
         _run_migrations(db, number, path)
         db.execute("COMMIT")
     except BaseException:
@@ -330,8 +341,8 @@ def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
         if kept:
             kept.unlink()  # the migration was rolled back, so the copy is not needed
         raise
-    if kept:
-        backup.forget_oldest(path)
+    if kept and copies:
+        copies().forget_oldest(path)
 
 
 def _run_migrations(db: sqlite3.Connection, number: int, path: Path) -> None:

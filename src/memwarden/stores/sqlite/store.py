@@ -351,7 +351,7 @@ class SqliteStore:
                 file.refuse_shared_upgrade(self.path, self._busy_seconds)
                 db = self._connect(reading=False)
                 try:
-                    file.make_ready(db, self.path, self._busy_seconds, tick=self._tick)
+                    file.make_ready(db, self.path, self._busy_seconds, copies=_upgrade_copies, tick=self._tick)
                     reader = self._connect(reading=True)
                 except BaseException:
                     db.close()
@@ -465,6 +465,12 @@ class _SqliteHandles:
 
     def _is_late(self) -> bool:
         return time.perf_counter() > self._deadline
+
+
+def _upgrade_copies() -> file.UpgradeCopies:
+    from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
+
+    return file.UpgradeCopies(backup.keep_copy, backup.forget_oldest)
 
 
 def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
