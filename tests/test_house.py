@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple

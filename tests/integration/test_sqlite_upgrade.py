@@ -23,7 +23,7 @@ import pytest
 
 from memwarden.errors import StoreCorrupt, StoreError, StoreFull, StoreUnavailable
 from memwarden.records import Namespace, Remove
-from memwarden.stores.sqlite import SqliteStore, backup, file
+from memwarden.stores.sqlite import SqliteStore, file, terms
 from memwarden.stores.sqlite.backup import list_copies
 from memwarden.stores.transfer.backup import NamespaceRevision, read_manifest
 from memwarden.testing.examples import a_batch
@@ -247,7 +247,7 @@ async def test_terms_are_made_anew_with_progress_and_go_on_after_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = an_old_store(7, tmp_path / "old.db")
-    monkeypatch.setattr(backup, "TERMS_PAGE", 3)
+    monkeypatch.setattr(terms, "TERMS_PAGE", 3)
     ticks: list[tuple[int, int]] = []
 
     def breaking(done: int, total: int) -> None:
@@ -267,7 +267,7 @@ async def test_terms_are_made_anew_with_progress_and_go_on_after_a_break(
     assert [terms == term_bytes(text) for later, text, terms in held if not later] == [True] * 6
     assert any(terms != term_bytes(text) for later, text, terms in held if later)
     ticks.clear()
-    monkeypatch.setattr(backup, "TERMS_PAGE", 500)
+    monkeypatch.setattr(terms, "TERMS_PAGE", 500)
     store = SqliteStore(path, tick=lambda done, total: ticks.append((done, total)))
     await store.open()
     await store.close()
