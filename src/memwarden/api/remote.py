@@ -21,7 +21,6 @@ from memwarden.agent.state import AsyncState, StateKey
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints
 from memwarden.api.scope import AsyncScope
-from memwarden.api.warden import AsyncWarden
 from memwarden.errors import InvalidConfig, InvalidInput, MemwardenError, NotFound, StoreUnavailable
 from memwarden.observability.records import OpCount, OpEvent
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
@@ -460,8 +459,11 @@ class RemoteScope(RemoteHandle, AsyncScope):
         _refuse("chat")
 
 
-class RemoteWarden(AsyncWarden):
-    """A warden whose store is behind a server. Made by :meth:`memwarden.AsyncWarden.open` with its URL."""
+class RemoteWarden:
+    """A warden whose store is behind a server. Made by :meth:`memwarden.AsyncWarden.open` with its URL.
+
+    It stands for an AsyncWarden without being made of it: what it has not, it refuses.
+    """
 
     def __init__(self, url: str, key: str | None) -> None:
         self._connection = Connection(url, key)
@@ -479,10 +481,18 @@ class RemoteWarden(AsyncWarden):
         """Let go of the connections. May be called twice."""
         await self._connection.close()
 
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        _refuse(name)
 
     def scope(
         self,

@@ -175,10 +175,6 @@ class Memory:
         """When it became true, as far as is known."""
         return self.valid_from or self.created_at
 
-    def holds_at(self, moment: datetime) -> bool:
-        """Whether it is true at a moment, whatever its state."""
-        return self.since <= moment and (self.valid_to is None or moment < self.valid_to)
-
 
 @dataclass(frozen=True, slots=True)
 class Signals:

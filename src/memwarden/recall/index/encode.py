@@ -48,11 +48,6 @@ def said_text(memory: Memory) -> SaidText:
     return SaidText(memory.text, memory.created_at, memory.role, memory.name)
 
 
-async def make_word_signals_in_thread(said: Sequence[TextAndTime]) -> list[Signals]:
-    """Return the signals of each text that need no model, in order; with each text, when it was said."""
-    return await make_signals_in_thread(said, None)
-
-
 async def make_signals_in_thread(said: Sequence[TextAndTime], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order; with each text, when it was said."""
     if sum(len(each[0]) for each in said) > THREAD_CHARACTERS or not (embedder is None or embedder.ready):

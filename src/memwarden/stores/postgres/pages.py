@@ -17,7 +17,6 @@ from memwarden.stores.postgres import write
 from memwarden.stores.postgres.rows import (
     CONTENT,
     FIRST_EPOCH,
-    JOURNAL_COLUMNS,
     Values,
     arrays,
     decode_change,
@@ -41,7 +40,7 @@ from memwarden.stores.postgres.write import (
     receipt_row,
 )
 from memwarden.stores.shared.decide import find_dropped
-from memwarden.stores.shared.sql_values import meta_text
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
 from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import (
     About,

@@ -29,7 +29,6 @@ from memwarden.stores.postgres.rows import (
     CONTENT,
     FIRST_EPOCH,
     INDEX_COLUMNS,
-    JOURNAL_COLUMNS,
     Values,
     condition_sql,
     decode_change,
@@ -42,6 +41,7 @@ from memwarden.stores.postgres.rows import (
     order_sql,
 )
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS
 from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals

@@ -106,7 +106,6 @@ INDEX_COLUMNS = (
 
 # Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
 FIRST_EPOCH = "(SELECT coalesce(max(value::int8), 0) FROM memwarden.meta WHERE key = 'erasures')"
-JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 
 Values = tuple[Any, ...]
 

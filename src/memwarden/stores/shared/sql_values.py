@@ -16,6 +16,9 @@ NEVER_UNSET = frozenset(
     {"id", "channel", "kind", "category", "importance", "pinned", "trust", "created_at", "updated_at"}
 )
 
+# The columns of a journal entry, in its order.
+JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
+
 
 def meta_text(meta: Mapping[str, Any] | None) -> str | None:
     """Return a change's meta as JSON. Raises InvalidInput for values that JSON cannot hold."""

@@ -12,11 +12,10 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import StoreUnavailable
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.decide import find_dropped
-from memwarden.stores.shared.sql_values import meta_text
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
 from memwarden.stores.sqlite.rows import (
     CONTENT,
     FIRST_EPOCH,
-    JOURNAL_COLUMNS,
     MAY_LEAVE,
     Values,
     decode_any_state,

@@ -73,7 +73,6 @@ INDEX_COLUMNS = (
     "m.valid_to, m.trust"
 )
 
-JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 
 # Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
 FIRST_EPOCH = "(SELECT coalesce(max(value), 0) FROM meta WHERE key = 'erasures')"

@@ -38,6 +38,7 @@ from memwarden.records import (
     ThreadMarks,
 )
 from memwarden.stores.shared.checkpoints import HealthFinding, RepairReport
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite import items as event_rows
 from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
@@ -46,7 +47,6 @@ from memwarden.stores.sqlite.rows import (
     CONTENT,
     FIRST_EPOCH,
     INDEX_COLUMNS,
-    JOURNAL_COLUMNS,
     condition_sql,
     decode_any_state,
     decode_change,

@@ -31,7 +31,6 @@ NO_EVENT: Final = _words("no_event")
 SOFT: Final = _alternatives("soft")
 # What somebody is "going to" do in the talk itself, with the assistant, is no plan.
 SESSION_VERBS: Final = _alternatives("session_verbs")
-RECENT: Final = _alternatives("recent")
 ADVERBS: Final = _alternatives("adverbs")
 BASE_VERBS: Final = _words("base_verbs")
 # Nouns or adjectives as well, or of the same form in the past: alone they are no sign of a verb in the present.

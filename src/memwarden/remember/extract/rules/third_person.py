@@ -8,7 +8,6 @@ from typing import Final
 
 from memwarden.remember.extract.rules import english as en
 
-_ADVERB: Final = rf"(?:(?:{en.ADVERBS}|\w+ly|do not|have not|am not|not) )*?"
 _SELF: Final = re.compile(rf"\bI\b(?P<between> (?:(?:{en.ADVERBS}|\w+ly) )*)(?P<verb>[\w']+)?")
 _WITH_KIN: Final = re.compile(r"[Mm]y (?P<kin>[\w-]+(?: [A-Z]\w+)?) and I\b")
 _AND_KIN: Final = re.compile(r"\bI and my (?P<kin>[\w-]+)")
@@ -29,8 +28,6 @@ _AFTER_TO: Final = re.compile(
     r"\b(?:to|will|would|can|could|should|might|may|must|not|help|let)\b(?! (?:the|a|an|my|[A-Z])\b)"
 )
 _AND_VERB: Final = re.compile(rf"\b(?:and|or|but|then) (?P<adverbs>(?:(?:{en.ADVERBS}) )*)(?P<verb>[a-z]+)\b")
-# "Will I": the verb stands before its subject, and is no third person.
-_PREPOSED: Final = frozenset("will would can could should might may must did shall".split())
 
 
 @dataclass(frozen=True, slots=True)
