@@ -516,16 +516,6 @@ class RemoteWarden:
         found: list[str] = (await self._connection.call("GET", "/v1/users"))["items"]
         return found
 
-    def backend(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("backend")
-
-    async def embed(self, text: str) -> list[float]:
-        _refuse("embed")
-
-    @property
-    def tiers(self) -> Any:
-        _refuse("tiers")
-
     @property
     def settings(self) -> Any:
         _refuse("reading settings")
