@@ -8,6 +8,7 @@ import pytest
 
 from memwarden.recall.answer import select
 from memwarden.recall.answer.select import Request
+from memwarden.recall.recall import is_unsure
 
 
 def request(**fields: Any) -> Request:
@@ -53,10 +54,10 @@ def test_words_are_alike_whatever_their_case_and_space() -> None:
 
 def test_only_a_message_that_says_much_makes_a_search_worth_while() -> None:
     long = "Compare the passport office, dentist appointment, ferry tickets, garden fence and piano lessons."
-    assert select.is_unsure(0.5, False, long)
-    assert not select.is_unsure(0.5, True, long)
-    assert not select.is_unsure(0.42, False, long)
-    assert not select.is_unsure(0.5, False, "In markdown?")
+    assert is_unsure(0.5, False, long)
+    assert not is_unsure(0.5, True, long)
+    assert not is_unsure(0.42, False, long)
+    assert not is_unsure(0.5, False, "In markdown?")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,6 @@ from memwarden.recall.answer.select import (
     find_neighbours,
     fold_repeats,
     in_categories,
-    is_unsure,
     list_searched,
     open_gates,
     resolve_metadata,
@@ -88,7 +87,7 @@ from memwarden.records import (
     RecallItem,
     Scope,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE
+from memwarden.settings import CONTEXT_ITEM_SHARE, DEFAULT_THRESHOLD, ITEM_THRESHOLD, QUERY_ITEM_SHARE
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
@@ -119,6 +118,21 @@ MIN_WEIGHED = 10
 MAX_WAIT_SECONDS = 10.0
 MAX_IMPORT_WAIT_SECONDS = 1.0
 MAX_AWAITED_ROWS = 1_000
+
+
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
+MIN_WORDS = 8
+
+
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Whether a search may find for a message what its block does not hold.
+
+    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
+    and therefore asks for more. Below that bar a search finds nothing either.
+    """
+    if relevant or confidence < DEFAULT_THRESHOLD:
+        return False
+    return len(set(tokenizer.content_terms(message))) >= MIN_WORDS
 
 
 class Recall:

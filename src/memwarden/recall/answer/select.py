@@ -26,7 +26,15 @@ from memwarden.records import (
     Trust,
 )
 from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
-from memwarden.text.tokenizer import DENIAL, UNANSWERING, Flag, asks_for_questions, content_terms
+from memwarden.text.tokenizer import (
+    DENIAL,
+    UNANSWERING,
+    Flag,
+    asks_for_questions,
+    asks_question,
+    content_terms,
+    is_chatter,
+)
 
 # Every gate that can leave a memory out, in the order in which they stand, and what it means.
 GATES: Mapping[str, str] = {
@@ -410,7 +418,9 @@ def list_searched(said: Sequence[str]) -> list[str]:
 
     A message that says what it is about is searched alone: after a change of subject the talk before would answer.
     """
-    if len(said) > 1 and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
+    # "Thanks!" asks for nothing; "yes, please" leans on what was asked before.
+    closes = len(said) > 1 and is_chatter(said[-1]) and not asks_question(said[-2])
+    if len(said) > 1 and not closes and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
         return list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
     return [said[-1]]
 
@@ -526,21 +536,6 @@ async def resolve_metadata(
         there = await read([index.columns.ids[place] for place in np.flatnonzero(index.mask(others))])
         ids = [memory.id for memory in there if matches(inside, memory)]
     return (*others, Condition("id", "$in", frozenset(ids)))
-
-
-# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
-MIN_WORDS = 8
-
-
-def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
-    """Whether a search may find for a message what its block does not hold.
-
-    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
-    and therefore asks for more. Below that bar a search finds nothing either.
-    """
-    if relevant or confidence < DEFAULT_THRESHOLD:
-        return False
-    return len(set(content_terms(message))) >= MIN_WORDS
 
 
 # Related bullets in an answer.
