@@ -168,3 +168,24 @@ def test_an_imported_history_answers_and_a_later_export_adds_what_is_new(tmp_pat
             "My sister Rosa moved to Oslo.",
             "2024-02-01T00:00:00+00:00",
         )
+
+
+def test_a_plain_log_is_read_by_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    file.write_text(
+        "\nSystem: Be brief.\nUSER: My sister Rosa moved to Oslo.\nNote: in May.\n\nAssistant:  How far is that?\n"
+    )
+    (chat,) = read_conversations(file)
+    assert [(item["role"], item["content"]) for item in chat.sessions[0].messages] == [
+        ("user", "My sister Rosa moved to Oslo.\nNote: in May.\n"),
+        ("assistant", "How far is that?"),
+    ]
+    assert chat.dropped == (("messages of the role 'system'", 1),)
+
+
+@pytest.mark.parametrize("text", ["User: I am alone here.", "Dear Rosa,\nUSER: x\nASSISTANT: y", "just words"])
+def test_a_text_that_is_no_log_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match="plain logs"):
+        read_conversations(file)

@@ -1,17 +1,19 @@
-"""Reads the exports of ChatGPT and Claude: which messages were shown, in order, with their times.
+"""Reads the exports of ChatGPT and Claude, and plain logs: which messages were shown, in order, with their times.
 
 * **ChatGPT**: ``conversations.json`` of the export, a list of ``{"title", "mapping", "current_node"}``. ``mapping``
   is a tree, since an edited message begins a branch; the branch that ends in ``current_node`` is the one that is shown.
 * **Claude**: ``conversations.json`` of the export, a list of ``{"uuid", "name", "chat_messages"}``, with the sender
   ``human`` or ``assistant``. Exports with ``parent_message_uuid`` have branches too.
 
-Both come as a zip or as its JSON file.
+Both come as a zip or as its JSON file. A plain log is text with a label before each message: ``USER:`` or ``Human:``,
+``ASSISTANT:`` or ``AI:``; lines without a label belong to the message before them.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from zipfile import BadZipFile, ZipFile
 from memwarden.errors import InvalidInput
 
 ZIP = b"PK\x03\x04"
+_LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
+_ROLES = {"human": "user", "ai": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,23 @@ def read_zip(data: bytes, where: str, max_bytes: int) -> list[Any]:
             raise
         raise InvalidInput(f"{where!r} cannot be unpacked: {error}") from None
     return [chat for part in parts for chat in (part if isinstance(part, list) else [part])]
+
+
+def read_plain_log(text: str) -> list[dict[str, str]] | None:
+    """Return the messages of a plain log; None for a text that does not begin with a label, or has one speaker."""
+    rows: list[dict[str, str]] = []
+    for line in text.strip().splitlines():
+        label = _LABEL.match(line)
+        if label is not None:
+            said = label[1].lower()
+            rows.append({"role": _ROLES.get(said, said), "content": line[label.end() :]})
+        elif not rows:
+            return None
+        else:
+            rows[-1]["content"] += f"\n{line}"
+    if not {"user", "assistant"} <= {row["role"] for row in rows}:
+        return None
+    return [{**row, "content": row["content"].strip()} for row in rows]
 
 
 CHATS = "chat_messages"

@@ -8,6 +8,7 @@ Recognised, by their content and not by their name:
   ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
 * **ChatGPT** and **Claude**: their exports, as a zip or as ``conversations.json``
   (:mod:`memwarden.surfaces.chat_exports`).
+* **plain logs**: text with ``USER:`` and ``ASSISTANT:`` before the messages.
 * **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
   name. What a shared picture shows (``blip_caption``) is added to the text of its turn: who saw the chat saw the
   picture. LoCoMo's own scripts do so in prompts that hold a whole chat, but not in the turns that their retrieval
@@ -32,14 +33,14 @@ from typing import Any, NamedTuple
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import read_time
-from memwarden.surfaces.chat_exports import ZIP, is_export, read_export, read_zip
+from memwarden.surfaces.chat_exports import ZIP, is_export, read_export, read_plain_log, read_zip
 from memwarden.text.lexicon import load_months
 
 MAX_BYTES = 268_435_456
 RECOGNISED = (
     "OpenAI messages (a list of {'role', 'content'}, {'messages': [...]}, a list of such, or JSON Lines), "
     "memwarden ({'sessions': [{'thread', 'messages'}]}), "
-    "exports of ChatGPT and Claude (the zip, or its conversations.json), "
+    "exports of ChatGPT and Claude (the zip, or its conversations.json), plain logs (lines with USER: and ASSISTANT:), "
     "LoCoMo (a list of {'conversation': {'session_1': [...]}, 'qa': [...]}), "
     "RealMem ({'dialogues': [{'session_uuid', 'dialogue_turns'}]})"
 )
@@ -169,7 +170,7 @@ def read_json(path: Path, max_bytes: int) -> Any:
             f"{str(path)!r} is no UTF-8 text (byte {error.start:,} is {data[error.start]:#04x}); "
             f"recognised are: {RECOGNISED}"
         ) from None
-    return _parse(text, str(path))
+    return read_plain_log(text) or _parse(text, str(path))
 
 
 class _MalformedFile(Exception):

@@ -72,7 +72,7 @@ async def observe(
     """Remember conversations from files, word for word and once.
 
     Recognised by their content: OpenAI-style messages (also JSON Lines), exports of ChatGPT and Claude (the zip or its
-    conversations.json), memwarden's own layout, LoCoMo and RealMem.
+    conversations.json), plain logs with USER: and ASSISTANT:, memwarden's own layout, LoCoMo and RealMem.
     Observing a file again stores nothing twice. A LoCoMo file holds several conversations: without --user each
     becomes a user of its own, named after the sample, and the summary says which --user to ask.
 
