@@ -286,6 +286,6 @@ DEFAULT_THRESHOLD: Final = 0.43
 HALF_BUDGET_THRESHOLD: Final = 0.55
 # Of a threshold, the share that an item's score must reach: an item alone seldom holds an answer, and a block has room.
 QUERY_ITEM_SHARE: Final = 1 / 3
-CONTEXT_ITEM_SHARE: Final = 1 / 30
-# Items are held against shares of this where no threshold is given: .02 in a query, .002 in a block.
+CONTEXT_ITEM_SHARE: Final = 1 / 60
+# Items are held against shares of this where no threshold is given: .02 in a query, .001 in a block.
 ITEM_THRESHOLD: Final = 0.06

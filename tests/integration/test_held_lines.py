@@ -53,7 +53,7 @@ def test_of_two_equal_memories_the_newer_stands_first_in_a_block(apart: Warden) 
     assert [item.id for item in block.items] == [new.id, old.id]
 
 
-def test_a_threshold_asks_for_the_confidence_and_a_thirtieth_of_it_for_each_memory(plain: Warden) -> None:
+def test_a_threshold_asks_for_the_confidence_and_a_sixtieth_of_it_for_each_memory(plain: Warden) -> None:
     me = plain.scope(user="ana")
     me.remember(["The red boat of Ana lies in the harbour of Bergen.", "The boat of Ana is red.", "A far harbour."])
     me.remember([f"Invoice {number} of the bakery was paid on time." for number in range(200)])
@@ -64,7 +64,7 @@ def test_a_threshold_asks_for_the_confidence_and_a_thirtieth_of_it_for_each_memo
         return [item.score for item in me.context([{"role": "user", "content": question}], threshold=threshold).items]
 
     assert scores(confidence - 0.01)
-    assert min(scores(confidence - 0.01)) >= (confidence - 0.01) / 30
+    assert min(scores(confidence - 0.01)) >= (confidence - 0.01) / 60
     assert scores(confidence + 0.01) == []
 
 

@@ -90,4 +90,4 @@ def test_no_single_memory_claims_more_than_it_can_hold(chat: BoundScope) -> None
         assert max(scores) <= 0.27  # however much speaks for an answer
     # What seldom helps is shown where there is room, what hardly ever does is not.
     blocks = [chat.context([{"role": "user", "content": item["question"]}], 4_000) for item in ASKED]
-    assert 0.002 <= min(item.score for block in blocks for item in block.items) < 0.01
+    assert 0.001 <= min(item.score for block in blocks for item in block.items) < 0.01

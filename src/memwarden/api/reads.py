@@ -122,7 +122,7 @@ class ScopeReads(ScopeHandle):
             messages: the conversation so far, the message to answer last; or its text alone. What stands in it is not
                 repeated.
             budget_tokens: the most tokens that the whole block may take.
-            threshold: the least chance, 0..1, that the block holds the answer; memories with a thirtieth of it as
+            threshold: the least chance, 0..1, that the block holds the answer; memories with a sixtieth of it as
                 their score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
             participants: only memories in which any of these takes part; "ana" is "Ana" and "ANA" too. A filter of
                 ``characters`` must hold as well.
