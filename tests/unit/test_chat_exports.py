@@ -177,7 +177,7 @@ def test_a_plain_log_is_read_by_its_labels(tmp_path: Path) -> None:
     )
     (chat,) = read_conversations(file)
     assert [(item["role"], item["content"]) for item in chat.sessions[0].messages] == [
-        ("user", "My sister Rosa moved to Oslo.\nNote: in May.\n"),
+        ("user", "My sister Rosa moved to Oslo.\nNote: in May."),
         ("assistant", "How far is that?"),
     ]
     assert chat.dropped == (("messages of the role 'system'", 1),)
