@@ -48,7 +48,7 @@ def url(tmp_path: Path) -> str:
 async def test_generated_calls_with_keys_of_each_kind(url: str, tmp_path: Path) -> None:
     keys = await make_keys(url)
     with ServerProcess(url, tmp_path, "--rate", "off", "--embedder", "wordllama") as server:
-        report = generate(server.url, keys["any"], tmp_path, "--phases", "fuzzing,stateful", "--max-examples", "3")
+        report = generate(server.url, keys["any"], tmp_path, "--phases", "fuzzing,stateful", "--max-examples", "2")
         tested = re.search(r"Tested: (\d+)", report)
         assert tested is not None
         assert int(tested[1]) >= 50
