@@ -55,7 +55,7 @@ class Gate:
             await problem(*refusal, call.id)(scope, receive, call.send)
         else:
             await self._pass_on(call, receive)
-        call.record()
+        call.write_log()
 
     async def _pass_on(self, call: Call, receive: Receive) -> None:
         try:
@@ -132,7 +132,7 @@ class Call:
         if not self.status:
             await problem(status, error, detail, self.id)(self.scope, _nothing, self.send)
 
-    def record(self) -> None:
+    def write_log(self) -> None:
         """Write what became of the request to the log: no path with ids, no query, no content."""
         route = self.scope.get("route")
         path = getattr(route, "path", None) or "none"
