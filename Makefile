@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench soak clean
+.PHONY: help setup run serve test lint format bench soak clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,6 +18,9 @@ COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/
 # Newest first; a plain python3 last, whatever it is.
 PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3 python
 DEMO := src/memwarden/surfaces/cli/demo
+# The server's store: the demo's history. It goes with .venv.
+DEMO_DB := sqlite:///$(VENV)/demo.db
+PORT := 8765
 # Conversations with questions to measure on: make bench FILES="locomo10.json"
 FILES ?=
 
@@ -28,6 +31,12 @@ setup: $(READY) $(UPSTREAM) ## Make .venv with what the lock files name, the pee
 
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
+
+serve: $(READY) ## Serve the demo's history over HTTP until Ctrl-C: make serve PORT=9000
+	@$(BIN)/memwarden observe $(DEMO)/history.json --db $(DEMO_DB) >/dev/null
+	@echo "Ask it from another terminal, at the address below:" >&2
+	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\"}'" >&2
+	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
 
 # The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.
 test: $(READY) $(UPSTREAM) ## Run every check: lint, types, layers and the tests

@@ -311,6 +311,7 @@ def test_the_command_prints_a_table_and_leaves_nothing(tmp_path: Path) -> None:
     said = cli("doctor", "--leaks", "--db", db)
     assert "no leaks." in said
     assert "no row security" in said
+    assert "keys of a server over HTTP are not tried" in " ".join(cli("doctor", "--help").split())
     with closing(sqlite3.connect(tmp_path / "m.db")) as tables:
         assert tables.execute("SELECT count(*) FROM namespaces").fetchone() == (1,)
         assert tables.execute("SELECT count(*) FROM signals").fetchone() == (1,)

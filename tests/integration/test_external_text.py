@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
-from memwarden import Warden, format_context
+from http_calls import calling
+from memwarden import AsyncWarden, Warden, format_context
 from memwarden.api.blocking import BoundScope
 from memwarden.conversation.settings import INJECTION_MODES, ChatSettings
 from memwarden.errors import Denied, InvalidConfig
@@ -118,6 +120,52 @@ def test_no_text_of_a_whole_corpus_stands_bare(corpus: str) -> None:
     with Warden.open("memory://", {"embedder": "none"}) as warden:
         for number, row in enumerate(rows(corpus)):
             check(warden, number, row)
+
+
+@pytest.mark.parametrize("corpus", ["attacks", "harmless"])
+async def test_no_text_from_outside_stands_bare_in_an_answer_over_http(corpus: str) -> None:
+    """What tools, pages and imports said comes in through every route that takes it, and is asked for."""
+    quoted = held = 0
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden, calling(warden) as client:
+        for number, row in enumerate(rows(corpus)[::6]):
+            who = {"user_id": f"u{number}"}
+            outcomes = await send_in(client, who, row["text"], row.get("source") or "https://pages.example/a")
+            for surface, answer in (await ask_over_http(client, who)).items():
+                assert bare(answer["text"], row["text"]) == [], (surface, row["id"])
+                if outcomes <= {"quarantined", "rejected"}:
+                    held += 1
+                    assert bare(json.dumps(answer, ensure_ascii=False), row["text"]) == [], (surface, row["id"])
+                quoted += bool(FRAME.search(answer["text"]))
+    assert quoted, "nothing was shown, so nothing was tried"
+    assert held or corpus == "harmless"
+
+
+async def send_in(client: httpx2.AsyncClient, who: dict[str, str], text: str, source: str) -> set[str]:
+    """Send a text in as a tool's turn, as a page, as a text of others and in a model's answer; return the outcomes."""
+    answer = json.dumps([{"content": text, "category": "knowledge"}])
+    calls: dict[str, dict[str, Any]] = {
+        "/v1/memory/observe": {"messages": [{"role": "tool", "content": text, "tool_call_id": "c1"}]},
+        "/v1/memories": {"text": text, "source": source},
+        "/v1/memory/extract": {"response": answer, "source": source},
+    }
+    outcomes: set[str] = set()
+    for path, body in calls.items():
+        sent = await client.post(path, json={**who, **body})
+        assert sent.status_code in (200, 201), sent.text
+        outcomes |= {item["outcome"] for item in sent.json()["results"]}
+    return outcomes
+
+
+async def ask_over_http(client: httpx2.AsyncClient, who: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the answers that a model is shown, by route."""
+    asked = "What does the page say about it?"
+    calls: dict[str, dict[str, Any]] = {
+        "/v1/memory/query": {"query": asked, "threshold": 0.0, "top_k": 20, "since_rev": 0},
+        "/v1/memory/context": {"messages": asked, "threshold": 0.0, "budget_tokens": 2000, "overview_tokens": 100},
+    }
+    shown = {path: (await client.post(path, json={**who, **body})).json() for path, body in calls.items()}
+    shown["overview"] = (await client.get(f"/v1/users/{who['user_id']}/overview")).json()
+    return shown
 
 
 def test_a_quotation_does_reach_the_prompts() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import httpx2
 
 from memwarden import AsyncWarden
 from memwarden.surfaces.http.app import create_app, describe
@@ -50,3 +54,37 @@ def test_the_committed_document_is_that_of_the_application() -> None:
     made = json.loads(json.dumps(describe(create_app(AsyncWarden.open("memory://")))))
     assert made == committed, "run: memwarden serve --openapi > docs/reference/openapi.json"
     assert committed["openapi"].startswith("3.1")
+
+
+def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    ready.touch()  # the interpreter of this test stands for .venv
+    question = "What did the allergy clinic find out about Tomas?"
+    command = ["make", "serve", f"BIN={Path(sys.executable).parent}", f"READY={ready}", "PORT=0"]
+    process = subprocess.Popen(
+        [*command, f"DEMO_DB=sqlite:///{tmp_path / 'demo.db'}"],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    try:
+        said = ""
+        while (serving := re.search(r"serves at (\S+)", said)) is None:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question}, timeout=30)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert question in said, "it tells what to ask"
+    assert "ONLY hazelnuts" in answer.json()["text"]
+
+
+def test_the_first_page_names_every_way_in() -> None:
+    page = (ROOT / "README.md").read_text("utf-8")
+    first = page.partition("## Quick start")[0]
+    assert [word for word in ("HTTP", "`make serve`", "Model\n  Context Protocol", "hooks") if word not in first] == []
+    missing = page.partition("## What it does not do yet")[2].partition("##")[0]
+    assert not re.search(r"HTTP|MCP|hook", missing)
+    for target in re.findall(r"^\$ make (\w+)", page, re.MULTILINE):
+        assert re.search(rf"^{target}:.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), target

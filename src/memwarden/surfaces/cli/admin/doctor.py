@@ -50,7 +50,8 @@ async def doctor(
 
     With --repair what can be mended is mended, after a copy of the store was made; nothing is done where nothing is
     wrong. With --leaks canaries are planted in it, every path between them is tried, and they are taken out
-    again. Exit code 1 when something leaked, or something is wrong that was not mended.
+    again; the keys of a server over HTTP are not tried. Exit code 1 when something leaked, or something is wrong
+    that was not mended.
 
     \b
     Examples:
