@@ -289,6 +289,17 @@ def test_context_of_a_file_and_of_nothing(demo: Cli) -> None:
     assert "Nothing relevant" in ran.err
 
 
+def test_an_empty_context_names_the_gate_that_left_everything_out(fresh: Cli) -> None:
+    file = fresh.folder / "said.json"
+    file.write_text(json.dumps([{"role": "user", "content": "We baked bread with Tomas on Sunday."}]))
+    fresh.inside("observe", str(file))
+    ran = fresh.inside("context", str(file))
+    assert ran.out == ""
+    assert "the gate echo" in ran.err
+    assert "repeats the question" in ran.err
+    assert "confidence" not in ran.err
+
+
 def test_a_bar_shows_on_any_terminal(demo: Cli) -> None:
     question = ("query", "Until when is Tomas's passport good?", "--explain")
     plain = demo(*question, env={"PYTHONIOENCODING": "ascii"})

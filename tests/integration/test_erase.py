@@ -159,6 +159,18 @@ async def test_a_receipt_that_is_wrong_is_caught(url: str, tmp_path: Path) -> No
         assert any("rows in memories" in line for line in await warden.verify_erased(receipt))
 
 
+async def test_an_undo_after_an_erasure_says_that_nothing_brings_it_back(async_warden: AsyncWarden) -> None:
+    me = async_warden.scope(user="ana")
+    for boat in ("Quokka", "Wombat", "Numbat"):
+        kept = await me.remember(f"The {boat} is a boat of the harbour at {boat}ville.")
+    await async_warden.erase(user="ana", confirm="ana")
+    with pytest.raises(NotFound, match=r"nothing is kept there\. If the memory was erased, no undo brings it back"):
+        await me.journal.undo(kept.rev)
+    await me.remember("Ana keeps bees.")
+    with pytest.raises(NotFound, match=r"its history ends at change 1\. If the memory was erased, no undo"):
+        await me.journal.undo(kept.rev)
+
+
 def test_bytes_that_stayed_are_found(tmp_path: Path) -> None:
     """Rows may be gone and their bytes not: verify looks through the file."""
     url = f"sqlite:///{tmp_path / 'm.db'}"

@@ -98,3 +98,29 @@ def test_entries_of_a_block_without_its_tags_are_taken_out() -> None:
     )
     own = "Summary: we meet on Monday.\nContext: the team is small.\n[bug, importance=high, now]\nSummary: it hangs."
     assert strip_context(own) == own
+
+
+def test_a_block_without_its_tags_is_taken_out_with_its_head() -> None:
+    untagged = BLOCK.removeprefix("<memories>").removesuffix("</memories>").strip()
+    assert strip_context(f"{untagged}\n\nYou live in Berlin.") == "You live in Berlin."
+    lean = (
+        "Known from earlier, newest first:\n"
+        "- 8 May 2023, Ana: We sold the boat.\n"
+        "- 1 May 2023: Ana lives in Berlin. (until 3 Jun 2023)\n"
+    )
+    assert strip_context(f"Of course.\n{lean}\nSo you live in Berlin.").split() == (
+        "Of course. So you live in Berlin.".split()
+    )
+    assert strip_context(lean) == strip_context(lean.rstrip()) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Known from earlier, newest first:\n- the boat was sold\n- the garden was dug",
+        "- 8 May 2023: dentist\n- 9 May 2023: the boat",
+        "Summary: we meet on Monday.",
+    ],
+)
+def test_lists_of_people_stay(text: str) -> None:
+    assert strip_context(text) == text

@@ -85,3 +85,32 @@ def test_a_cut_is_at_the_end_of_a_word() -> None:
     assert cut("one two three", 9) == "one two"
     assert cut("one two three", 7) == "one two"
     assert cut("onetwothree", 4) == "onet"
+
+
+CODE = "```python\ndef clear(cache):\n    for key in list(cache):\n        del cache[key]\n    return 42\n```"
+WITH_CODE = f"This clears the cache of Marta Kowalska in Gdynia.\n\n{CODE}\n\nIt is good to rest now and then. " + (
+    "Restart the server on 14 March 2026. Nobody knows why that helps, and yet it always has, as far as we remember. "
+)
+
+
+@pytest.mark.parametrize("limit", range(60, 320, 7))
+def test_code_is_kept_as_it_stands_or_left_out(limit: int) -> None:
+    short = shorten_text(WITH_CODE, limit)
+    assert size(short) <= limit
+    assert CODE in short or not any(part in short for part in ("```", "def clear", "del cache", "return"))
+
+
+def test_code_that_fits_beside_the_details_is_kept() -> None:
+    short = shorten_text(WITH_CODE, 270)
+    assert f"\n{CODE}\n" in short
+    assert "Restart the server on 14 March 2026." in short
+
+
+@pytest.mark.parametrize("code", [CODE, CODE.removesuffix("```"), CODE.replace("```", "~~~")])
+def test_code_alone_that_does_not_fit_is_left_out(code: str) -> None:
+    assert shorten_text(code, 60) == "(code left out)"
+
+
+def test_what_is_said_twice_is_kept_once() -> None:
+    short = shorten_text("The Baltic Inn costs $129. " * 20 + "**The Baltic Inn costs $129!** Breakfast is at 7. " * 20, 200)
+    assert short == "The Baltic Inn costs $129. Breakfast is at 7."

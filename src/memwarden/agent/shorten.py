@@ -1,7 +1,7 @@
 """Shortens a text without a model: sentences with names, numbers and dates stay.
 
-Sentences are taken whole, first those with the most new details for their size; the details of the other sentences
-follow in a last line. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
+Sentences are taken whole and once, first those with the most new details for their size; the details of the other
+sentences follow in a last line. Code between fences is kept as it stands or left out. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ MAX_DETAIL: Final = 60
 MAX_READ_BYTES: Final = 100_000
 # Value of a sentence without a new detail, in details: taken when there is room left.
 PLAIN_WORTH: Final = 0.1
+# Value of a block of code: the sentences around it speak of it.
+CODE_WORTH: Final = 1.0
+FENCES: Final = ("```", "~~~")
 _BREAK: Final = "; "
+# Stands for a text that is code alone and does not fit: half of it would be wrong.
+LEFT_OUT: Final = "(code left out)"
 # Only the words that name a day count, not which day it is.
 _ANY_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -37,6 +42,9 @@ _MARKS: Final = re.compile(
     r"^\s*[-–—*_=]{3,}\s*$|[*_`~#]{2,}|(?<!\w)[*_`~#>]+|[*_`~]+(?!\w)|^\s*(?:[-•–—*+]|[*_#\s]*\(?\d{1,2}[.)])\s+|\|",
     re.MULTILINE,
 )
+# A block of code with its fences; one that was cut off goes to the end of the text.
+_CODE: Final = re.compile(r"^[ \t]*(`{3}|~{3})[^\n]*(?:\n|\Z)(?s:.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE)
+_WORDS: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"[$€£¥]?\d+(?:[.,:/–-]\d+)*(?:\s?(?:%|°[CF]|[ap]\.?m\b\.?))?", re.IGNORECASE)
 _UPPER: Final = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
 _CAPITAL: Final = re.compile(rf"(?<![\w'’]){_UPPER}[\w'’&-]*(?:\s+{_UPPER}[\w'’&-]*)*")
@@ -57,10 +65,9 @@ def shorten_text(text: str, limit: int) -> str:
         return text
     parts, loose = _split_sentences(cut(text, MAX_READ_BYTES))
     asked = list(dict.fromkeys([*(term for part in parts for term in part.terms), *loose]))
-    said = " ".join(parts[number].text for number in sorted(_choose_sentences(parts, asked, limit)))
+    said = _join([parts[number] for number in sorted(_choose_sentences(parts, asked, limit))])
     if not said:  # no sentence is short enough
-        best = max(parts, key=lambda part: _worth(part, set()), default=None)
-        said = cut(best.text if best else one_line(text), int(limit * (1 - MAX_ALSO_SHARE)))
+        said = cut(_best_beginning(text, parts), int(limit * (1 - MAX_ALSO_SHARE)))
     return _with_also(said, _missing(asked, said), limit)
 
 
@@ -103,15 +110,48 @@ def _name(words: list[str], opens: bool) -> str:
 
 
 def _split_sentences(text: str) -> tuple[list[TermedSentence], list[str]]:
-    """Return a text's sentences with their details, and the loose details of an earlier shortening."""
-    parts: list[TermedSentence] = []
+    """Return a text's sentences and blocks of code, each once, and the loose details of an earlier shortening."""
+    parts: dict[str, TermedSentence] = {}
     loose: list[str] = []
-    for sentence in split_with_terms(_MARKS.sub(" ", text), details):
-        if sentence.text.startswith(ALSO):
-            loose += sentence.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
+    for part in _split_parts(text):
+        if part.text.startswith(ALSO):
+            loose += part.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
         else:
-            parts.append(sentence)
-    return parts, loose
+            words = "" if _is_code(part) else " ".join(_WORDS.findall(part.text)).casefold()
+            parts.setdefault(words or part.text, part)
+    return list(parts.values()), loose
+
+
+def _split_parts(text: str) -> Iterator[TermedSentence]:
+    """Yield the sentences of a text with their details, and its blocks of code, which have none."""
+    begin = 0
+    for code in _CODE.finditer(text):
+        yield from split_with_terms(_MARKS.sub(" ", text[begin : code.start()]), details)
+        yield TermedSentence(code[0].strip(), ())
+        begin = code.end()
+    yield from split_with_terms(_MARKS.sub(" ", text[begin:]), details)
+
+
+def _is_code(part: TermedSentence) -> bool:
+    return part.text.startswith(FENCES)
+
+
+def _join(parts: Sequence[TermedSentence]) -> str:
+    """Join sentences by blanks; code stands in lines of its own."""
+    said = ""
+    for number, part in enumerate(parts):
+        apart = number > 0 and (_is_code(part) or _is_code(parts[number - 1]))
+        between = "\n" if apart else " "
+        said += f"{between}{part.text}" if said else part.text
+    return said
+
+
+def _best_beginning(text: str, parts: Sequence[TermedSentence]) -> str:
+    """Return the sentence to begin, of which none fits; of code alone that it is left out."""
+    sentences = [part for part in parts if not _is_code(part)]
+    if parts and not sentences:
+        return LEFT_OUT
+    return max(sentences, key=lambda part: _worth(part, set())).text if sentences else one_line(text)
 
 
 def _choose_sentences(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -> set[int]:
@@ -135,7 +175,7 @@ def _choose_sentences(parts: Sequence[TermedSentence], asked: Sequence[str], lim
 
 
 def _worth(part: TermedSentence, known: set[str]) -> float:
-    return len(set(part.terms) - known) + PLAIN_WORTH
+    return CODE_WORTH if _is_code(part) else len(set(part.terms) - known) + PLAIN_WORTH
 
 
 def _missing(asked: Sequence[str], said: str) -> list[str]:

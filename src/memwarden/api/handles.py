@@ -189,10 +189,22 @@ class AsyncJournal(ScopeHandle):
         found = await store.journal(namespace, since=wanted - 1, limit=1)
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
         if wanted not in [entry.seq for entry in entries]:
-            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
+            raise NotFound(await self._why_unknown(wanted))
         if not await may_show_all(store, namespace, entries, self._readable):
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
         return await self._parts.working.writer.undo(self.who, entries)
+
+    async def _why_unknown(self, change: int) -> str:
+        namespace = self.who.namespace
+        rev = (await self._parts.store.head(namespace)).rev
+        if change <= rev:
+            return f"no change {change} in {namespace.path}; history lists them"
+        last = f"its history ends at change {rev}" if rev else "nothing is kept there"
+        # Of whom an erasure removed nothing is left that could tell it: not even that there was somebody.
+        return (
+            f"no change {change} in {namespace.path}: {last}. If the memory was erased, no undo brings it back: an "
+            "erasure takes the history, too"
+        )
 
     async def delta(self, since_rev: int | None = None) -> Delta:
         """Return what changed since this thread looked last, or since a revision: facts, not turns.

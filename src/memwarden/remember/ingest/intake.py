@@ -209,14 +209,28 @@ _LOOSE_ENTRY = re.compile(
     r"[ \t]*Summary: .*(?:\n[ \t]*Context: .*)?(?:\n|\Z)",
     re.MULTILINE,
 )
+_SENTENCES = re.compile(rf"^[ \t]*(?:{re.escape(PREFIX)}|{re.escape(SUFFIX)})[ \t]*(?:\n|\Z)", re.MULTILINE)
+# The same of the lean template: its head, and lines that begin with a day as it writes days.
+_LOOSE_LEAN = re.compile(
+    rf"^[ \t]*{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?"
+    r"(?:[ \t]*- \d{1,2} [A-Z][a-z]{2} \d{4}(?=[:,]).*(?:\n|\Z))+",
+    re.MULTILINE,
+)
 
 
 def strip_context(text: str) -> str:
     """Return a message without the blocks and headers that memwarden puts into prompts, and the space around them."""
     text = strip_blocks(_BLOCK_START, SUFFIX, text)
     left = _UPDATES.sub("", _TASK.sub("", text)) if "Memory updates since rev" in text or TASK_OPEN in text else text
-    left = _LOOSE_ENTRY.sub("", left) if ", importance=" in left else left
+    left = _strip_loose_lines(left)
     return text if left == text else left.strip()
+
+
+def _strip_loose_lines(text: str) -> str:
+    """Take out a block of which the tags are gone."""
+    left = _LOOSE_ENTRY.sub("", text) if ", importance=" in text else text
+    left = left if left == text else _SENTENCES.sub("", left)
+    return _LOOSE_LEAN.sub("", left) if LEAN_TEMPLATE.prefix in left else left
 
 
 def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:

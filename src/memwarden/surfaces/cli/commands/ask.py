@@ -26,6 +26,8 @@ from memwarden.tiers.budget import TIERS
 
 # So many of what was left out are named; the others are counted.
 MAX_SHOWN = 10
+# The gates of what is not relevant enough: their score tells more than their name.
+_BARS = {"relevance", "threshold"}
 
 
 async def show(warden: AsyncWarden, options: Options, task: Task, request: ContextRequest, *, explain: bool) -> None:
@@ -297,7 +299,18 @@ def print_nothing(console: Printer, block: ContextBlock, threshold: float) -> No
     if _too_long(block.cut):
         console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
         return
+    if stopped := _stopped_by(block.cut):
+        console.print(f"Nothing for the prompt: no block. {stopped}")
+        return
     console.print(f"Nothing relevant: no block (confidence {block.confidence:.2f}, the bar is {threshold:.2f}).")
+
+
+def _stopped_by(cut: Sequence[Cut]) -> str:
+    """Return what left out everything, when that was no bar but another gate; else an empty text."""
+    gates = {item.gate: item.reason for item in cut}
+    if gates.keys() & _BARS:
+        return ""
+    return " ".join(f"Left out by the gate {gate}: {reason}." for gate, reason in gates.items())
 
 
 def _too_long(cut: Sequence[Cut]) -> bool:
@@ -333,6 +346,8 @@ def _show(console: Printer, result: QueryResult, explain: bool) -> None:
         console.print(Text(f"{result.tokens:,}{limit} tokens · {sure} · preset {result.preset}", style="dim"))
     elif _too_long(result.cut):
         console.print(f"Something relevant was found ({sure}), but it does not fit; give more with --budget-tokens.")
+    elif stopped := _stopped_by(result.cut):
+        console.print(f"Nothing for an answer was found. {stopped}")
     else:
         console.print(f"Nothing relevant was found ({sure}).")
 
