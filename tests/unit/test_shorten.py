@@ -112,5 +112,7 @@ def test_code_alone_that_does_not_fit_is_left_out(code: str) -> None:
 
 
 def test_what_is_said_twice_is_kept_once() -> None:
-    short = shorten_text("The Baltic Inn costs $129. " * 20 + "**The Baltic Inn costs $129!** Breakfast is at 7. " * 20, 200)
+    short = shorten_text(
+        "The Baltic Inn costs $129. " * 20 + "**The Baltic Inn costs $129!** Breakfast is at 7. " * 20, 200
+    )
     assert short == "The Baltic Inn costs $129. Breakfast is at 7."

@@ -1,7 +1,8 @@
 """Shortens a text without a model: sentences with names, numbers and dates stay.
 
 Sentences are taken whole and once, first those with the most new details for their size; the details of the other
-sentences follow in a last line. Code between fences is kept as it stands or left out. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
+sentences follow in a last line. Code between fences is kept as it stands or left out. Limits are bytes of UTF-8, and no
+character is ever split. Everything here is pure.
 """
 
 from __future__ import annotations
