@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from memwarden import AsyncWarden
 from memwarden.errors import StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import WriteMode
 from memwarden.stores.sqlite import SqliteStore
@@ -305,12 +306,88 @@ async def test_a_read_only_folder(tmp_path: Path) -> None:
     )
 
 
-async def test_a_read_only_file(tmp_path: Path) -> None:
+_READ_ALL = """
+    import shutil
+    from memwarden import AsyncWarden
+    from memwarden.stores.sqlite import backup, health
+    quiet = {"embedder": "none"}
+
+    async def read(path, others):
+        async with AsyncWarden.open(f"sqlite:///{path}", config=quiet) as warden:
+            me = warden.scope(user="ana", thread="t")
+            assert "Quokka" in (await me.query("What is the boat called?")).text
+            assert "Quokka" in (await me.context("What is the boat called?")).text
+            assert len(await me.find()) == 1 and len(await me.journal.history()) == 1
+            try:
+                await me.remember("The bike is red.")
+            except StoreUnavailable as error:
+                refused = str(error)
+            else:
+                refused = ""
+        await SqliteStore(path).back_up(others / "copy.mwbackup")
+        await SqliteStore(others / "again.db").restore(others / "copy.mwbackup")
+        async with AsyncWarden.open(f"sqlite:///{others}/again.db", config=quiet) as warden:
+            assert "Quokka" in (await warden.scope(user="ana").find())[-1].text
+        return refused
+
+    with tempfile.TemporaryDirectory() as other:  # loads what is used, while it can be read for sure
+        shutil.copy(path, f"{other}/own.db")
+        os.chmod(f"{other}/own.db", 0o644)
+        assert await read(Path(other) / "own.db", Path(other)) == ""
+    await become_nobody()
+    with tempfile.TemporaryDirectory() as other:
+        assert "is read-only" in await read(path, Path(other))
+"""
+
+
+async def _remember_the_boat(path: Path) -> None:
+    async with AsyncWarden.open(f"sqlite:///{path}", config={"embedder": "none"}) as warden:
+        await warden.scope(user="ana").remember("The boat is called Quokka.")
+
+
+@pytest.mark.parametrize(("of_file", "of_folder"), [(0o444, 0o755), (0o444, 0o555), (0o644, 0o555)])
+async def test_a_read_only_file_is_read_and_backed_up(tmp_path: Path, of_file: int, of_folder: int) -> None:
     folder = tmp_path / "closed"
-    await _fill(folder / "memory.db")
+    await _remember_the_boat(folder / "memory.db")
+    _give(folder)
+    (folder / "memory.db").chmod(of_file)
+    folder.chmod(of_folder)
+    before = _print(folder)
+    _run_child(folder, _READ_ALL)
+    assert _print(folder) == before
+
+
+async def test_a_read_only_file_that_somebody_opens_to_write_is_not_read_on(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    await _remember_the_boat(folder / "memory.db")
     _give(folder)
     (folder / "memory.db").chmod(0o444)
-    before = _print(folder)
+    _run_child(
+        folder,
+        """
+        await become_nobody()
+        store = SqliteStore(path)
+        await store.open()
+        await store.namespaces()
+        path.with_name("memory.db-wal").touch()
+        try:
+            await store.namespaces()
+        except StoreUnavailable as error:
+            assert "open it again" in str(error), error
+        else:
+            raise SystemExit("a file was read on that another process writes to")
+        """,
+    )
+
+
+async def test_a_read_only_file_of_an_earlier_memwarden(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    await _remember_the_boat(folder / "memory.db")
+    with closing(sqlite3.connect(folder / "memory.db")) as db:
+        db.execute("UPDATE meta SET value = 0 WHERE key = 'terms'")
+        db.commit()
+    _give(folder)
+    (folder / "memory.db").chmod(0o444)
     _run_child(
         folder,
         """
@@ -318,12 +395,11 @@ async def test_a_read_only_file(tmp_path: Path) -> None:
         try:
             await SqliteStore(path).open()
         except StoreUnavailable as error:
-            assert "read-only" in str(error), error
+            assert "earlier memwarden" in str(error) and "copy it" in str(error), error
         else:
-            raise SystemExit("a read-only file was not refused")
+            raise SystemExit("terms of an earlier memwarden were taken for ours")
         """,
     )
-    assert _print(folder) == before
 
 
 async def test_a_full_disk_and_then_room_again(tmp_path: Path) -> None:

@@ -52,10 +52,13 @@ class SqliteMigration(NamedTuple):
 
 def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite3.Connection:
     """Open a connection to a file that is there, in autocommit mode with the common settings."""
-    # Not by the bare path: SQLite would make a file anew that was deleted meanwhile.
-    there = f"{path.absolute().as_uri()}?mode=rw"
     db = sqlite3.connect(
-        there, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256, uri=True
+        _address(path),
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        uri=True,
     )
     try:
         for pragma in _PRAGMAS:
@@ -66,6 +69,36 @@ def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite
         db.close()
         raise
     return db
+
+
+def _address(path: Path) -> str:
+    # Not the bare path: SQLite would make a file anew that was deleted meanwhile.
+    there = path.absolute().as_uri()
+    if not is_read_only(path):
+        return f"{there}?mode=rw"
+    # Without a log nobody has the file open, and SQLite need not make one beside it.
+    return f"{there}?mode=ro" if log_of(path).exists() else f"{there}?mode=ro&immutable=1"
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a file with content is there to which, or to the folder of which, this user may not write."""
+    there = path.is_file() and path.stat().st_size > 0
+    return there and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK))
+
+
+def log_of(path: Path) -> Path:
+    """Return the path of the log that belongs to a file while it is open."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def check_readable(db: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreUnavailable for a read-only file that cannot be read as it is."""
+    if _is_up_to_date(db, path) and _terms_version(db) == TERMS_VERSION:
+        return
+    raise StoreUnavailable(
+        f"{path} was written by an earlier memwarden and is read-only, so that it cannot be upgraded; allow this user "
+        "to write to it and its folder, or copy it elsewhere"
+    )
 
 
 def check_path(path: Path) -> None:
@@ -80,9 +113,7 @@ def check_path(path: Path) -> None:
         refuse_network(path, mounts.read_text(errors="replace"))
     if path.exists() and path.stat().st_size:
         check_content(path)
-        if not os.access(path, os.W_OK):
-            raise StoreUnavailable(f"{path} is read-only; allow this user to write to it, or copy it elsewhere")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
+    if not is_read_only(path) and not os.access(path.parent, os.W_OK | os.X_OK):
         raise StoreUnavailable(
             f"the folder {path.parent} is read-only; SQLite writes a log beside the file, so allow this user to write "
             "to the folder, or choose another folder"
@@ -181,10 +212,14 @@ def make_ready(
     _switch_to_wal(db, path, busy_seconds)
     if not _is_up_to_date(db, path):
         _migrate(db, path, copies)
-    if _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'terms'") != TERMS_VERSION:
+    if _terms_version(db) != TERMS_VERSION:
         from memwarden.stores.sqlite.terms import renew_terms
 
         renew_terms(db, path, tick)
+
+
+def _terms_version(db: sqlite3.Connection) -> int:
+    return _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'terms'")
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
@@ -257,7 +292,7 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupt(f"{path} belongs to another program (application id {application:#x}); it was left alone")
     (page_size,) = struct.unpack_from(">H", header, 16)
     (pages,) = struct.unpack_from(">I", header, 28)
-    log = path.with_name(path.name + "-wal")
+    log = log_of(path)
     in_use = log.exists() and log.stat().st_size > 0  # then the rest of the file may still be in the log
     if not in_use and path.stat().st_size < (65_536 if page_size == 1 else page_size) * pages:
         raise StoreCorrupt(f"{path} is cut off: it is shorter than its header says; restore a copy of it")

@@ -242,6 +242,8 @@ class SqliteStore:
 
     async def record(self, events: Sequence[OpEvent]) -> None:
         state = self._ready()
+        if state.read_only:  # events are extra: who may only read leaves none
+            return
         await state.writer.submit_errand(lambda: state.events.record(event_rows.encode_events(events)))
 
     async def events(
@@ -347,11 +349,17 @@ class SqliteStore:
                 return
             try:
                 file.check_path(self.path)
-                file.make_file(self.path)
-                file.refuse_shared_upgrade(self.path, self._busy_seconds)
+                read_only = file.is_read_only(self.path)
+                unlogged = read_only and not file.log_of(self.path).exists()
+                if not read_only:
+                    file.make_file(self.path)
+                    file.refuse_shared_upgrade(self.path, self._busy_seconds)
                 db = self._connect(reading=False)
                 try:
-                    file.make_ready(db, self.path, self._busy_seconds, copies=_upgrade_copies, tick=self._tick)
+                    if read_only:
+                        file.check_readable(db, self.path)
+                    else:
+                        file.make_ready(db, self.path, self._busy_seconds, copies=_upgrade_copies, tick=self._tick)
                     reader = self._connect(reading=True)
                 except BaseException:
                     db.close()
@@ -367,6 +375,8 @@ class SqliteStore:
                 reader,
                 partial(self._connect, reading=True),
                 file.identity_of(self.path),
+                read_only,
+                unlogged,
             )
 
     def _ready(self) -> _SqliteHandles:
@@ -378,6 +388,11 @@ class SqliteStore:
         if file.identity_of(self.path) != state.identity:  # what is written now would be gone with the open file
             raise StoreUnavailable(
                 f"{self.path} was deleted or replaced while it was open; close the store, open it again"
+            )
+        if state.unlogged and file.log_of(self.path).exists():
+            raise StoreUnavailable(
+                f"another process has opened {self.path} to write, which this user may only read; close the store, "
+                "open it again"
             )
         return state
 
@@ -419,8 +434,13 @@ class _SqliteHandles:
         reader: sqlite3.Connection,
         connect: Callable[[], sqlite3.Connection],
         identity: tuple[int, int] | None,
+        read_only: bool,
+        unlogged: bool,
     ) -> None:
+        """unlogged: it is read without looking for a log, as nobody had it open."""
         self.pid = os.getpid()
+        self.read_only = read_only
+        self.unlogged = unlogged
         self.identity = identity
         self.writer = writer
         self.events = events
