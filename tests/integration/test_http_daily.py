@@ -174,6 +174,37 @@ async def test_what_is_wrong_is_said_as_a_problem(
     check_problem(response, status, error or "CategoryDenied")
 
 
+BEGINNERS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("/v1/memory/observe?user_id=ana", {"json": {"messages": "I moved."}}, "no parameter 'user_id' in its URL"),
+    ("/v1/memory/observe", {"data": {"messages": "x"}}, "Content-Type: application/json (curl has --json for it)"),
+    ("/v1/memory/observe", {"json": [1]}, "wrong at body: this is to be a JSON object"),
+    ("/v1/memory/observe", {"json": {}}, "body.messages: this is missing"),
+    ("/v1/memory/observe", {"json": {"messages": "x", "user": "ana"}}, "body.user: there is no such field"),
+    ("/v1/memory/observe", {"json": {"messages": []}}, "wrong at body.messages.list: List should have at least 1"),
+    ("/v1/memory/observe", {"json": {"messages": ["x"]}}, "body.messages.list.0: this is to be a JSON object"),
+    ("/v1/memory/observe", {"json": {"messages": [said("x", role="human")]}}, "body.messages.list.0.role: Input"),
+    ("/v1/memories/m1", {"json": {}}, "POST does nothing here; this path takes DELETE, GET, PATCH"),
+    ("/v1/memory/observe/", {"json": {"messages": "x"}}, "there is no such route"),
+)
+"""What somebody types who has just met the server, and what helps."""
+
+
+async def test_a_beginners_mistake_is_told_plainly_and_stores_nothing() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden, calling(warden) as client:
+        for path, sent, detail in BEGINNERS:
+            refused = await client.post(path, **sent)
+            told = check_problem(refused, refused.status_code, refused.json()["error"])
+            assert detail in told["detail"]
+            assert len(told.get("mistakes", "x")) == 1, path
+        listed = check_problem(await client.get("/v1/memories?user=ana"), 422, "InvalidInput")
+        assert "no parameter 'user' in its URL; it takes: agent, as_of, cursor" in listed["detail"]
+        headers = {"Content-Type": "application/json"}
+        broken = await client.post("/v1/memory/query", content=b'{"query": "a secret word"', headers=headers)
+        assert "body: this is no JSON at character 25: Expecting" in broken.json()["detail"]
+        assert "secret" not in broken.text
+        assert await warden.users() == []
+
+
 async def test_a_wrong_method_is_told_all_that_there_are(client: httpx2.AsyncClient) -> None:
     refused = await client.put("/v1/memories/m1")
     check_problem(refused, 405, "MethodNotAllowed")

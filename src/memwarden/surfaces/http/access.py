@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Query, Request, Security
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memwarden import AsyncScope, AsyncWarden
@@ -92,12 +93,27 @@ async def find_grant(request: Request) -> Grant:
     return await entrance.find_grant(key, address, state)
 
 
+def check_parameters(request: Request) -> None:
+    """Refuse parameters that a route does not have: a user_id passed over would act on somebody else's memory."""
+    unknown = sorted(request.query_params.keys() - (known := _find_parameters(request.scope["route"].dependant)))
+    if unknown:
+        there = f"it takes: {', '.join(sorted(known))}" if known else "what it takes stands in the body"
+        raise InvalidInput(f"{request.method} here has no parameter {unknown[0]!r:.80} in its URL; {there}")
+
+
+def _find_parameters(needed: Dependant) -> set[str]:
+    """Return the names of what stands after ? in the URL of a route, and of all that the route depends on."""
+    found = {field.alias for field in needed.query_params}
+    return found.union(*(_find_parameters(dependency) for dependency in needed.dependencies))
+
+
 def caller_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:
     """Return the dependency of routes that do an operation."""
 
     # The credentials are asked for so that the OpenAPI document names the scheme.
     async def find_caller(request: Request, credentials: Credentials) -> Caller:
         grant = await find_grant(request)
+        check_parameters(request)
         warden: AsyncWarden = request.app.state.warden
         if operation not in grant.operations:
             open_scope(warden, grant, operation)  # refuses, with an event

@@ -99,6 +99,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         root_path=chosen.root_path,
+        redirect_slashes=False,  # a redirect is no problem document, and most clients do not repeat a POST
         generate_unique_id_function=_name_operation,
     )
     app.state.warden = warden

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 Name = Annotated[str, Field(min_length=1, max_length=256, description="A printable line.")]
 Moment = Annotated[str, Field(description="A time as ISO 8601 text, such as 2025-03-01T12:00:00Z.", max_length=64)]
@@ -51,7 +51,17 @@ class MessageBody(BaseModel):
     created_at: str | float | None = None
 
 
-Messages = Annotated[str, Field(min_length=1)] | Annotated[list[MessageBody], Field(min_length=1)] | MessageBody
+def name_shape(messages: Any) -> str:
+    """Return which way of giving messages somebody chose, so that a mistake is told of that way alone."""
+    return "text" if isinstance(messages, str) else "list" if isinstance(messages, list) else "message"
+
+
+Messages = Annotated[
+    Annotated[str, Field(min_length=1), Tag("text")]
+    | Annotated[list[MessageBody], Field(min_length=1), Tag("list")]
+    | Annotated[MessageBody, Tag("message")],
+    Discriminator(name_shape),
+]
 
 
 def plain_messages(messages: str | MessageBody | Sequence[str | MessageBody]) -> Any:

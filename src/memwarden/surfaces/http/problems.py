@@ -56,6 +56,12 @@ EXPLANATIONS: Mapping[int, tuple[str, str]] = {
 # Seconds after which a store that refuses may be asked again.
 RETRY_SECONDS = 5
 _MAX_MISTAKES = 20
+# What the framework says of the commonest mistakes, in words for callers.
+_SAID_PLAINLY: Mapping[str, str] = {
+    "missing": "this is missing",
+    "extra_forbidden": "there is no such field; /openapi.json lists them",
+    "model_attributes_type": "this is to be a JSON object",
+}
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 PROBLEM_SCHEMA: Mapping[str, Any] = {
@@ -133,12 +139,24 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 async def _answer_mistakes(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     # Values stay out of it: they are the caller's content.
-    mistakes = [
-        {"where": ".".join(map(str, item["loc"])), "what": str(item["msg"])} for item in error.errors()[:_MAX_MISTAKES]
-    ]
+    is_json = "json" in request.headers.get("content-type", "")
+    mistakes = [_describe_mistake(item, is_json) for item in error.errors()[:_MAX_MISTAKES]]
     said = "; ".join(f"{item['where']}: {item['what']}" for item in mistakes[:3])
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return problem(status, "InvalidInput", f"the request is wrong at {said}", request_id_of(request), mistakes)
+
+
+def _describe_mistake(item: Mapping[str, Any], is_json: bool) -> Mapping[str, str]:
+    """Return where a request is wrong and what to do. is_json: whether the body was sent as JSON."""
+    where, kind = ".".join(map(str, item["loc"])), item["type"]
+    if kind == "json_invalid":
+        where = "body"
+        what = f"this is no JSON at character {item['loc'][-1]}: {item.get('ctx', {}).get('error', 'it ends too soon')}"
+    elif where == "body" and not is_json:
+        what = "send a JSON object with Content-Type: application/json (curl has --json for it)"
+    else:
+        what = _SAID_PLAINLY.get(kind, str(item["msg"]))
+    return {"where": where, "what": what}
 
 
 async def _answer_http(request: Request, error: Exception) -> Response:
@@ -146,11 +164,14 @@ async def _answer_http(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     if status == HTTPStatus.BAD_REQUEST:  # what the framework says of a body that is no text
         status = HTTPStatus.UNPROCESSABLE_ENTITY
-    known = EXPLANATIONS.get(status, (status.phrase.title().replace(" ", ""), str(error.detail)))
-    response = problem(status, *known, request_id_of(request))
-    response.headers.update(error.headers or {})
+    headers = dict(error.headers or {})
+    said = str(error.detail)
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        response.headers["Allow"] = ", ".join(_find_methods(request))
+        headers["Allow"] = ", ".join(_find_methods(request))
+        said = f"{request.method} does nothing here; this path takes {headers['Allow']}"
+    known = EXPLANATIONS.get(status, (status.phrase.title().replace(" ", ""), said))
+    response = problem(status, *known, request_id_of(request))
+    response.headers.update(headers)
     return response
 
 
