@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
@@ -154,3 +157,49 @@ async def test_no_route_serves_another_user_or_agent_than_the_keys(warden: Async
             tried += 1
     assert tried > 35
     assert await warden.users() == []
+
+
+async def test_no_body_is_read_before_the_key_is_known(warden: AsyncWarden) -> None:
+    await make_key(warden)
+    async with calling(warden) as client:
+        refused = await client.post("/v1/memories", content=b"{" * 100, headers={"Content-Type": "application/json"})
+        assert (refused.status_code, refused.json()["error"]) == (401, "KeyRefused")
+
+
+async def test_the_whole_store_is_copied_for_the_keys_of_its_operators_alone(warden: AsyncWarden) -> None:
+    for bound in ({"user": "ana"}, {"agent": "planner"}, {"tenant": "acme"}):
+        key = await make_key(warden, operations=["read", "operate"], **bound)
+        async with calling(warden, key=key) as client:
+            assert (await client.post("/v1/backup")).status_code == 403, bound
+
+
+async def test_a_page_of_another_port_is_a_foreign_page(warden: AsyncWarden) -> None:
+    async with calling(warden, ServerOptions(open_door=True), host="localhost:8765") as client:
+        for origin in ("http://localhost:3000", "http://[", "null"):
+            refused = await client.post("/v1/journal/1/undo", headers={"Origin": origin})
+            assert (refused.status_code, refused.json()["error"]) == (403, "OriginRefused"), origin
+        assert (await client.get("/v1/memories", headers={"Origin": "http://localhost:8765"})).status_code == 200
+
+
+async def test_invented_methods_are_counted_as_others(warden: AsyncWarden) -> None:
+    async with calling(warden, ServerOptions(open_door=True)) as client:
+        await client.request("BREW", "/v1/memories")
+        told = (await client.get("/metrics")).text
+    assert "BREW" not in told
+    assert 'method="other"' in told
+
+
+async def test_a_call_brings_at_most_so_much(warden: AsyncWarden) -> None:
+    async with calling(warden, ServerOptions(open_door=True)) as client:
+        texts = [f"Ana has been to town {number}." for number in range(101)]
+        assert (await client.post("/v1/memories", json={"texts": texts})).status_code == 422
+        messages = [{"role": "user", "content": "hi"}] * 10_001
+        assert (await client.post("/v1/memory/context", json={"messages": messages})).status_code == 422
+
+
+@pytest.mark.parametrize("option", ["--forwarded-from=127.0.0.1", "--allow-host=memory.example", "--root-path=/m"])
+def test_a_store_without_keys_is_not_served_behind_a_proxy(option: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "memwarden", "serve", "--db", f"sqlite:///{tmp_path}/a.db", "--port", "0", option]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert "memwarden key create" in ended.stderr

@@ -15,6 +15,7 @@ from memwarden.stores.transfer.erasure import ErasureReceipt, choose_sample
 
 BACKUPS = "backups made before {time} hold what was erased: delete them, or erase again after a restore"
 LOGS = "logs, exports and caches of your own application are not memwarden's: look there too"
+KEYS = "keys of a server that name the person still open it: memwarden key list, then memwarden key revoke ID"
 
 
 async def plan_erasure(store: Store, namespace: Namespace) -> ErasureReceipt:
@@ -50,7 +51,7 @@ async def erase_person(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
         plan,
         finished_at=at,
         counts=_larger(plan.counts, held._asdict()),
-        left_to_do=(BACKUPS.format(time=at), *left, LOGS),
+        left_to_do=(BACKUPS.format(time=at), *left, LOGS, KEYS),
     ).seal()
 
 

@@ -130,7 +130,7 @@ class _OfThisMachine:
 
 def _refuse(what: str) -> NoReturn:
     raise InvalidInput(
-        f"{what} works on a store of this machine; over HTTP use the verbs that docs/howto/client.md lists"
+        f"{what} works on a store of this machine; over HTTP use the verbs that docs/howto/serve-over-http.md lists"
     )
 
 
@@ -380,6 +380,8 @@ class RemoteScope(RemoteHandle, AsyncScope):
     @sent_as(AsyncScope.find)
     async def find(self, given: dict[str, Any]) -> list[Memory]:
         limit, filters = given.pop("limit", 100), given.pop("filters", None)
+        if limit > PAGE and (given.get("order_by") not in (None, "created_at") or given.get("descending") is False):
+            raise InvalidInput(f"over HTTP at most {PAGE} memories come in another order than the newest first")
         where = None if filters is None else msgspec.json.encode(filters, enc_hook=_plain).decode()
         found: list[Memory] = []
         cursor = None

@@ -3,7 +3,7 @@
 # Annotations are no texts here: FastAPI could not look up the names of closures in them.
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 from fastapi import Depends, Query, Request, Security
 from fastapi.dependencies.models import Dependant
@@ -15,6 +15,8 @@ from memwarden.surfaces.http.bodies import IdentifiedBody, Name
 from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
 from memwarden.surfaces.http.limits import RateLimits
 
+# Where the grant of a request stands in its state: the caller is asked for a key once.
+GRANT = "grant"
 _bearer = HTTPBearer(
     auto_error=False, scheme_name="key", description="A key of memwarden key create, as Authorization: Bearer mw_..."
 )
@@ -76,6 +78,12 @@ class Caller(NamedTuple):
         """Return the scope of a user; None stands for the key's. Raises Denied."""
         return open_scope(self.warden, self.grant, self.operation, user=user, agent=agent, thread=thread)
 
+    def check_whole_store(self, what: str) -> None:
+        """Raise Denied for a key of a user, an agent or a tenant, where something belongs to all tenants."""
+        self.check_unbound(what)
+        if self.grant.tenant != "default":
+            raise Denied(f"{what} takes a key of the tenant 'default', whose operators run the server")
+
     def check_unbound(self, what: str) -> None:
         """Raise Denied for a key of a single user or agent, where something belongs to a whole tenant."""
         if self.grant.user is not None or self.grant.agent is not None:
@@ -86,11 +94,14 @@ async def find_grant(request: Request) -> Grant:
     """Return the grant of a request's key, and count the call. Raises KeyRefused, RateLimited, StoreError."""
     entrance: Entrance = request.app.state.entrance
     state: dict[str, Any] = request.scope.setdefault("state", {})
+    if GRANT in state:  # the gate asked before it read the body
+        return cast(Grant, state[GRANT])
     address = request.client.host if request.client else "unknown"
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     # Another scheme is no key, and no missing key either.
     key = None if not scheme else given.strip() if scheme.lower() == "bearer" else ""
-    return await entrance.find_grant(key, address, state)
+    state[GRANT] = await entrance.find_grant(key, address, state)
+    return cast(Grant, state[GRANT])
 
 
 def check_parameters(request: Request) -> None:

@@ -51,6 +51,11 @@ class MessageBody(BaseModel):
     created_at: str | float | None = None
 
 
+# What a call brings is worked on before others are answered: it may take about a second.
+MAX_MESSAGES = 10_000
+MAX_TEXTS = 100
+
+
 def name_shape(messages: Any) -> str:
     """Return which way of giving messages somebody chose, so that a mistake is told of that way alone."""
     return "text" if isinstance(messages, str) else "list" if isinstance(messages, list) else "message"
@@ -58,7 +63,7 @@ def name_shape(messages: Any) -> str:
 
 Messages = Annotated[
     Annotated[str, Field(min_length=1), Tag("text")]
-    | Annotated[list[MessageBody], Field(min_length=1), Tag("list")]
+    | Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_MESSAGES), Tag("list")]
     | Annotated[MessageBody, Tag("message")],
     Discriminator(name_shape),
 ]
@@ -114,9 +119,12 @@ class MemoryBody(IdentifiedBody):
     """Something worth knowing, as stated."""
 
     text: Annotated[str, Field(min_length=1)] | MessageBody | None = None
-    texts: Annotated[list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1)] | None = Field(
-        None, description="Several in place of text; each becomes a memory."
-    )
+    texts: (
+        Annotated[
+            list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1, max_length=MAX_TEXTS)
+        ]
+        | None
+    ) = Field(None, description="Several in place of text; each becomes a memory.")
     channel: Literal["semantic", "episodic", "insight", "procedural", "state"] = "semantic"
     kind: Name | None = None
     category: Name | None = None

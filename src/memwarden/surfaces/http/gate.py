@@ -15,16 +15,21 @@ from urllib.parse import urlsplit
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memwarden.clock import new_id
+from memwarden.errors import MemwardenError
+from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.metrics import count_request
-from memwarden.surfaces.http.problems import EXPLANATIONS, problem
+from memwarden.surfaces.http.problems import EXPLANATIONS, problem, problem_of
 
 log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ALWAYS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _PARTS_OF_FRAMES = 8
+# Any word is a method to HTTP; what strangers make up is not counted apart.
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
 class Gate:
@@ -50,9 +55,12 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call = Call(scope, send)
-        refusal = self._find_refusal(Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._find_refusal(headers)
         if refusal is not None:
             await problem(*refusal, call.id)(scope, receive, call.send)
+        elif (refused := await find_stranger(scope, headers)) is not None:
+            await problem_of(refused, call.id)(scope, receive, call.send)
         else:
             await self._pass_on(call, receive)
         call.write_log()
@@ -93,7 +101,7 @@ class Gate:
             said = "this server does not answer to that Host; name it with --allow-host"
             return HTTPStatus.MISDIRECTED_REQUEST, "HostRefused", said
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and _host_of(urlsplit(origin).netloc) != host:
+        if origin is not None and origin not in self._origins and not _is_same(origin, headers.get("host", "")):
             said = "pages of that origin may not call this server; allow them with --cors-origin"
             return HTTPStatus.FORBIDDEN, "OriginRefused", said
         length = headers.get("content-length", "")
@@ -138,10 +146,23 @@ class Call:
         path = getattr(route, "path", None) or "none"
         took = time.perf_counter() - self._began
         status = self.status or 499  # whoever hangs up gets none
-        count_request(self.scope["method"], path, status, took)
-        said = {"method": self.scope["method"], "route": path, "status": status, "ms": round(1000 * took, 2)}
+        method = self.scope["method"] if self.scope["method"] in METHODS else "other"
+        count_request(method, path, status, took)
+        said = {"method": method, "route": path, "status": status, "ms": round(1000 * took, 2)}
         write = log.error if self.failure else log.info
         write("request", request_id=self.id, key=self.state.get("key_id"), **said, **self.failure)
+
+
+async def find_stranger(scope: Scope, headers: Headers) -> MemwardenError | None:
+    """Return why a caller with a body is refused: nobody's body is read before the key is known."""
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if not has_body or not scope["path"].startswith("/v1/"):
+        return None
+    try:
+        await find_grant(Request(scope))
+    except MemwardenError as error:
+        return error
+    return None
 
 
 def describe_failure(error: Exception) -> dict[str, Any]:
@@ -160,6 +181,14 @@ def _host_of(netloc: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def _is_same(origin: str, host: str) -> bool:
+    """Whether a page came from the server itself: from its name and its port."""
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
 
 
 def _is_own(host: str) -> bool:

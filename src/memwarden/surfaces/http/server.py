@@ -25,7 +25,6 @@ from memwarden.surfaces.http.metrics import SHARED_FOLDER
 
 # What a process of several reads, since it is started anew.
 _PLAN = "MEMWARDEN_SERVER_PLAN"
-MAX_WORKERS = 64
 BACKLOG = 2_048
 # The answers under way may take so long when the server is told to stop.
 GRACE_SECONDS = 8
@@ -67,9 +66,9 @@ async def check_keys(plan: ServerPlan) -> bool:
     """Return whether the store has keys. Raises InvalidInput for an open address without any."""
     async with plan.make_warden(prepare=False) as warden:
         has_keys = await KeyRing(warden.store).has_keys()
-    if not has_keys and not is_loopback(plan.host):
+    if not has_keys and not plan.options.open_door:
         raise InvalidInput(
-            f"others than this machine reach {plan.host}, and the store has no key; make a key first: "
+            f"others than this machine reach {plan.host} or its proxy, and the store has no key; make a key first: "
             "memwarden key create"
         )
     return has_keys

@@ -6,6 +6,7 @@ Each entity and each relation is a saved value under a key that sorts by time, s
 from __future__ import annotations
 
 import asyncio
+import glob
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
@@ -185,7 +186,7 @@ class KnowledgeGraph:
 
     async def _remove(self, keys: Sequence[str]) -> None:
         for key in keys:
-            await self._state.clear(key)
+            await self._state.clear(glob.escape(key))
 
 
 def read_nodes(given: Any, kind: type[Decoded], tool: str) -> Any:

@@ -47,6 +47,8 @@ async def erase(
     file = receipt or Path("erased.json")
     async with options.open(existing=True) as warden:
         plan = await warden.erase(user=user, tenant=options.tenant, dry_run=True)
+        if not any(plan.counts.values()) and not file.exists():
+            raise NotFound(f"nothing of {plan.path} is in {plan.store}; memwarden users lists who is")
         if dry_run or confirm != user:
             done = await warden.erase(user=user, tenant=options.tenant, confirm=confirm, dry_run=dry_run, begun=plan)
         else:
@@ -110,7 +112,7 @@ def _write(file: Path, receipt: ErasureReceipt) -> None:
     """Write a receipt durably; a kill leaves the earlier or the new file whole."""
     new = file.with_name(f"{file.name}.new")
     with explain_os_errors(file):
-        with new.open("w", encoding="utf-8") as opened:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123
             opened.write(receipt.to_json())
             opened.flush()
             os.fsync(opened.fileno())

@@ -73,7 +73,8 @@ async def serve(
     chosen = ServerOptions(
         hosts=(*(allow_host or ()), host),
         origins=tuple(cors_origin or ()),
-        open_door=server.is_loopback(host),
+        # A proxy on this machine brings callers of other machines.
+        open_door=server.is_loopback(host) and not (forwarded_from or allow_host or root_path),
         rate=None if rate == "off" else rate,
         max_body=max_body,
         root_path=root_path,

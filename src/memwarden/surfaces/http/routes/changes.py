@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
@@ -22,6 +23,7 @@ POLL_SECONDS = 0.25
 # So often it is seen whether the key still opens the stream, and the caller is told that the server lives.
 BEAT_SECONDS = 5.0
 MAX_STREAMS = 256
+MAX_STREAMS_OF_A_KEY = 32
 PAGE = 200
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -40,19 +42,30 @@ async def stream_changes(
     seconds: Annotated[float, Query(ge=0, le=86_400, description="Ends the stream after so long.")] = 86_400.0,
 ) -> Any:
     """Tell each change of a user's memory as it happens, also by other processes. No content: read the memory."""
-    open_streams: set[object] = request.app.state.streams
+    open_streams: set[Stream] = request.app.state.streams
+    key = request.scope["state"].get("key_id")
+    if sum(stream.key == key for stream in open_streams) >= MAX_STREAMS_OF_A_KEY:
+        raise RateLimited(f"{MAX_STREAMS_OF_A_KEY} streams of this key are open in this process; close some")
     if len(open_streams) >= MAX_STREAMS:
         raise RateLimited(f"{MAX_STREAMS} streams are open in this process; close some, or start more processes")
     start = int(last_event_id) if last_event_id and last_event_id.isascii() and last_event_id.isdigit() else since_rev
     if start is None:
         start = await find_revision(request, scope)
     changes = follow(request, scope, start, time.monotonic() + seconds)
-    return EventSourceResponse(counted(open_streams, changes), ping=int(BEAT_SECONDS), sep="\n")
+    return EventSourceResponse(counted(open_streams, Stream(key), changes), ping=int(BEAT_SECONDS), sep="\n")
 
 
-async def counted(open_streams: set[object], changes: AsyncIterator[ServerSentEvent]) -> AsyncIterator[ServerSentEvent]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """A stream that is open. key: the id of the key that opened it."""
+
+    key: str | None
+
+
+async def counted(
+    open_streams: set[Stream], mark: Stream, changes: AsyncIterator[ServerSentEvent]
+) -> AsyncIterator[ServerSentEvent]:
     """Count a stream while it is open."""
-    mark = object()
     open_streams.add(mark)
     try:
         async for change in changes:
@@ -72,6 +85,8 @@ async def follow(request: Request, scope: AsyncScope, since: int, ends: float) -
         if len(entries) == PAGE:
             told = entries[-1].seq
             continue
+        if now < told:  # erased: revisions begin anew, and so does whoever listens
+            return
         told = max(told, now, *(entry.seq for entry in entries))  # an agent is not told all that there is
         if time.monotonic() >= ends:
             return

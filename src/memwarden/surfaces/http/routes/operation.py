@@ -52,6 +52,7 @@ async def metrics(caller: Operator) -> Any:
 )
 async def back_up(caller: Operator) -> Any:
     """Copy the whole store as it stands now, all tenants, while it is in use."""
+    caller.check_whole_store("a backup")
     folder = tempfile.TemporaryDirectory(prefix="memwarden-backup-")
     file = FilePath(folder.name) / "memwarden.backup"
     try:
