@@ -289,3 +289,16 @@ def test_a_receipt_that_was_changed_is_refused(tmp_path: Path) -> None:
     )
     assert told.returncode == 2
     assert "was changed" in told.stderr
+
+
+def test_a_name_that_nobody_has_is_no_erasure(tmp_path: Path) -> None:
+    url, receipt = f"sqlite:///{tmp_path / 'm.db'}", tmp_path / "r.json"
+    with Warden.open(url, config=CONFIG) as warden:
+        warden.scope(user="ana").remember("Ana keeps bees.")
+    command = [sys.executable, "-m", "memwarden", "erase", "--db", url, "--receipt", str(receipt)]
+    missed = subprocess.run(
+        [*command, "--user", "ANA", "--confirm", "ANA"], timeout=60, check=False, capture_output=True
+    )
+    assert (missed.returncode, receipt.exists()) == (3, False)
+    subprocess.run([*command, "--user", "ana", "--confirm", "ana"], timeout=60, check=True)
+    assert receipt.stat().st_mode & 0o777 == 0o600

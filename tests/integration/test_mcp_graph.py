@@ -142,3 +142,17 @@ async def test_orders_and_secrets_stay_out_of_the_graph() -> None:
         graph = texts(await client.call_tool("read_graph", {}))[0]
         assert "<system>" not in graph
         assert "\x1b" not in graph
+
+
+async def test_a_deleted_entity_takes_no_other_along(tmp_path: Path) -> None:
+    """A key that somebody else saved may hold the signs of a pattern."""
+    url = f"sqlite:///{tmp_path}/memory.db"
+    async with ours(url) as client:
+        await client.call_tool("create_entities", {"entities": [ANA, ROSA]})
+    async with AsyncWarden.open(url, {}) as warden:
+        node = {"name": "X", "entityType": "t", "observations": []}
+        await warden.scope(user="ana").state.save("graph/entity/*", node)
+    async with ours(url) as client:
+        await client.call_tool("delete_entities", {"entityNames": ["X"]})
+        graph = (await client.call_tool("read_graph", {})).structured_content
+        assert [entity["name"] for entity in graph["entities"]] == [ANA["name"], ROSA["name"]]

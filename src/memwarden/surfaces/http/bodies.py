@@ -120,9 +120,7 @@ class MemoryBody(IdentifiedBody):
 
     text: Annotated[str, Field(min_length=1)] | MessageBody | None = None
     texts: (
-        Annotated[
-            list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1, max_length=MAX_TEXTS)
-        ]
+        Annotated[list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1, max_length=MAX_TEXTS)]
         | None
     ) = Field(None, description="Several in place of text; each becomes a memory.")
     channel: Literal["semantic", "episodic", "insight", "procedural", "state"] = "semantic"

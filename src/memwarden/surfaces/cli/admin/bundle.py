@@ -21,7 +21,8 @@ async def export(
     """Write everything that is remembered of a user into a file, to read, to keep, or to import elsewhere.
 
     The file is a zip: memories.jsonl is for reading, pages.jsonl holds all with history and vectors. What frameworks
-    keep beside the memories, and operational events, are not in it; they are counted. Checkpoints and items that stay behind make the exit code 5.
+    keep beside the memories, and operational events, are not in it; they are counted. The exit code is 5 when
+    checkpoints or items stay behind.
 
     \b
     Example:
