@@ -191,8 +191,7 @@ def test_a_question_sees_only_the_sessions_before_it(realmem: Path) -> None:
         assert {turn.thread for turn in answer.turns} <= {"s1", "s2"}
         assert answer.turns[0] == TurnIdentity("s1", "s1:1")
         assert played.turns == 7
-        later = warden.scope(user=conversation.name).query("Tell me more about Petrel", top_k=10, threshold=0.0)
-        assert "s3" in {item.memory.thread_id for item in later.items}
+        assert "s3" in {memory.thread_id for memory in warden.scope(user=conversation.name).find()}
 
 
 def test_realmem_figures(realmem: Path) -> None:

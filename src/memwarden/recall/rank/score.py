@@ -87,7 +87,7 @@ def item_signals(question: Question, view: NamespaceView) -> dict[str, Floats]:
 def item_logits(weights: SignalWeights, signals: Mapping[str, Floats], size: int, rows: int) -> Floats:
     """Logits that each place bears on the question. rows: among how many it was found."""
     total = np.empty(size, np.float32)
-    total.fill(weights["constant"] + weights["rows"] * np.log(rows + 1))
+    total[:] = weights["constant"] + weights["rows"] * np.log(rows + 1)
     for name, values in signals.items():
         if weights.get(name):
             total += np.float32(weights[name]) * values
