@@ -38,6 +38,15 @@ SECRETS = {
     "clave privada de la cartera: " + "2e" * 32: "2e" * 32,
     "https://cal.example/ics?private=05cda177a6f29f6bc5f8becaf7cac15e": "05cda177a6f29f6b",
     "Integration: abc_K9vWoIeeTaw3zZtnOeuGVFfBn4W14AdU": "K9vWoIeeTaw3",
+    "Authorization: SSWS 00bRt5YhJd9teyw9tppM4Va6ewfrltpi": "00bRt5YhJd9teyw9",
+    "putenv('SMTP_PASSWORD', 'Lark7!moss')": "Lark7!moss",
+    "códigos de respaldo: 4410 9921; 8821 0034; 7710 5529": "8821 0034",
+    "Sicherheitsfrage Haustier, meine Antwort ist Murkel77": "Murkel77",
+    "I unlock the tablet with Plum!Kite77 every day": "Plum!Kite77",
+    "Die Passphrase lautet kamel regen dachstuhl flieder": "kamel regen",
+    "Entro con Lago$Verde88 come password": "Lago$Verde88",
+    "我换了密码,新的是xiaoma7Fei9": "xiaoma7Fei9",
+    "codice home banking: 551920": "551920",
     "Send it to DE89 3704 0044 0532 0130 00, please.": "3704 0044",
 }
 

@@ -53,8 +53,28 @@ _CODE_WORDS: Final = (
 _DIGITS: Final = r"(\d{3}[ -]\d{3,4}|\d{4,8})(?![.:/-]?\d)"
 _CARD: Final = (
     r"(?:carte (?:bleue|bancaire|de crédit)|(?:ec|bank|giro|kredit)-?karten?|(?:bank|debit|credit) card|tarjeta|"
-    r"carta di credito|bancomat|cartão|банковск\w{2} карт\w|银行卡|信用卡|キャッシュカード|체크카드|banka kart\w{1,3})"
+    r"(?:online|telefon|telephone|phone|mobile|e)[- ]?banking|banque en ligne|banca (?:en línea|online|telefónica)|"
+    r"home banking|интернет-банк\w{0,2}|网上银行|ネットバンキング|carta di credito|bancomat|cartão|банковск\w{2} карт\w|银行卡|"
+    r"信用卡|キャッシュカード|체크카드|banka kart\w{1,3})"
 )
+# Lists of codes for a day without the phone.
+_LISTED: Final = ("code", "código", "codici", "код", "码", "コード")
+_LIST_OF_CODES: Final = (
+    r"(?:(?:backup|recovery|ersatz|notfall|wiederherstellungs|reserve)[ -]?codes?|"
+    r"c[óo]digos de (?:respaldo|recuperaci[óo]n|recuperação|backup|reserva|emergencia)|"
+    r"codes de (?:secours|récupération|sauvegarde)|codici (?:di )?(?:backup|recupero|riserva|emergenza)|"
+    r"(?:резервн|запасн)\w{2,3} код\w{0,2}|(?:备用|恢复)(?:验证)?[码碼]|(?:バックアップ|リカバリー|回復)コード)"
+)
+_CODES_IN_A_ROW: Final = (
+    r"(?:\d{1,2}[.)] ?)?(?=[a-z-]{0,12}\d)[a-z0-9]{4,12}(?:[ -][a-z0-9]{4,12})?"
+    r"(?:[,;/|\s、]{1,3}(?:\d{1,2}[.)] ?)?(?=[a-z-]{0,12}\d)[a-z0-9]{4,12}(?:-[a-z0-9]{4,12})?){1,40}"
+)
+_QUESTION: Final = (
+    r"(?:security question|secret question|sicherheitsfrage|pregunta (?:de seguridad|secreta)|"
+    r"question (?:secrète|de sécurité)|domanda (?:di sicurezza|segreta)|pergunta (?:de segurança|secreta)|"
+    r"(?:контрольн|секретн)\w{2} вопрос|密保|安全问题|秘密の質問)"
+)
+_ANSWER: Final = r"(?:answer|antwort|respuesta|réponse|risposta|resposta|ответ|答案|答え)"
 _RULES: Final[tuple[tuple[str, str, str], ...]] = (
     *((name, rf"(?i:\b{name})[^\n|;&]{{0,120}}?\s{flag}[ =]?{_VALUE}", "password") for name, flag in _FLAGS),
     ("net use", rf"(?i)\bnet use\s[^\n]{{0,80}}?\\\\\S{{1,80}}\s{{1,3}}(?!/){_VALUE}", "password"),
@@ -66,6 +86,28 @@ _RULES: Final[tuple[tuple[str, str, str], ...]] = (
         r"(?i)(?:key|name|id)\s?=\s?[\"'][\w.:-]{0,40}(?:password|passwd|pwd|secret|passphrase|api_?key)[\"']"
         r"\s[^<>]{0,60}?\bvalue\s?=\s?[\"']([^\"'<>${}]{3,200})[\"']",
         "password",
+    ),
+    *(
+        (
+            word,
+            r"(?i)\b(?:define|setenv|putenv|set\w{0,20}|put|env)\(\s{0,3}[\"'][\w.-]{0,40}(?:pass(?:word|wd|phrase)?|pwd|"
+            r"secret|token|salt|api_?key|auth_?key)[\w.-]{0,20}[\"']\s{0,3},\s{0,3}[\"']([^\"'<>${}\n]{4,200})[\"']",
+            "password",
+        )
+        for word in ("pass", "pwd", "secret", "token", "salt", "key")
+    ),
+    *(
+        (word, rf"(?i){_LIST_OF_CODES}[^\n:：\d]{{0,30}}[:：]?\s{{0,3}}({_CODES_IN_A_ROW})", "recovery-code")
+        for word in _LISTED
+    ),
+    *(
+        (
+            word,
+            rf"(?i){_QUESTION}[^\n]{{0,80}}?\b{_ANSWER}[^\n.:：]{{0,20}}?(?:\b(?:is|ist|es|est|was|war)\s|[è:：]\s?|это\s)"
+            r"[\"'«„“]?([^\s\"'»“”.,;]{3,40})",
+            "password",
+        )
+        for word in ("question", "frage", "pregunta", "domanda", "pergunta", "вопрос", "密保", "安全问题", "秘密の質問")
     ),
     ("password", r"(?i)\blogin\s{1,20}\S{1,100}\s{1,20}password\s{1,20}(\S{3,200})", "password"),
     (
@@ -144,16 +186,40 @@ _PASSWORD: Final = (
 _SAID: Final = re.compile(rf"(?i){_PASSWORD}((?:[ ,:'’]{{1,2}}[^\W\d_]{{1,20}}){{0,7}}[ ,:'’]{{1,3}})(\S{{6,60}})")
 _IS: Final = re.compile(r"(?i)(?:\b(?:is|s|ist|war|was|lautet|es|era|est|è|é|это|был|to)\b|^ $)")
 _USED_AS: Final = re.compile(
-    rf"(?i)(?<!\S)(\S{{6,60}}) (?:as|als|como|comme|come|jako) (?:my|the|our|meine?|mi|mon|mia|minha|mijn) "
+    rf"(?i)(?<!\S)(\S{{6,60}}) (?:as|als|como|comme|come|jako|как) "
+    rf"(?:(?:my|the|our|meine?|mi|mon|mia|minha|mijn|a|un|una) )?"
     rf"(?:\w{{1,20}} ){{0,2}}{_PASSWORD}"
 )
 _SPELLED: Final = re.compile(
     rf"(?i){_PASSWORD}[^\n.!?]{{0,30}}?\b(?:is|ist|es|est|è|é) ((?:[^\W_]{{1,20}} "
     r"(?:dash|hyphen|underscore|dot|bindestrich|unterstrich|punkt|guion|tiret|trattino) ){1,8}[^\W_]{1,20})"
 )
+# Where somebody logs in, what ties the value to it, and a value that is no name: it is judged by its signs.
+_LOGS_IN: Final = re.compile(
+    r"(?i)(?:\b(?:log(?:s|ged)?[ -]?in|sign(?:s|ed)?[ -]?in|unlocks?|account|konto|"
+    r"anmelden?|melde|einloggen|logge|entsperr\w{1,3}|"
+    r"compte|connecte[rz]?|déverrouill\w{1,3}|cuenta|inicio sesión|iniciar sesión|entro en|desbloque\w{1,3}|"
+    r"accedo|accesso|accedere|sblocc\w{1,3}|conta|entro n[oa]|acesso)\b|"
+    r"вхо(?:жу|д)\b|аккаунт|登录|登錄|账号|ログイン)"
+    r"[^\n!?]{0,60}?(?:\b(?:with|then|is|reads|types?|enter|using|mit|lautet|ist|tippe|avec|est|tapez|tape|con|es|com|é|è|tecleo|digito)\b"
+    r"|\bс\b|(?:паролем)|用|是|は)[ :]{0,2}[\"'„“«`]?([!-~À-ÿ]{8,60})"
+)
+_CHANGED: Final = re.compile(
+    r"(?:密码|密碼|口令|パスワード|비밀번호)[^\n。！？]{0,20}?(?:是|为|為|成|用|は|を|に|：|:)\s?([!-~]{6,60})"
+)
+_SPOKEN: Final = re.compile(
+    r"(?i)(?:pass[ -]?(?:phrase|satz)|frase (?:de contraseña|segreta|de paso)|phrase de passe|frase-senha|"
+    r"парольная фраза)[^\n.!?]{0,40}?(?:\b(?:is|it's|it’s|ist|lautet|es|est|c'est|è|é)\b:?|:|это)\s"
+    r"[\"'„“«]?((?-i:[a-zà-ÿа-я]{3,14} ){3,7}(?-i:[a-zà-ÿа-я]{3,14}))[\"'“”»]?(?=[.,;!\n]|$)"
+)
 _NAME_OR_SIZE: Final = re.compile(
     r"[A-Z]{2,}-?\d+|\d+[^\W\d_]*|[^\W\d_]{2,}\d{1,2}|[^\W\d_]+-\d{1,3}|\S*(?:[/\\(=<>{}:]|@\w+\.)\S*"
 )
+
+_MADE_UP: Final = re.compile(
+    r"(?=.*\d)(?=.*[^\W\d_])(?:.*[!#$%^&*+=?~].|.*[a-zà-ÿ][A-Z].*\d|.*[A-Z]{1,3}[a-z]*[.-].*\d\d$)|[a-z][A-Z].*[!#$%^&*+=?~]"
+)
+_LIKE_AN_ADDRESS: Final = re.compile(r"@\w+\.|[/\\(){}<>\[\]|]|\.(?:com|org|net|example|pdf|txt|py|json)$")
 
 _PHRASE_LABEL: Final = re.compile(
     r"(?i)(?:\bseed\b|wallet|mnemonic|recovery (?:phrase|words)|secret (?:phrase|words)|backup (?:phrase|words)|"
@@ -183,6 +249,7 @@ def find_labelled(text: str) -> Iterator[SecretSpan]:
             yield from (SecretSpan(*match.span(1), kind) for match in pattern.finditer(text))
     if _may_hold(text, lower, _PASSWORD_STEMS):
         yield from _said_passwords(text)
+    yield from _passwords_of_accounts(text)
     yield from _made_tokens(text)
     if _may_hold(text, lower, _PHRASE_STEMS):
         yield from _wallet_phrases(text)
@@ -200,7 +267,21 @@ def _said_passwords(text: str) -> Iterator[SecretSpan]:
     for match in _USED_AS.finditer(text):
         if _is_strong(match.group(1)):
             yield SecretSpan(*match.span(1), "password")
+    for match in _CHANGED.finditer(text):
+        if _is_strong(match.group(1)):
+            yield SecretSpan(*match.span(1), "password")
     yield from (SecretSpan(*match.span(1), "password") for match in _SPELLED.finditer(text))
+    for match in _SPOKEN.finditer(text):
+        if _FUNCTION_WORDS.isdisjoint(match.group(1).lower().split()):
+            yield SecretSpan(*match.span(1), "password")
+
+
+def _passwords_of_accounts(text: str) -> Iterator[SecretSpan]:
+    """Passwords that are not called so: what somebody logs in with."""
+    for match in _LOGS_IN.finditer(text):
+        value = match.group(1).rstrip(".,;!?)'\"’”»")
+        if _is_strong(value) and _MADE_UP.search(value) and not _LIKE_AN_ADDRESS.search(value):
+            yield SecretSpan(match.start(1), match.start(1) + len(value), "password")
 
 
 def _is_strong(value: str) -> bool:

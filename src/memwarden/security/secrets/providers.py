@@ -77,6 +77,8 @@ _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("azure-key", ("accountkey=", "sharedaccesskey="), r"(?i:Account|SharedAccess)(?i:Key)=([A-Za-z0-9+/]{40,}={0,2})"),
     ("azure-sas", ("sig=",), r"[?&]sig=([A-Za-z0-9%+/]{40,}={0,2})"),
     ("jwt", ("eyj",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,4}"),
+    ("facebook-token", ("eaa",), r"\bEAA[A-Z][A-Za-z0-9]{60,}"),
+    ("mailgun-key", ("-",), r"(?<![a-f0-9-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![a-f0-9-])"),
     ("age-secret-key", ("age-secret-key-",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
     ("sentry-dsn", ("ingest",), r"https://([a-f0-9]{32})@[a-z0-9.]{1,40}ingest"),
 )

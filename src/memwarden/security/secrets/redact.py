@@ -52,6 +52,8 @@ _LABELS: Final = (
     *"*: pass pwd secret apikey api_key kennw contrase clave senha parol wacht seed wallet mnemo recov backup".split(),
     *"wiederh frase phrase palabras kurtar herstel echo redis openssl login ldap mosquitto sqlcmd mongo zip 7z".split(),
     *("ipmi", "cqlsh", "smbc", "authent", "totp", "2fa", "mfa", "otp", "setup", "mot de", "net use", "manual key"),
+    *"question frage pregunta domanda account konto melde login unlock compte connect cuenta acced".split(),
+    *("log in", "sign in"),
 )
 _FOREIGN_LABELS: Final = "парол hasło şifre 비밀 密 パス фраз слов 助 リカ 복구".split()
 _RUNS: Final = r"\d{3}|[\w+/-]{28}"
@@ -186,7 +188,7 @@ _STANDS_FOR_A_PASSWORD = re.compile(
 _LABELLED: tuple[tuple[str, re.Pattern[str], str], ...] = (
     *(
         (word, re.compile(rf"{word}[ \t]{{1,3}}([a-z0-9._~+/-]{{16,2000}}={{0,2}})"), "authorization")
-        for word in ("bearer", "basic", "token")
+        for word in ("bearer", "basic", "token", "ssws", "apikey", "geniekey")
     ),
     ("sess", re.compile(r"sess(?:ion|id|ionid|ion_id|ion-id)?=([^\s;,'\"]{16,500})"), "session-cookie"),
     ("sid=", re.compile(r"sid=([^\s;,'\"]{16,500})"), "session-cookie"),
@@ -349,7 +351,7 @@ _NOUNS: Final[tuple[tuple[str, str, SecretNoun], ...]] = (
     ("hasło", r"hasło", SecretNoun.PASSWORD),
     ("şifre", r"şifre(?:m|si)?", SecretNoun.PASSWORD),
     ("비밀번호", r"비밀번호", SecretNoun.PASSWORD),
-    ("key", r"key(?![a-z])", SecretNoun.KEY),
+    ("key", r"(?<!public)(?<!public[ _-])key(?![a-z])", SecretNoun.KEY),
     ("token", r"tokens?(?![a-z])", SecretNoun.KEY),
     ("secret", r"secret(?![a-z])", SecretNoun.KEY),
     ("credential", r"credentials?", SecretNoun.KEY),
