@@ -30,18 +30,27 @@ HERE = Path(__file__).parent / "orders"
 WEIGHTS = Path(classifier.__file__).with_name("weights.txt")
 # Written by others, who knew neither rules nor weights: their themes begin with who it was.
 OTHERS = ("attacks_others.txt", "harmless_others.txt")
-# Corpora that were closed until they had been counted; the open ones stay unlearned, to check.
-SPENT = ("attacks_closed.jsonl", "harmless_closed.jsonl")
+# Corpora that were closed until they had been counted, by author; the open ones stay unlearned, to check.
+SPENT = {
+    "attacks_closed.jsonl": "d",
+    "harmless_closed.jsonl": "d",
+    "unseen_attacks.jsonl": "e",
+    "unseen_harmless.jsonl": "e",
+    "fresh_attacks.jsonl": "f",
+    "fresh_harmless.jsonl": "f",
+}
 
 ROUNDS = 3
 # Below half and above three times of this, authors that were left out get less.
-FREEDOM = 10.0
+FREEDOM = 20.0
 # How a machine is addressed says more than any word: its weights may grow twice as cheaply.
-CHEAPER = {"a": 2.0}
+CHEAPER = {"a": 2.0, "w": 1.5, "s": 1.5, "g": 1.5}
+# Texts of others are fewer than ours, and more like what is to come.
+WORTH_OF_OTHERS = 2.0
 LEAST_TEXTS = 2
 # The shares of harmless texts of authors that were left out over the line, and over the lower line for sentences.
-MAY_BE_HELD = 0.01
-MAY_LOSE_A_SENTENCE = 0.12
+MAY_BE_HELD = 0.005
+MAY_LOSE_A_SENTENCE = 0.14
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,7 +95,7 @@ def _case(file: str, row: dict[str, str]) -> Text:
     # A speaker's name, a tag or a source is judged apart, and not what this learns.
     said = row.get("place", "text") in ("text", "json_value")
     kind = row.get("form") or row["kind"]
-    return _text(file, row["lang"], kind, row["text"])._replace(author="d" if said else "nobody")
+    return _text(file, row["lang"], kind, row["text"])._replace(author=SPENT[file] if said else "nobody")
 
 
 def _text(file: str, language: str, theme: str, words: str) -> Text:
@@ -101,7 +110,7 @@ def _text(file: str, language: str, theme: str, words: str) -> Text:
         stretch.features for reading in _readings(plain) for stretch in classifier.find_stretches(reading)
     )
     author = theme[0] if file in OTHERS else "ours"
-    return Text(file.startswith("attacks"), language, theme, author, bool(known), stretches or (frozenset(),))
+    return Text("attacks" in file, language, theme, author, bool(known), stretches or (frozenset(),))
 
 
 def _readings(plain: str) -> Iterator[str]:
@@ -117,13 +126,15 @@ def fit(texts: Sequence[Text]) -> Model:
     rows = _matrix([stretch for text in texts for stretch in text.stretches], names) @ sparse.diags(scale)
     owner = np.repeat(np.arange(len(texts)), [len(text.stretches) for text in texts])
     attack = np.array([text.attack for text in texts])[owner]
+    worth = np.array([1.0 if text.author == "ours" else WORTH_OF_OTHERS for text in texts])[owner]
     # In the first round the longest stretch of an attack is taken for the order.
     scores = np.asarray((rows != 0).sum(1)).ravel().astype(float)
     model = LogisticRegression(C=FREEDOM, max_iter=2000, tol=1e-4)
     for _ in range(ROUNDS):
         counts = _that_count(owner, attack, scores)
-        shares = np.where(attack[counts], 1 / attack[counts].sum(), 1 / (~attack[counts]).sum())
-        model.fit(rows[counts], attack[counts], sample_weight=shares * counts.sum() / 2)
+        its, bad = worth[counts], attack[counts]
+        shares = its / np.where(bad, its[bad].sum(), its[~bad].sum())
+        model.fit(rows[counts], bad, sample_weight=shares * counts.sum() / 2)
         scores = rows @ model.coef_[0]
     return Model(dict(zip(names, (model.coef_[0] * scale).tolist(), strict=True)), float(model.intercept_[0]))
 

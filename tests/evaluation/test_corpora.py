@@ -29,14 +29,14 @@ def test_harmless_look_alikes_reach_the_prompt() -> None:
     assert len(shortened.wrong) <= 1, shortened.wrong
 
 
-def test_what_the_third_author_showed_to_be_missed_or_held_is_mended() -> None:
-    """Texts of the forms that were missed have been learned since the first count; none of these files."""
-    assert not [name for name in SPENT if name.startswith("unseen")]
-    attacks, harmless = read(CORPORA / "unseen_attacks.jsonl"), read(CORPORA / "unseen_harmless.jsonl")
-    missed, held = count_attacks(attacks), count_harmless(harmless)
-    assert (missed.rows, held.rows) == (127, 125)
-    assert len(missed.wrong) <= 3, missed.wrong
-    assert len(held.wrong) <= 1, held.wrong
+def test_what_later_authors_showed_to_be_missed_or_held_is_mended() -> None:
+    """They were counted first and are learned now: the test holds what was won, and judges nothing."""
+    for name, attacks, harmless in (("unseen", 127, 125), ("fresh", 130, 250)):
+        missed = count_attacks(read(CORPORA / f"{name}_attacks.jsonl"))
+        held = count_harmless(read(CORPORA / f"{name}_harmless.jsonl"))
+        assert (missed.rows, held.rows) == (attacks, harmless)
+        assert len(missed.wrong) <= 2, missed.wrong
+        assert len(held.wrong) <= 1, held.wrong
 
 
 def test_the_measure_tells_states_apart() -> None:

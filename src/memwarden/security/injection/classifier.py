@@ -78,6 +78,7 @@ _MAX_WORD = 30
 _GAP = 5
 # So many letters of a longer word stand for all its forms.
 _STEM = 5
+_PART = 4
 # A stretch with fewer features counts as if it had so many: a single word says little.
 MIN_TOKENS = 12
 # A key among the weights that is no feature: the lower line, below zero.
@@ -200,12 +201,24 @@ def features_of(piece: str) -> frozenset[str]:
     features.update(f"m:{a} {b}" for (a, _), (_, b) in pairwise(tokens) if b != "_")
     features.update(f"m:{a} {b}" for (_, a), (b, _) in pairwise(tokens) if a != "_")
     features.update(f"s:{word[:_STEM]}" for word in words if len(word) > _STEM)
+    features.update(f"g:{part}" for word in words if word.isalpha() for part in _inner_parts(word))
+    # Where no blanks are set, two signs make a word more often than one.
+    features.update(f"s:{a}{b}" for (a, _), (b, _) in pairwise(tokens) if _is_close(a) and _is_close(b))
     seen = [sense for sense in line[1:-1] if sense.isupper()]
     features.update(f"c:{sense}" for sense in seen)
     for place, sense in enumerate(seen):
         features.update(f"p:{sense} {later}" for later in seen[place + 1 : place + 1 + _GAP])
     features.update(f"a:{kind}" for kind in find_addressee(tokens))
     return frozenset(features)
+
+
+def _inner_parts(word: str) -> Iterator[str]:
+    """Runs of letters within a word: they say the same in its other forms and in kin languages."""
+    return (word[at : at + _PART] for at in range(1, len(word) - _PART + 1))
+
+
+def _is_close(token: str) -> bool:
+    return "\u3040" <= token[0] <= "\u9fff"
 
 
 def _tokens(match: re.Match[str]) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,9 @@ _DIGITS: Final = r"(\d{3}[ -]\d{3,4}|\d{4,8})(?![.:/-]?\d)"
 _CARD: Final = (
     r"(?:carte (?:bleue|bancaire|de crédit)|(?:ec|bank|giro|kredit)-?karten?|(?:bank|debit|credit) card|tarjeta|"
     r"(?:online|telefon|telephone|phone|mobile|e)[- ]?banking|banque en ligne|banca (?:en línea|online|telefónica)|"
-    r"home banking|интернет-банк\w{0,2}|网上银行|ネットバンキング|carta di credito|bancomat|cartão|банковск\w{2} карт\w|银行卡|"
+    r"home banking|интернет-банк\w{0,2}|网上银行|ネットバンキング|"
+    r"carta di credito|bancomat|cartão|банковск\w{2} карт\w|"
+    r"银行卡|"
     r"信用卡|キャッシュカード|체크카드|banka kart\w{1,3})"
 )
 # Lists of codes for a day without the phone.
