@@ -52,8 +52,8 @@ _LABELS: Final = (
     *"*: pass pwd secret apikey api_key kennw contrase clave senha parol wacht seed wallet mnemo recov backup".split(),
     *"wiederh frase phrase palabras kurtar herstel echo redis openssl login ldap mosquitto sqlcmd mongo zip 7z".split(),
     *("ipmi", "cqlsh", "smbc", "authent", "totp", "2fa", "mfa", "otp", "setup", "mot de", "net use", "manual key"),
-    *"question frage pregunta domanda account konto melde login unlock compte connect cuenta acced".split(),
-    *("log in", "sign in"),
+    *"sicherheitsfrage pregunta domanda account konto melde login unlock compte connect cuenta acced".split(),
+    *("log in", "sign in", "security question", "secret question", "question secr", "question de s"),
 )
 _FOREIGN_LABELS: Final = "парол hasło şifre 비밀 密 パス фраз слов 助 リカ 복구".split()
 _RUNS: Final = r"\d{3}|[\w+/-]{28}"
