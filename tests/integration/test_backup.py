@@ -107,7 +107,7 @@ def test_what_is_restored_holds_the_same(engine: str, new_url: Callable[[str], s
     assert sum(item["revision"] for item in told["namespaces"]) == told["rows"]["journal"] == 23
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "is whole" in cli("backup", "check", str(file))
-    assert "23 changes" in cli("backup", "restore", str(file), "--to", target).replace("\n", " ")
+    assert "23 changes" in " ".join(cli("backup", "restore", str(file), "--to", target).split())
     assert asyncio.run(held(target)) == asyncio.run(held(source))
     assert not list(tmp_path.glob("*.partial"))
 

@@ -522,6 +522,15 @@ def test_a_chat_that_is_read_after_its_warden_is_an_error_at_once(tmp_path: Path
         assert exchanges(me) == [("Tell me", "word0 ")]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell that starts the tests in the background has them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_stops_the_model_and_stores_what_was_delivered(me: BoundScope) -> None:
     def model(messages: Any) -> Iterator[str]:
         yield "Rice "

@@ -272,3 +272,9 @@ def test_commands_that_only_ask_and_interrupted_commands_do_not_fail() -> None:
     told = read_command(codes)
     assert told is not None
     assert told.error == "no output"
+
+
+def test_the_settings_name_the_tenant_that_was_given() -> None:
+    command = [MEMWARDEN, "hook", "--settings", "--tenant", "acme"]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+    assert told["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "memwarden hook --tenant acme"

@@ -67,6 +67,11 @@ def _own_command(options: Options, project: str | None) -> str:
     """Return the command line that does the same as this."""
     from shlex import join
 
-    named = {"--db": options.db, "--project": project, "--tenant": options.tenant, "--embedder": options.embedder}
+    named = {
+        "--db": options.db,
+        "--project": project,
+        "--tenant": None if options.tenant == "default" else options.tenant,
+        "--embedder": options.embedder,
+    }
     given = [part for name, value in named.items() if value for part in (name, value)]
     return join(["memwarden", "hook", *given])
