@@ -9,8 +9,6 @@ from typing import Any
 
 import structlog
 
-LEVELS = ("debug", "info", "warning", "error")
-
 
 def configure_logs(level: str) -> None:
     """Send the log of the server, of memwarden and of uvicorn to stderr as JSON."""
