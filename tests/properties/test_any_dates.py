@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memwarden.recall.index.columns import unpack_spans
-from memwarden.recall.index.view import date_closeness
+from memwarden.recall.index.view import date_closeness, unpack_spans
 from memwarden.text.dates import recognizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans, decode, encode, may_name_days, spans_in

@@ -7,8 +7,7 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
-from memwarden.recall.index.columns import unpack_spans
-from memwarden.recall.index.view import date_closeness
+from memwarden.recall.index.view import date_closeness, unpack_spans
 from memwarden.text.dates.calendar import DaySpan, easter, holiday
 from memwarden.text.dates.recognizer import asked_spans, decode, encode, may_name_days, spans_in
 

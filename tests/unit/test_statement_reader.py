@@ -12,8 +12,9 @@ import pytest
 from memwarden.models import local as multilingual
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.rank.score import demote_outdated
+from memwarden.records import Memory, Namespace, Statement
 from memwarden.statements.reader import SaidText, StatementReader
-from memwarden.statements.statement import Statement
+from memwarden.statements.statement import show_statements, unpack
 
 REPLACES = 1.0
 
@@ -25,8 +26,14 @@ def reader() -> StatementReader:
     return StatementReader(multilingual.MultilingualEmbedder())
 
 
+def read(reader: StatementReader, text: str, **about: Any) -> tuple[Statement, ...]:
+    (packed,) = reader.pack_all([SaidText(text, SAID, **about)])
+    memory = Memory(id="m", namespace=Namespace("default", "user/nora"), text=text, created_at=SAID, updated_at=SAID)
+    return show_statements(memory, unpack(packed), reader.weights.name)
+
+
 def only(reader: StatementReader, text: str, **about: Any) -> Statement:
-    found = reader.statements(SaidText(text, SAID, **about))
+    found = read(reader, text, **about)
     assert len(found) == 1
     return found[0]
 
@@ -64,7 +71,7 @@ def test_attribute_and_subject_in_six_languages(
     ],
 )
 def test_hypotheses_questions_and_small_talk_state_nothing(reader: StatementReader, text: str) -> None:
-    assert reader.statements(SaidText(text, SAID)) == []
+    assert not read(reader, text)
 
 
 def test_an_event_is_a_change_and_an_end_is_an_end(reader: StatementReader) -> None:
@@ -86,7 +93,7 @@ def test_a_speaker_with_a_name_is_the_subject(reader: StatementReader) -> None:
 
 def test_a_text_of_several_facts_has_several_statements(reader: StatementReader) -> None:
     text = "My rent is 740 a month. I take iron tablets every morning. Also my dentist is Dr Silva."
-    assert [found.attribute for found in reader.statements(SaidText(text, SAID))] == [
+    assert [found.attribute for found in read(reader, text)] == [
         "rent",
         "daily medicine",
         "dentist",

@@ -24,6 +24,7 @@ from memwarden.records import (
     Overview,
     QueryResult,
     Relation,
+    Statement,
 )
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import (
@@ -35,7 +36,6 @@ from memwarden.remember.ingest.messages import (
 
 if TYPE_CHECKING:
     from memwarden.recall.answer.select import Request
-    from memwarden.statements.statement import Statement
 
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
@@ -247,15 +247,13 @@ class ScopeReads(ScopeHandle):
 
         Raises InvalidInput, NotFound, StoreError.
         """
-        from memwarden.statements.reader import (
-            load_weights,
-            unpack_records,  # it loads numpy
-        )
+        from memwarden.statements.reader import load_weights  # it loads numpy
+        from memwarden.statements.statement import show_statements, unpack
 
         memory = await self.get(memory_id)
         rows = await self._parts.store.index_rows(self.who.namespace, [memory_id])
         packed = rows[0].statements if rows else None
-        return tuple(unpack_records(memory.text, packed, load_weights())) if packed else ()
+        return show_statements(memory, unpack(packed), load_weights().name) if packed else ()
 
     async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
         """Say what is wrong with what is remembered, and what would mend it. Changes nothing.

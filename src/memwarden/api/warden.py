@@ -400,7 +400,7 @@ class AsyncWarden:
     def _assemble(self, embedder: Embedder | None) -> Services:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.models.isolation import IsolatedReranker
-        from memwarden.recall.index.encode import SignalFiller
+        from memwarden.recall.index.encode import SignalFiller, statement_reader
         from memwarden.recall.index.namespace_index import NamespaceIndexes
         from memwarden.recall.large.registry import LargeNamespaces
         from memwarden.recall.recall import RERANK_TIMEOUT, Recall
@@ -420,6 +420,7 @@ class AsyncWarden:
             session_gap_hours=self._parts.settings.session_gap_hours,
             dimensions=_first_width(embedder),
             second_dimensions=_second_width(embedder),
+            stating=statement_reader(embedder) is not None,
             max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )

@@ -295,7 +295,7 @@ class Recall:
         weighed = max(MIN_WEIGHED, request.most) if classic else request.most
         selection = self._select(index, ranking, gates, request, weighed, CONTEXT_ITEM_SHARE)
         found = await self._fetch(ctx, selection)
-        make = partial(items.make_item, question, ranking, ranking.weights, items.plain_excerpt, found)
+        make = partial(items.make_item, question, ranking, index.statements, block.plain_excerpt, found)
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
         header = told.text if told else ""
@@ -319,7 +319,7 @@ class Recall:
             fill=map(make, selection.always),
         )
         wider = partial(
-            items.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
+            block.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
         )
         packed = widen_items(packed, wider, budget=budget, render=render, count=self._count)
         if not classic:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 from memwarden.records.memory import Memory
 
@@ -27,12 +27,44 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """Who has which value of which attribute, since when, as a text says it.
+
+    Attributes:
+        subject: keys of whom it is about, joined by "+": "self", "name:ana", "relation:sister"; empty for nobody.
+        attribute: the likeliest attribute, for example "home city"; "none" for what fits no known attribute.
+        value: the words that say it.
+        since, until: the days from and up to which it holds, as far as the words say.
+        sort: a "state" that holds, a "change" to a new value, or the "end" of a value.
+        probability: the chance that the words state something that holds, times that of the attribute, less where they
+            lie far from its other statements.
+        start, end: the place of the words in the text.
+        sources: as of the memory: ids of the turns that say it.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    since: date
+    until: date | None
+    sort: Literal["state", "change", "end"]
+    probability: float
+    start: int
+    end: int
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
-    """Why an item is in a result."""
+    """Why an item is in a result.
+
+    statements: what its words state, by which it was found; none where no model reads statements.
+    """
 
     words: tuple[str, ...] = ()
     features: tuple[Feature, ...] = ()
     note: str = ""
+    statements: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +100,7 @@ class RecallItem:
     def __getstate__(self) -> dict[str, Any]:
         # The explanation refers to the whole question and its ranking: a copy holds what came of it.
         why = self.why
-        return {**vars(self), "explain": partial(Why, why.words, why.features, why.note)}
+        return {**vars(self), "explain": partial(Why, why.words, why.features, why.note, why.statements)}
 
 
 # The id of the item of a block that is an overview.

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.statements.statement import SORTS, Clause, PackedStatement, Statement, clauses_of, pack, unpack
+from memwarden.statements.statement import NONE, Clause, PackedStatement, clauses_of, pack
 from memwarden.text.dates.recognizer import spans_in
 
 BUCKETS: Final = 1 << 14
@@ -46,9 +46,6 @@ def buckets_of(text: str) -> list[int]:
 
 
 Floats = npt.NDArray[np.float32]
-
-# The attribute of what fits no known attribute.
-NONE = "none"
 
 
 class LinearHead(NamedTuple):
@@ -344,9 +341,6 @@ def same_subject(left: Collection[str], right: Collection[str]) -> bool:
 
 # Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case.
 MAX_STATEMENTS: Final = 5
-# What states something with a smaller chance is evidence for a search, but shown as a statement nowhere.
-MIN_CHANCE: Final = 0.35
-MAX_VALUE: Final = 200
 ATYPICAL: Final = 0.3
 # The attribute of a clause is one of those that are known, however far it lies from all of them. A clause nearer to
 # the centre of an attribute's statements than TYPICAL is told with its full chance, a clause farther than ATYPICAL
@@ -439,10 +433,6 @@ class StatementReader:
             found.append(pack(self._read(each, parts, rows)) if parts else b"")
         return found
 
-    def statements(self, said: SaidText) -> list[Statement]:
-        """Return a text's statements."""
-        return unpack_records(said.text, self.pack_all([said])[0], self.weights)
-
     def question(self, text: str, vector: Floats | None = None) -> QuestionReading:
         """Return what a question asks for. vector: the encoder's of the text, if it is at hand."""
         line = self._encoder.embed([text])[0] if vector is None else vector
@@ -521,31 +511,6 @@ class StatementReader:
                 )
             )
         return found
-
-
-def unpack_records(text: str, packed: bytes, weights: StatementWeights) -> list[Statement]:
-    """Return what a text states as records: the narrowest clauses that likely state something."""
-    likely = [each for each in unpack(packed) if each.states >= 255 * MIN_CHANCE]
-    return [_record(text, each, weights) for each in likely if not any(_inside(other, each) for other in likely)]
-
-
-def _inside(inner: PackedStatement, outer: PackedStatement) -> bool:
-    return inner is not outer and outer.start <= inner.start and inner.end <= outer.end
-
-
-def _record(text: str, each: PackedStatement, weights: StatementWeights) -> Statement:
-    attribute = weights.name(each.attributes[0])
-    return Statement(
-        each.subject,
-        attribute,
-        text[each.start : each.end][:MAX_VALUE],
-        date.fromordinal(each.since),
-        None if each.until is None else date.fromordinal(each.until),
-        SORTS[each.sort],
-        round(each.states / 255 * (each.chances[0] * each.typical / 255**2 if attribute != NONE else 1), 3),
-        each.start,
-        each.end,
-    )
 
 
 def _holds(text: str, at: datetime) -> tuple[date, date | None]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final, Literal, NamedTuple
+
+from memwarden.records import Memory, Statement
 
 Sort = Literal["state", "change", "end"]
 SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
@@ -19,33 +20,7 @@ FORMAT: Final = 2
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
-_NO_DAY: Final = -(1 << 31)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """Who has which value of which attribute, since when.
-
-    Attributes:
-        subject: keys of whom it is about, joined by "+": "self", "name:ana", "relation:sister"; empty for nobody.
-        attribute: the likeliest attribute, for example "home city"; "none" for what fits no known attribute.
-        value: the words that say it.
-        since, until: the days from and up to which it holds, as far as the words say.
-        sort: a "state" that holds, a "change" to a new value, or the "end" of a value.
-        probability: the chance that the words state something that holds, times that of the attribute, less where they
-            lie far from its other statements.
-        start, end: the place of the words in the text.
-    """
-
-    subject: str
-    attribute: str
-    value: str
-    since: date
-    until: date | None
-    sort: Sort
-    probability: float
-    start: int
-    end: int
+NO_DAY: Final = -(1 << 31)
 
 
 class PackedStatement(NamedTuple):
@@ -81,7 +56,7 @@ def pack(statements: Sequence[PackedStatement]) -> bytes:
     for each in statements:
         # Its length travels in a byte.
         subject = each.subject.encode()[:255]
-        until = _NO_DAY if each.until is None else each.until
+        until = NO_DAY if each.until is None else each.until
         sorts = each.sort
         parts.append(
             _FIXED.pack(
@@ -115,13 +90,56 @@ def unpack(packed: bytes) -> list[PackedStatement]:
         place += length
         vector = packed[place : place + WIDTH]
         place += WIDTH
-        ended = None if until == _NO_DAY else until
+        ended = None if until == NO_DAY else until
         found.append(
             PackedStatement(
                 (a, b, c), (x, y, z), states, changes, typical, last >> 8, start, end, since, ended, subject, vector
             )
         )
     return found
+
+
+# What states something with a smaller chance is evidence for a search, but shown as a statement nowhere.
+MIN_CHANCE: Final = 0.35
+MAX_VALUE: Final = 200
+# The attribute of what fits no known attribute.
+NONE: Final = "none"
+
+
+def is_read(packed: bytes | None) -> bool:
+    """Whether a text's statements were read, in the present format; a text may state nothing."""
+    return packed is not None and (not packed or packed[0] == FORMAT)
+
+
+def show_statements(
+    memory: Memory, packed: Sequence[PackedStatement], name: Callable[[int], str]
+) -> tuple[Statement, ...]:
+    """Return what a memory states as records: the narrowest clauses that likely state something.
+
+    name: the attribute of a code.
+    """
+    likely = [each for each in packed if each.states >= 255 * MIN_CHANCE]
+    inner = [each for each in likely if not any(_is_inside(other, each) for other in likely)]
+    return tuple(_record(memory.text, each, name(each.attributes[0]), memory.sources) for each in inner)
+
+
+def _is_inside(inner: PackedStatement, outer: PackedStatement) -> bool:
+    return inner is not outer and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _record(text: str, each: PackedStatement, attribute: str, sources: tuple[str, ...]) -> Statement:
+    return Statement(
+        each.subject,
+        attribute,
+        text[each.start : each.end][:MAX_VALUE],
+        date.fromordinal(each.since),
+        None if each.until is None else date.fromordinal(each.until),
+        SORTS[each.sort],
+        round(each.states / 255 * (each.chances[0] * each.typical / 255**2 if attribute != NONE else 1), 3),
+        each.start,
+        each.end,
+        sources,
+    )
 
 
 # Of a longer text only the beginning is read: a pasted log costs no more than a long message.

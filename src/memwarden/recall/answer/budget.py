@@ -16,18 +16,17 @@ import numpy.typing as npt
 from memwarden.filters import Condition
 from memwarden.recall.answer import render
 from memwarden.recall.answer.render import (
-    MAX_BULLET_CHARACTERS,
     CachedMemory,
     Template,
-    cut_around_best,
     render_changes_and_block,
 )
 from memwarden.recall.answer.select import GATES, Candidate, Gates, Neighbour, Selection, normalize_text
+from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.features import leading
-from memwarden.recall.rank.score import Ranking, Weights, explain_features
+from memwarden.recall.rank.score import Ranking, explain_features
 from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
 from memwarden.records import (
     Cut,
@@ -37,6 +36,8 @@ from memwarden.records import (
     Why,
 )
 from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
+from memwarden.statements.reader import load_weights
+from memwarden.statements.statement import PackedStatement, show_statements
 from memwarden.text.tokenizer import TokenCounter, content_terms
 
 # What only fills, memories of ``context: all`` categories, takes at most this share of the budget.
@@ -334,7 +335,12 @@ Shown = Callable[[Question, CachedMemory], str]
 
 
 def make_item(
-    question: Question, ranking: Ranking, weights: Weights, shown: Shown, found: Found, candidate: Candidate
+    question: Question,
+    ranking: Ranking,
+    statements: StatementTable,
+    shown: Shown,
+    found: Found,
+    candidate: Candidate,
 ) -> RecallItem:
     """Return the item of a candidate."""
     held = found[candidate.place]
@@ -349,7 +355,13 @@ def make_item(
         sources=memory.sources,
         created_at=memory.created_at,
         explain=partial(
-            _why, question.wording, weights, ranking.values(candidate.place), _note(candidate), memory.text
+            _why,
+            question.wording,
+            ranking,
+            ranking.values(candidate.place),
+            _note(candidate),
+            memory,
+            partial(statements.stated, candidate.place),
         ),
         memory=memory,
     )
@@ -361,40 +373,21 @@ def _note(candidate: Candidate) -> str:
     return f"related to {candidate.beside}" if candidate.beside else ""
 
 
-def _why(wording: QuestionWords, weights: Weights, values: Sequence[float], note: str, text: str) -> Why:
+def _why(
+    wording: QuestionWords,
+    ranking: Ranking,
+    values: Sequence[float],
+    note: str,
+    memory: Memory,
+    stated: Callable[[], Sequence[PackedStatement]],
+) -> Why:
+    packed = stated()
     return Why(
-        words=wording.matched(text),
-        features=explain_features(weights, values),
+        words=wording.matched(memory.text),
+        features=explain_features(ranking.weights, values),
         note=note,
+        statements=show_statements(memory, packed, load_weights().name) if packed else (),
     )
-
-
-def show_whole(question: Question, held: CachedMemory) -> str:
-    """Return a bullet with the whole text."""
-    return held.bullet_start + render.frame_memory(held.memory, held.whole) + render.until_of(held.memory)
-
-
-def show_excerpt(question: Question, held: CachedMemory) -> str:
-    """Return a single-line bullet, cut to the part that matches."""
-    return held.bullet_start + plain_excerpt(question, held) + render.until_of(held.memory)
-
-
-def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:
-    """Return the part that matches as a single line of at most ``characters``."""
-    short = len(held.line) <= characters
-    words = held.line if short else cut_around_best(held.sentences, question.weigh, characters)
-    return render.frame_memory(held.memory, words)
-
-
-def widen_item(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:
-    """Return the item with ``times`` an excerpt's length; itself if no more is to show.
-
-    held: the memories that may be shown longer, by id.
-    """
-    entry = held.get(item.id)
-    if entry is None or len(entry.line) <= len(item.text):
-        return item
-    return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,9 +494,9 @@ def interleave_questions(
 def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, found: Found | None = None) -> RecallItem:
     """Return the item of a candidate of a search. found: where its memory is, if not among the search's own."""
     asked = search.asked
-    shown = show_whole if full else show_excerpt
+    shown = render.show_whole if full else render.show_excerpt
     memories = search.found if found is None else found
-    return make_item(asked.question, asked.ranking, asked.ranking.weights, shown, memories, candidate)
+    return make_item(asked.question, asked.ranking, asked.ctx.index.statements, shown, memories, candidate)
 
 
 def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:

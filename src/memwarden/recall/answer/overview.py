@@ -17,8 +17,8 @@ from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
-from memwarden.statements.reader import NONE, SELF, StatementWeights, load_weights
-from memwarden.statements.statement import MAX_CHARACTERS, SORTS
+from memwarden.statements.reader import SELF, StatementWeights, load_weights
+from memwarden.statements.statement import MAX_CHARACTERS, NONE, SORTS
 from memwarden.text.tokenizer import UNANSWERING, TokenCounter, term_id, terms
 
 # The chance that a clause states the attribute, from which on it is told.

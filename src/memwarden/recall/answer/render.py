@@ -7,13 +7,14 @@ import sys
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memwarden import checks, clock
+from memwarden.recall.question import Question
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 from memwarden.text import tokenizer
 from memwarden.text.sentences import split_sentences
@@ -481,3 +482,31 @@ class MemoryCache:
     def nbytes(self) -> int:
         """About how much memory they take."""
         return self._bytes
+
+
+def show_whole(question: Question, held: CachedMemory) -> str:
+    """Return a bullet with the whole text."""
+    return held.bullet_start + frame_memory(held.memory, held.whole) + until_of(held.memory)
+
+
+def show_excerpt(question: Question, held: CachedMemory) -> str:
+    """Return a single-line bullet, cut to the part that matches."""
+    return held.bullet_start + plain_excerpt(question, held) + until_of(held.memory)
+
+
+def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:
+    """Return the part that matches as a single line of at most ``characters``."""
+    short = len(held.line) <= characters
+    words = held.line if short else cut_around_best(held.sentences, question.weigh, characters)
+    return frame_memory(held.memory, words)
+
+
+def widen_item(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:
+    """Return the item with ``times`` an excerpt's length; itself if no more is to show.
+
+    held: the memories that may be shown longer, by id.
+    """
+    entry = held.get(item.id)
+    if entry is None or len(entry.line) <= len(item.text):
+        return item
+    return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,14 +14,13 @@ import numpy.typing as npt
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
 from memwarden.statements.reader import (
-    NONE,
     QuestionReading,
     StatementWeights,
     attribute_code,
     load_weights,
     same_subject,
 )
-from memwarden.statements.statement import WIDTH, unpack
+from memwarden.statements.statement import NO_DAY, NONE, WIDTH, PackedStatement, unpack
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -290,19 +289,6 @@ def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray
     )
 
 
-Days = npt.NDArray[np.int32]
-Places = npt.NDArray[np.int64]
-
-
-def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
-    """Return the place of each stored span, and its first and last day, shape (spans, 2)."""
-    blobs = list(stored)
-    counts = [len(blob) // 8 for blob in blobs]
-    places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
-    days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
-    return places, days
-
-
 # Chosen by how often the current value stands above an outdated value: the meaning of two statements counts most, then
 # what they are statements of, that both state something, and that the later text tells of a change.
 ATTRIBUTE_SHARE: Final = 0.3
@@ -366,6 +352,7 @@ class StatementTable:
         self._typical = GrowingArray(np.uint8)
         self._sort = GrowingArray(np.uint8)
         self._spans = GrowingArray(np.uint16, 2)
+        self._held = GrowingArray(np.int32, 2)
         self._subject = GrowingArray(np.int32)
         self._columns = GrowingArray(np.int32, 3)
         self._subjects: list[tuple[str, ...]] = []
@@ -379,7 +366,7 @@ class StatementTable:
         """About how much memory the statements take."""
         numbers = (
             *(self._codes, self._columns, self._chances, self._states),
-            *(self._changes, self._typical, self._sort, self._spans),
+            *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
         arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._vectors))
         return arrays + 100 * len(self._subjects)
@@ -398,7 +385,25 @@ class StatementTable:
         self._typical.extend([each.typical for _, each in rows])
         self._sort.extend([each.sort for _, each in rows])
         self._spans.extend(np.array([(each.start, each.end) for _, each in rows], np.uint16))
+        days = [(each.since, NO_DAY if each.until is None else each.until) for _, each in rows]
+        self._held.extend(np.array(days, np.int32))
         self._subject.extend([self._number_of(each.subject) for _, each in rows])
+
+    def stated(self, place: int) -> list[PackedStatement]:
+        """Return what the text at a place states, without the vectors."""
+        start, end = (int(self._place.array.searchsorted(place, side=side)) for side in ("left", "right"))
+        numbers = (self._states, self._changes, self._typical, self._sort)
+        found = []
+        for row in range(start, end):
+            codes, chances, spans, held = (
+                column.array[row].tolist() for column in (self._codes, self._chances, self._spans, self._held)
+            )
+            states, changes, typical, sort = (int(column.array[row]) for column in numbers)
+            subject = "+".join(self._subjects[int(self._subject.array[row])])
+            until = None if held[1] == NO_DAY else held[1]
+            each = (tuple(codes), tuple(chances), states, changes, typical, sort, *spans, held[0], until, subject, b"")
+            found.append(PackedStatement(*each))
+        return found
 
     def rows(self, allowed: Mask, least: float) -> list[TableRow]:
         """Return what the texts at allowed places state with at least a chance; of clauses in clauses the inner."""

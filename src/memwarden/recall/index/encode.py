@@ -19,6 +19,7 @@ from memwarden.models.local import MultilingualEmbedder, SideBySideEmbedder
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
+from memwarden.recall.index.view import lacks_signals
 from memwarden.records import Fill, Memory, Namespace, Signals
 from memwarden.statements.reader import SaidText, StatementReader
 from memwarden.stores.protocol import Store
@@ -190,6 +191,7 @@ class SignalFiller:
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
+        self._stating = statement_reader(embedder) is not None
         self._due: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
         self._under_way: dict[Namespace, int] = {}
         self._task: asyncio.Task[None] | None = None
@@ -291,7 +293,7 @@ class SignalFiller:
         index = self._indexes.held(namespace)
         if index is not None:
             index.refill(rows)
-        return [row.id for row in rows if row.vector is None]
+        return [row.id for row in rows if lacks_signals(row, self._stating)]
 
     def _make(self, memories: Sequence[Memory]) -> list[Signals]:
         """The signals of memories; a text in which the model finds nothing gets a vector of zeros, so that it is
@@ -299,8 +301,11 @@ class SignalFiller:
         made = make_signals([said_text(memory) for memory in memories], self._embedder)
         if all(signals.vector is None for signals in made) and any(_says_anything(memory) for memory in memories):
             return made  # the model did not answer
-        nothing = bytes(2 * self._embedder.dimensions)
-        return [signals if signals.vector is not None else replace(signals, vector=nothing) for signals in made]
+        nothing, stated = bytes(2 * self._embedder.dimensions), b"" if self._stating else None
+        return [
+            signals if signals.vector is not None else replace(signals, vector=nothing, statements=stated)
+            for signals in made
+        ]
 
     def _retry_later(self, namespace: Namespace, ids: Sequence[str]) -> None:
         if not self._closed:

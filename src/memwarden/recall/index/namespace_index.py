@@ -30,7 +30,6 @@ from memwarden.recall.index.columns import (
     StatementTable,
     count_stems,
     said_norms,
-    unpack_spans,
 )
 from memwarden.recall.index.view import (
     Edges,
@@ -40,6 +39,8 @@ from memwarden.recall.index.view import (
     NamespaceView,
     RelatedEdges,
     derive_links,
+    lacks_signals,
+    unpack_spans,
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
@@ -66,7 +67,7 @@ class NamespaceIndex:
     """The live memories of a namespace as arrays, a place for each memory version, in the order of arrival.
 
     Attributes:
-        lacking: ids of turns that have no vector yet.
+        lacking: ids of what has no vector or no statements yet.
         number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
         stated_rev: the revision after the last change of something that is no turn, or a later revision; 0 for none.
@@ -79,11 +80,13 @@ class NamespaceIndex:
         dimensions: int | None,
         piece_dimensions: int | None = None,
         second_dimensions: int | None = None,
+        stating: bool = False,
     ) -> None:
         """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors.
 
         piece_dimensions: of the word pieces' vectors, None for a model without them.
         second_dimensions: of the multilingual vectors that stand behind the first ones, None without them.
+        stating: whether a model reads statements, so that rows without are to be read.
         """
         self.number = next(_NUMBERS)
         self.rev = 0
@@ -107,6 +110,7 @@ class NamespaceIndex:
         self._piece_starts = GrowingArray(np.int64)
         self._piece_starts.extend([0])
         self._statements = StatementTable()
+        self._stating = stating
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
         self._derived = LinkVectors()
@@ -151,7 +155,8 @@ class NamespaceIndex:
 
     def refill(self, rows: Sequence[IndexRow]) -> None:
         """Take in rows whose signals came after them; each gets a new place, so that answers see all of it or none."""
-        known = [row for row in rows if row.vector is not None and row.id in self.lacking and row.id in self._place_of]
+        made = [row for row in rows if row.id in self.lacking and row.id in self._place_of]
+        known = [row for row in made if not lacks_signals(row, self._stating)]
         for row in known:
             self._live.array[self._place_of.pop(row.id)] = False
         if known:
@@ -462,7 +467,7 @@ class NamespaceIndex:
         if self._vectors is not None:
             self._extend_vectors(columns["vector"], self._vectors)
             self.lacking.difference_update(columns["id"])
-            self.lacking.update(row.id for row in rows if row.vector is None and row.channel == Channel.TURN)
+            self.lacking.update(row.id for row in rows if lacks_signals(row, self._stating))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
 
 
@@ -515,19 +520,21 @@ class NamespaceIndexes:
         max_bytes: int,
         piece_dimensions: int | None = None,
         second_dimensions: int | None = None,
+        stating: bool = False,
     ) -> None:
         self._store = store
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._dimensions = dimensions
         self._piece_dimensions = piece_dimensions
         self._second_dimensions = second_dimensions
+        self._stating = stating
         self._max_bytes = max_bytes
         self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
         self._sizes: dict[Namespace, int] = {}
         self._bytes = 0
         self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
         self.on_lacking: Callable[[Namespace, Collection[str]], None] | None = None
-        """Called with the turns that an index found without vectors, in this process or another."""
+        """Called with the rows that an index found without signals, in this process or another."""
 
     def held(self, namespace: Namespace) -> NamespaceIndex | None:
         """Return the namespace's index as it is held, perhaps not up to date; None when it is not."""
@@ -563,7 +570,8 @@ class NamespaceIndexes:
 
     async def build(self, scan: Scan) -> NamespaceIndex:
         """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
-        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions, self._second_dimensions)
+        widths = (self._dimensions, self._piece_dimensions, self._second_dimensions)
+        fresh = NamespaceIndex(self._session_gap, *widths, self._stating)
         if len(scan.rows) > THREAD_PAGE:
             await asyncio.to_thread(_build, fresh, scan)
         else:

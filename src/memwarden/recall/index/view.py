@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
-from memwarden.records import Edge, RelationType
+from memwarden.records import Channel, Edge, IndexRow, RelationType
+from memwarden.statements.statement import is_read
 from memwarden.text.dates.calendar import DaySpan, day_number
 from memwarden.text.tokenizer import Flag
 
@@ -564,3 +565,26 @@ class Edges:
     def nbytes(self) -> int:
         """About how much memory they take."""
         return _BYTES * self._count
+
+
+Days = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
+
+
+def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
+    """Return the place of each stored span, and its first and last day, shape (spans, 2)."""
+    blobs = list(stored)
+    counts = [len(blob) // 8 for blob in blobs]
+    places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
+    days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
+    return places, days
+
+
+def lacks_signals(row: IndexRow, stating: bool) -> bool:
+    """Whether signals of a row are still to be made: a turn's vector, or statements that no release of now has read.
+
+    stating: whether there is a model that reads statements.
+    """
+    if row.vector is None:
+        return row.channel == Channel.TURN
+    return stating and not is_read(row.statements)

@@ -188,11 +188,9 @@ class PastIndexes:
             if version is not None and item in n and item not in as_now
         ]
         contents = await self._store.versions(namespace, wanted)
-        from memwarden.recall.index.encode import make_signals_in_thread  # numpy
+        from memwarden.recall.index.encode import make_signals_in_thread, said_text  # numpy
 
-        signals = await make_signals_in_thread(
-            [(content.text, content.created_at) for content in contents], self._embedder
-        )
+        signals = await make_signals_in_thread([said_text(content) for content in contents], self._embedder)
         made = [index_row(n[item.id], item, signal) for item, signal in zip(contents, signals, strict=True)]
         forgotten = [row for row in now if row.forgotten and row.id not in before]
         return sorted([*as_now.values(), *made, *forgotten], key=lambda row: row.n)

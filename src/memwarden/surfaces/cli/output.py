@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, NoReturn, Protocol, TextIO
 
 from rich.box import ROUNDED
@@ -19,7 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from memwarden.records import Cut, Feature, Memory, Namespace, RecallItem
+from memwarden.records import Cut, Feature, Memory, Namespace, RecallItem, Statement
 
 MAX_COLUMNS, MIN_COLUMNS = 100, 24
 # All of C0 but tab and line feed, and C1: terminals obey sequences that begin with them. And the signs that turn the
@@ -82,7 +82,7 @@ def to_json_value(value: Any) -> Any:
         return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [to_json_value(item) for item in value]
-    return value.isoformat() if isinstance(value, datetime) else value
+    return value.isoformat() if isinstance(value, date | datetime) else value
 
 
 def clean(text: str) -> str:
@@ -175,7 +175,16 @@ def describe_reasons(item: RecallItem) -> str:
     if item.why.words:
         parts.append("matches " + ", ".join(f"‘{word}’" for word in item.why.words))
     parts.extend(_feature(feature) for feature in item.why.features if abs(feature.contribution) >= 0.005)
-    return clean(" · ".join(parts))
+    lines = [" · ".join(parts), *map(describe_statement, item.why.statements)]
+    return "\n".join(clean(line) for line in lines)
+
+
+def describe_statement(statement: Statement) -> str:
+    """Describe who has which value of which attribute since when, and which turns say it."""
+    until = f" until {statement.until}" if statement.until else ""
+    told = f"states {statement.attribute} of {statement.subject or 'nobody named'}: {statement.value!r}"
+    rests = f", said in {', '.join(statement.sources)}" if statement.sources else ""
+    return f"{told}, since {statement.since}{until} ({statement.sort}, {statement.probability:.2f}){rests}"
 
 
 def _feature(feature: Feature) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -73,12 +73,28 @@ class FeatureView(RecordView):
     weight: float
 
 
+class StatementView(RecordView):
+    """Who has which value of which attribute, since when, as a text says it. sources: ids of the turns that say it."""
+
+    subject: str
+    attribute: str
+    value: str
+    since: date
+    until: date | None
+    sort: str
+    probability: float
+    start: int
+    end: int
+    sources: tuple[str, ...]
+
+
 class WhyView(RecordView):
-    """Why an item is in an answer."""
+    """Why an item is in an answer. statements: what its words state."""
 
     words: tuple[str, ...]
     features: tuple[FeatureView, ...]
     note: str
+    statements: tuple[StatementView, ...]
 
 
 class ItemView(RecordView):
