@@ -63,7 +63,7 @@ class Api:
 
     Attributes:
         request: the arguments of the call. tool: a tool as this API takes it.
-        call: the call, of blocking or asynchronous clients.
+        call: the call, of blocking or asynchronous clients. raw: the same, for an answer with its headers.
         gathers: the SDK's stream that gathers what came (``client...stream(...)``); gathered: what it has at the end.
         words: the words that an event of a stream brings, read as the SDK's types say.
         next_round: a request after an answer that called tools, with the result of each.
@@ -73,6 +73,7 @@ class Api:
     request: dict[str, Any]
     tool: dict[str, Any]
     call: Callable[[Any], Callable[..., Any]]
+    raw: Callable[[Any], Callable[..., Any]]
     gathers: Callable[[Any], Callable[..., Any]]
     gathered: Callable[[Any], Any]
     words: Callable[[Any], str]
@@ -129,6 +130,7 @@ CHAT = Api(
     request={"model": GPT, "messages": [{"role": "system", "content": "Be short."}, USER]},
     tool={"type": "function", "function": _TOOL},
     call=lambda clients: clients.openai.chat.completions.create,
+    raw=lambda clients: clients.openai.chat.completions.with_raw_response.create,
     gathers=lambda clients: clients.openai.chat.completions.stream,
     gathered=lambda stream: stream.get_final_completion(),
     words=_chat_words,
@@ -139,6 +141,7 @@ RESPONSES = Api(
     request={"model": GPT, "instructions": "Be short.", "input": [USER]},
     tool={"type": "function", **_TOOL},
     call=lambda clients: clients.openai.responses.create,
+    raw=lambda clients: clients.openai.responses.with_raw_response.create,
     gathers=lambda clients: clients.openai.responses.stream,
     gathered=lambda stream: stream.get_final_response(),
     words=_responses_words,
@@ -149,6 +152,7 @@ MESSAGES = Api(
     request={"model": CLAUDE, "max_tokens": 64, "system": "Be short.", "messages": [USER]},
     tool={"name": _TOOL["name"], "description": _TOOL["description"], "input_schema": _SCHEMA},
     call=lambda clients: clients.anthropic.messages.create,
+    raw=lambda clients: clients.anthropic.messages.with_raw_response.create,
     gathers=lambda clients: clients.anthropic.messages.stream,
     gathered=lambda stream: stream.get_final_message(),
     words=_anthropic_words,

@@ -83,6 +83,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "link_min": SHARE,
     "chat_model": TEXT,
     "chat_url": TEXT,
+    "upstream": TEXT,
+    "upstream_anthropic": TEXT,
+    "upstream_seconds": SECONDS,
+    "memory_seconds": SECONDS,
     "external": word(EXTERNAL),
     "secrets": word(SECRETS),
     "events": word(EVENTS),
@@ -164,6 +168,10 @@ class Settings:
         link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
+        upstream, upstream_anthropic: where a server passes conversations with models on to, such as
+            ``https://api.openai.com/v1``; the second for Anthropic's messages, empty: the first.
+        upstream_seconds: the longest silence of an upstream. memory_seconds: how long such a conversation waits for
+            memory, before and after the model.
         external: what prompts show of texts that nobody vouches for: ``quote`` (default) as quotations that name their
             source, ``held`` only what a person let in, ``off`` nothing; see ``docs/why/external-text.md``.
         secrets: ``standard`` (default) takes keys, passwords and the like out of what is remembered, and keeps codes of
@@ -196,6 +204,10 @@ class Settings:
     link_min: float = 0.55
     chat_model: str = ""
     chat_url: str = ""
+    upstream: str = ""
+    upstream_anthropic: str = ""
+    upstream_seconds: float = 600.0
+    memory_seconds: float = 3.0
     external: str = "quote"
     secrets: str = "standard"
     events: str = "on"

@@ -316,7 +316,14 @@ class AsyncScope(ScopeChanges):
         )
 
     def turn(
-        self, request: Any, settings: ChatSettings | None = None, *, form: str | None = None, key: str | None = None
+        self,
+        request: Any,
+        settings: ChatSettings | None = None,
+        *,
+        form: str | None = None,
+        key: str | None = None,
+        only: str | None = None,
+        seconds: float | None = None,
     ) -> AsyncTurn:
         """Return a turn: a context manager around your own call of a model, which weaves memory into it.
 
@@ -332,13 +339,16 @@ class AsyncScope(ScopeChanges):
             settings: how memory takes part; None for ``ChatSettings(use_memory=True)``.
             form: ``openai_chat``, ``openai_responses``, ``anthropic`` or ``plain``, where the request does not show it.
             key: idempotency key of this turn. With it only what follows the last answer in the request is stored.
+            only: ``read`` puts memories in and stores nothing, ``write`` stores and puts nothing in; None does both.
+            seconds: how long memory may take in all before the call of the model; None: 10 for each step. What is late
+                is left out, and what was said is then stored at the end.
 
         Raises InvalidInput for a request that is none. Leaving the turn raises NotKept when something that was said
         could not be stored.
         """
         from memwarden.conversation.turn import AsyncTurn  # numpy
 
-        return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
+        return AsyncTurn(self._parts, self, request, settings, form=form, key=key, only=only, seconds=seconds)
 
     def chat(
         self,

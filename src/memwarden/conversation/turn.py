@@ -10,12 +10,14 @@ import asyncio
 import hashlib
 import inspect
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
+from math import inf
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, overload
 
+from memwarden.checks import SECONDS, word
 from memwarden.clock import new_id
 from memwarden.concurrency.tasks import shielded, with_deadline
 from memwarden.conversation.formats import MessageFormat, Request, detect_format
@@ -67,6 +69,8 @@ Message = dict[str, Any]
 MAX_SECONDS_BEFORE: Final = 10.0
 # Time limit for storing what was said: as long as writers of the same store wait for each other.
 MAX_SECONDS_AFTER: Final = 30.0
+# The halves of memory that a turn can be limited to.
+ACCESS: Final = ("read", "write")
 NO_BLOCK: Final = ContextBlock("", (), 0, 0, 0)
 WITH_MEMORY: Final = ChatSettings(use_memory=True)
 
@@ -118,6 +122,8 @@ class AsyncTurn:
         form: str | None = None,
         key: str | None = None,
         new: Sequence[Mapping[str, Any]] | None = None,
+        only: str | None = None,
+        seconds: float | None = None,
     ) -> None:
         """new: what of the request is to be stored, where the caller knows. Raises InvalidInput."""
         self._parts = parts
@@ -129,7 +135,10 @@ class AsyncTurn:
         self._settings = check_chat_settings(settings)
         self._key = checked_name(key, "key")
         self._own_key = self._key or new_id()
-        self._new = new
+        self._only = None if only is None else word(ACCESS).check(only, "only")
+        self._new = () if only == "read" else new
+        self._seconds = inf if seconds is None else SECONDS.check(seconds, "seconds")
+        self._ends_at = inf
         self._heard = ResponseRecorder()
         self._asked: list[Message] = []
         self._asked_stored = False
@@ -186,6 +195,7 @@ class AsyncTurn:
         if self._state != "new":
             raise InvalidInput("a turn is used once; make another with scope.turn(...)")
         self._state = "over"  # until all is in place: a failure on the way leaves no open turn
+        self._ends_at = asyncio.get_running_loop().time() + self._seconds
         if self._settings.use_memory:
             said = strip_messages(self._said, self._settings.template)
             self._asked = self._to_store(said)
@@ -193,7 +203,7 @@ class AsyncTurn:
                 self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
             await self._put_in()
             await self._store_asked_early()
-        self._state = "open"
+        self._state, self._ends_at = "open", inf
         self._parts.turns.add(self)
         return self
 
@@ -252,6 +262,14 @@ class AsyncTurn:
         """
         return self._passing(events, id, words=False)
 
+    def record_events(self, *, id: str | None = None) -> Callable[[Any], str]:
+        """Return what records an answer by the events of a stream that the caller passes on. It returns their words.
+
+        Raises InvalidInput when the turn is not open, and so does what it returns once the turn is over.
+        """
+        self._check_open()
+        return partial(self._take, self._heard.begin(checked_name(id, "id")))
+
     @overload
     def words(self, events: AsyncIterable[Any], *, id: str | None = None) -> AsyncIterator[str]: ...
 
@@ -289,6 +307,7 @@ class AsyncTurn:
                 await shielded(self._store)
                 if look:
                     self._judge_uses()
+                if look and self._only != "read":
                     await self._look()
         finally:
             self._parts.turns.discard(self)
@@ -298,8 +317,7 @@ class AsyncTurn:
             raise InvalidInput("the turn is not open; use it inside of: with scope.turn(...) as turn")
 
     def _passing(self, events: Any, id: str | None, *, words: bool) -> Any:
-        self._check_open()
-        take = partial(self._take, self._heard.begin(checked_name(id, "id")))
+        take = self.record_events(id=id)
         if not hasattr(events, "__iter__") and not hasattr(events, "__aiter__"):
             raise InvalidInput(
                 f"a stream is iterated, and this {type(events).__name__} is not: give a whole response to "
@@ -333,9 +351,13 @@ class AsyncTurn:
         self._begun = read_prefill(self._given)
         return messages_since_answer(said, self._begun.strip())
 
+    def _seconds_left(self) -> float:
+        """Return how long a step may take; all steps before the model call share the caller's limit."""
+        return min(MAX_SECONDS_BEFORE, max(0.0, self._ends_at - asyncio.get_running_loop().time()))
+
     async def _put_in(self, *, renew: bool = False) -> None:
         said = strip_messages(self._said, self._settings.template)
-        if not said:
+        if not said or self._only == "write":
             return
         settings = self._settings
         try:
@@ -349,8 +371,8 @@ class AsyncTurn:
                 overview_tokens=settings.overview_tokens,
             )
             parts, who = self._parts, self._scope.who
-            block = await with_deadline(parts.late, who.namespace, search, MAX_SECONDS_BEFORE)
-            async with asyncio.timeout(MAX_SECONDS_BEFORE):
+            block = await with_deadline(parts.late, who.namespace, search, self._seconds_left())
+            async with asyncio.timeout(self._seconds_left()):
                 self.request = await inject_memories(parts, who, self._form, self._given, block, settings, renew=renew)
             self.block = block
         except Exception as error:
@@ -359,7 +381,7 @@ class AsyncTurn:
     async def _store_asked_early(self) -> None:
         """Store the user's words before the model call. A failure is repeated at the end."""
         try:
-            async with asyncio.timeout(MAX_SECONDS_BEFORE):
+            async with asyncio.timeout(self._seconds_left()):
                 await self._store_asked()
         except Exception as error:
             if self._key and isinstance(error, Conflict) and not isinstance(error, Stale):
@@ -392,6 +414,8 @@ class AsyncTurn:
         self.stored = (*self.stored, *results)
 
     def _answers(self) -> list[Message]:
+        if self._only == "read":
+            return []
         template = self._settings.template
         said = [
             {

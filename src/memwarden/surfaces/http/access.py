@@ -14,6 +14,8 @@ from memwarden.errors import Denied, InvalidInput, KeyRefused
 from memwarden.surfaces.http.bodies import IdentifiedBody, Name
 from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
 from memwarden.surfaces.http.limits import RateLimits
+from memwarden.surfaces.proxy.headers import read_own_key
+from memwarden.surfaces.proxy.shapes import find_provider
 
 # Where the grant of a request stands in its state: the caller is asked for a key once.
 GRANT = "grant"
@@ -97,11 +99,17 @@ async def find_grant(request: Request) -> Grant:
     if GRANT in state:  # the gate asked before it read the body
         return cast(Grant, state[GRANT])
     address = request.client.host if request.client else "unknown"
+    state[GRANT] = await entrance.find_grant(_read_key(request), address, state)
+    return cast(Grant, state[GRANT])
+
+
+def _read_key(request: Request) -> str | None:
+    """Return the key that a request brings; None for a request without any."""
+    if find_provider(request.scope) is not None:
+        return read_own_key(request.headers)
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     # Another scheme is no key, and no missing key either.
-    key = None if not scheme else given.strip() if scheme.lower() == "bearer" else ""
-    state[GRANT] = await entrance.find_grant(key, address, state)
-    return cast(Grant, state[GRANT])
+    return None if not scheme else given.strip() if scheme.lower() == "bearer" else ""
 
 
 def check_parameters(request: Request) -> None:

@@ -21,6 +21,8 @@ from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
 from memwarden.surfaces.http.routes import changes, health, journal, memories, memory, operation, people, state, tiers
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
+from memwarden.surfaces.proxy import routes as models
+from memwarden.surfaces.proxy.routes import ModelProxy
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
 
@@ -88,6 +90,7 @@ def create_app(
             try:
                 yield
             finally:
+                await app.state.proxy.close()
                 if door is not None:
                     await door.close()
 
@@ -106,7 +109,8 @@ def create_app(
     app.state.entrance = Entrance(KeyRing(warden.store), RateLimits(chosen.rate), chosen.open_door)
     install_handlers(app)
     app.state.streams = set()
-    for noun in (memory, memories, journal, changes, people, state, tiers, operation, health):
+    app.state.proxy = ModelProxy(warden)
+    for noun in (memory, memories, journal, changes, people, state, tiers, operation, health, models):
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)
     if door is not None:

@@ -23,6 +23,7 @@ from memwarden.errors import MemwardenError
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.metrics import count_request
 from memwarden.surfaces.http.problems import EXPLANATIONS, problem, problem_of
+from memwarden.surfaces.proxy.shapes import find_provider
 
 log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -58,9 +59,9 @@ class Gate:
         headers = Headers(scope=scope)
         refusal = self._find_refusal(headers)
         if refusal is not None:
-            await problem(*refusal, call.id)(scope, receive, call.send)
+            await problem(*refusal, call.id, provider=find_provider(scope))(scope, receive, call.send)
         elif (refused := await find_stranger(scope, headers)) is not None:
-            await problem_of(refused, call.id)(scope, receive, call.send)
+            await problem_of(refused, call.id, find_provider(scope))(scope, receive, call.send)
         else:
             await self._pass_on(call, receive)
         call.write_log()
@@ -129,7 +130,7 @@ class Call:
         if message["type"] == "http.response.start":
             self.status = int(message["status"])
             headers = MutableHeaders(scope=message)
-            headers["X-Request-ID"] = self.id
+            headers.setdefault("X-Request-ID", self.id)  # what was passed on has its provider's
             headers.update(self.state.get("limit_headers", {}))
             for name, value in _ALWAYS.items():
                 headers.setdefault(name, value)
@@ -138,7 +139,8 @@ class Call:
     async def refuse(self, status: HTTPStatus, error: str, detail: str) -> None:
         """Answer with a problem, unless the answer has begun."""
         if not self.status:
-            await problem(status, error, detail, self.id)(self.scope, _nothing, self.send)
+            refusal = problem(status, error, detail, self.id, provider=find_provider(self.scope))
+            await refusal(self.scope, _nothing, self.send)
 
     def write_log(self) -> None:
         """Write what became of the request to the log: no path with ids, no query, no content."""

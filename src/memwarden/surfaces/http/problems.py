@@ -28,6 +28,7 @@ from memwarden.errors import (
     RateLimited,
     StoreError,
 )
+from memwarden.surfaces.proxy.shapes import find_provider, shape_error
 
 PROBLEM_TYPE = "application/problem+json"
 # The first that an error is decides.
@@ -90,9 +91,18 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
 
 
 def problem(
-    status: int, error: str, detail: str, request_id: str, mistakes: Iterable[Mapping[str, str]] = ()
+    status: int,
+    error: str,
+    detail: str,
+    request_id: str,
+    mistakes: Iterable[Mapping[str, str]] = (),
+    *,
+    provider: str | None = None,
 ) -> Response:
-    """Return a problem document as a response."""
+    """Return a problem document as a response; to clients of a provider of models, an error as it writes them."""
+    if provider is not None:
+        shaped = shape_error(provider, status, error, detail, request_id)
+        return Response(json.dumps(shaped), status, _headers_of(status), "application/json")
     words = " ".join(_WORDS.split(error)).lower()
     content: dict[str, Any] = {
         "type": f"urn:memwarden:problem:{words.replace(' ', '-')}",
@@ -104,19 +114,23 @@ def problem(
     }
     if listed := list(mistakes):
         content["mistakes"] = listed
+    # Escapes, since a message may repeat what is no valid Unicode.
+    return Response(json.dumps(content), status, _headers_of(status), PROBLEM_TYPE)
+
+
+def _headers_of(status: int) -> dict[str, str]:
     headers = {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="memwarden"'
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = str(RETRY_SECONDS)
-    # Escapes, since a message may repeat what is no valid Unicode.
-    return Response(json.dumps(content), status, headers, PROBLEM_TYPE)
+    return headers
 
 
-def problem_of(error: MemwardenError, request_id: str) -> Response:
+def problem_of(error: MemwardenError, request_id: str, provider: str | None = None) -> Response:
     """Return the problem document of an error of the product."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    return problem(status, type(error).__name__, str(error), request_id)
+    return problem(status, type(error).__name__, str(error), request_id, provider=provider)
 
 
 def install_handlers(app: FastAPI) -> None:
@@ -133,7 +147,7 @@ def request_id_of(request: Request) -> str:
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, MemwardenError)
-    return problem_of(error, request_id_of(request))
+    return problem_of(error, request_id_of(request), find_provider(request.scope))
 
 
 async def _answer_mistakes(request: Request, error: Exception) -> Response:
@@ -170,7 +184,7 @@ async def _answer_http(request: Request, error: Exception) -> Response:
         headers["Allow"] = ", ".join(_find_methods(request))
         said = f"{request.method} does nothing here; this path takes {headers['Allow']}"
     known = EXPLANATIONS.get(status, (status.phrase.title().replace(" ", ""), said))
-    response = problem(status, *known, request_id_of(request))
+    response = problem(status, *known, request_id_of(request), provider=find_provider(request.scope))
     response.headers.update(headers)
     return response
 

@@ -35,7 +35,7 @@ class ServerPlan:
     """Where a server listens, what it serves and how.
 
     Attributes:
-        db, embedder: as the options of the command line; None for the settings.
+        db, embedder, upstream: as the options of the command line; None for the settings.
         forwarded_from: addresses of reverse proxies whose ``X-Forwarded-*`` headers are believed.
     """
 
@@ -44,13 +44,14 @@ class ServerPlan:
     workers: int = 1
     db: str | None = None
     embedder: str | None = None
+    upstream: str | None = None
     log_level: str = "info"
     forwarded_from: str = ""
     options: ServerOptions = field(default_factory=ServerOptions)
 
     def make_warden(self, *, prepare: bool = True) -> AsyncWarden:
         """Return the warden of the plan's store, not yet open."""
-        settings = configuration.load(db=self.db, embedder=self.embedder)
+        settings = configuration.load(db=self.db, embedder=self.embedder, upstream=self.upstream)
         return AsyncWarden.open(config=settings, follow_store=self.embedder is None, prepare=prepare)
 
 

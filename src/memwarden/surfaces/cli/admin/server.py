@@ -49,6 +49,9 @@ async def serve(
     mcp: Annotated[
         str, typer.Option(metavar="PROFILE", help="MCP at /mcp (extra mcp): default, full, graph or off.")
     ] = "default",
+    upstream: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where conversations with models are passed on to, with memory.")
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     openapi: Annotated[bool, typer.Option("--openapi", help="Print the OpenAPI document and end.")] = False,
 ) -> None:
@@ -58,6 +61,7 @@ async def serve(
     Examples:
       memwarden serve
       memwarden serve --port 9000 --rate 600/minute
+      memwarden serve --upstream https://api.openai.com/v1
       memwarden key create --name team && memwarden serve --host 0.0.0.0 --allow-host memory.example.org
     """
     word(LEVELS).check(log_level, "--log-level")
@@ -80,7 +84,9 @@ async def serve(
         root_path=root_path,
         mcp="" if mcp == "off" else mcp,
     )
-    plan = server.ServerPlan(host, port, workers, options.db, options.embedder, log_level, forwarded_from, chosen)
+    plan = server.ServerPlan(
+        host, port, workers, options.db, options.embedder, upstream, log_level, forwarded_from, chosen
+    )
     has_keys = await server.check_keys(plan)
 
     def announce(url: str) -> None:

@@ -1,0 +1,96 @@
+"""Reads the words of an answer from its bytes while they pass: server-sent events, or a JSON document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+# Bytes of an event, and of a document, that are kept to be read; the bytes themselves pass all the same.
+MAX_EVENT_BYTES: Final = 4_194_304
+MAX_DOCUMENT_BYTES: Final = 33_554_432
+# What the last event of a stream says of itself.
+_LAST: Final = frozenset(("response.completed", "response.failed", "response.incomplete", "message_stop", "error"))
+
+
+class EventReader:
+    """Reads events of a stream, however its bytes are cut into pieces.
+
+    take: is given each event's document. is_over: whether the event came that ends the stream.
+    """
+
+    def __init__(self, take: Callable[[Any], object]) -> None:
+        self._take = take
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._size = 0
+        self.is_over = False
+
+    def feed(self, piece: bytes) -> None:
+        """Read on."""
+        lines = (self._rest + piece).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > MAX_EVENT_BYTES:  # a flood without an end of line is no event
+            self._rest = b""
+        for line in lines:
+            self._read_line(line.removesuffix(b"\r"))
+
+    def end(self) -> None:
+        """Read what is left when the bytes end: some providers leave out the empty line after the last event."""
+        self.feed(b"\n\n")
+
+    def _read_line(self, line: bytes) -> None:
+        if not line:
+            self._read_event()
+        elif line.startswith(b"data:"):
+            self._size += len(line)
+            if self._size <= MAX_EVENT_BYTES:
+                self._data.append(line[5:].removeprefix(b" "))
+
+    def _read_event(self) -> None:
+        data, self._data, self._size = b"\n".join(self._data), [], 0
+        if data.strip() == b"[DONE]":
+            self.is_over = True
+            return
+        event = read_document(data)
+        if isinstance(event, dict):
+            self.is_over = self.is_over or event.get("type") in _LAST
+            self._take(event)
+
+
+class DocumentReader:
+    """Gathers a document of known length, or of a length that its end tells.
+
+    take: is given the document. length: in bytes; None when it is not known.
+    """
+
+    def __init__(self, take: Callable[[Any], object], length: int | None) -> None:
+        self._take = take
+        self._length = length
+        self._size = 0
+        self._pieces: list[bytes] = []
+        self.is_over = False
+
+    def feed(self, piece: bytes) -> None:
+        """Read on."""
+        self._size += len(piece)
+        if self._size <= MAX_DOCUMENT_BYTES:
+            self._pieces.append(piece)
+        if self._size == self._length:
+            self.end()
+
+    def end(self) -> None:
+        """Read the document, unless it was read already or is too long."""
+        if not self.is_over and self._size <= MAX_DOCUMENT_BYTES:
+            document = read_document(b"".join(self._pieces))
+            if isinstance(document, dict):
+                self._take(document)
+        self.is_over = True
+
+
+def read_document(data: bytes) -> Any:
+    """Return a JSON document; None for what is none."""
+    try:
+        return json.loads(data) if data.strip() else None
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,237 @@
+"""Weaves memory into a request that is passed on, and keeps what was said in it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from memwarden import AsyncScope, AsyncWarden
+from memwarden.conversation.formats import FORMATS
+from memwarden.conversation.formats.base import field
+from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.turn import AsyncTurn
+from memwarden.errors import Denied, InvalidInput, MemwardenError, NotKept
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.surfaces.http.keys import Grant, Operation, open_scope
+from memwarden.surfaces.proxy.events import DocumentReader, EventReader
+from memwarden.surfaces.proxy.headers import MemoryHeaders
+
+log = structlog.get_logger("memwarden.proxy")
+# Characters of an answer that become a turn; what follows becomes the next. The store takes no longer text.
+MAX_ANSWER: Final = 60_000
+# Characters of an answer that are kept at all: a flood passes on, and fills no store.
+MAX_KEPT: Final = 2_000_000
+# Seconds between tries to store what a store refused.
+PAUSES: Final = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+HIT, MISS, BYPASS, DEGRADED = "hit", "miss", "bypass", "degraded"
+MAX_LISTED: Final = 100
+
+
+class ModelRequest(NamedTuple):
+    """What a caller sent. form: of the conversation in it. document: the body read as JSON; None for another body."""
+
+    form: str
+    body: bytes
+    document: dict[str, Any] | None
+
+
+def read_request(form: str, body: bytes) -> ModelRequest:
+    """Return a request with its body read, as far as it can be read."""
+    try:
+        read = json.loads(body)
+    except (ValueError, RecursionError):
+        read = None
+    return ModelRequest(form, body, read if isinstance(read, dict) else None)
+
+
+def find_user(asked: MemoryHeaders, document: Mapping[str, Any] | None, grant: Grant) -> str | None:
+    """Return whose memory a request is about; None for nobody's. Raises Denied, InvalidInput.
+
+    The header counts before the body, and both may only name the user of a key that is bound to a user.
+    """
+    named = asked.user or next(
+        (value for name in ("user", "safety_identifier") if isinstance(value := field(document, name), str) and value),
+        None,
+    )
+    if named is None and grant.user is None:
+        return None
+    return grant.narrow_user(named)
+
+
+def choose_access(switch: str | None, grant: Grant) -> str | None:
+    """Return the half of memory that a request uses, ``read`` or ``write``; None for both. Raises Denied.
+
+    Without a word of the caller, what the key may do decides.
+    """
+    may = [item for item in (Operation.READ, Operation.WRITE) if item in grant.operations]
+    if switch is None and len(may) == 1:
+        return str(may[0])
+    wanted = (Operation.READ, Operation.WRITE) if switch in (None, "on") else (Operation(switch),)
+    for operation in wanted:
+        grant.check_operation(operation)
+    return None if len(wanted) == 2 else switch
+
+
+def name_thread(form: str, document: Mapping[str, Any] | None) -> str | None:
+    """Return a name for a conversation whose thread nobody names: by the provider's id, else by how it began."""
+    conversation = field(document, "conversation")
+    given = conversation if isinstance(conversation, str) else field(conversation, "id")
+    if isinstance(given, str) and given:
+        return checked_name(given[:200], "conversation")
+    if not form or document is None or field(document, "previous_response_id"):
+        return None  # it goes on with what only the provider knows
+    try:
+        said = FORMATS[form].read_turns(document)
+    except InvalidInput:
+        return None
+    if not said:
+        return None
+    return f"chat-{hashlib.blake2b(str(said[0]['content']).encode(errors='replace'), digest_size=8).hexdigest()}"
+
+
+class MemoryExchange:
+    """A request with its answer, and the turn in which memory takes part in it.
+
+    Attributes:
+        body: what is sent on. status: hit, miss, bypass or degraded. records: whether the answer's words are kept.
+    """
+
+    def __init__(self, request: ModelRequest) -> None:
+        self._request = request
+        self._turn: AsyncTurn | None = None
+        self._scope: AsyncScope | None = None
+        self._record: Callable[[Any], str] | None = None
+        self._written, self._size = 0, 0
+        self.body = request.body
+        self.status = BYPASS
+        self.records = False
+
+    async def begin(self, opened: OpenMemory, asked: MemoryHeaders, seconds: float) -> None:
+        """Put memories into the request and store what was said. Whatever fails, the request goes on without it."""
+        scope, access = opened
+        self.status, self._scope = DEGRADED, scope
+        if self._request.document is None:
+            return
+        settings = ChatSettings(
+            use_memory=True,
+            **({} if asked.mode is None else {"memory_injection_mode": asked.mode}),  # type: ignore[arg-type]
+            **({} if asked.budget is None else {"max_memory_tokens": asked.budget}),  # type: ignore[arg-type]
+        )
+        try:
+            turn = scope.turn(self._request.document, settings, form=self._request.form, only=access, seconds=seconds)
+            await turn.__aenter__()
+        except (MemwardenError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            log.warning("memory stands aside", error=type(error).__name__)
+            return
+        self._turn, self.records = turn, access != "read"
+        self._take_request(turn)
+
+    def _take_request(self, turn: AsyncTurn) -> None:
+        if any(not isinstance(failure, InvalidInput) for failure in turn.failures):
+            self.status = DEGRADED
+        else:
+            self.status = HIT if turn.block.items else MISS
+        if turn.request != self._request.document:
+            try:
+                self.body = json.dumps(turn.request, allow_nan=False, separators=(",", ":")).encode()
+            except (ValueError, TypeError, RecursionError):
+                self.status = DEGRADED
+
+    def headers(self, trace: str) -> dict[str, str]:
+        """Return what the answer's headers say of memory."""
+        block = None if self._turn is None or self.body is self._request.body else self._turn.block
+        if self.status == BYPASS:
+            return {"X-Memory-Status": BYPASS}
+        return {
+            "X-Memory-Status": self.status,
+            "X-Memory-Injected": ",".join(item.id for item in block.items[:MAX_LISTED]) if block else "",
+            "X-Memory-Tokens": str(block.tokens if block else 0),
+            "X-Memory-Trace": trace,
+        }
+
+    def read_stream(self) -> EventReader:
+        """Return what reads the answer as a stream of events."""
+        return EventReader(self._take_event)
+
+    def read_document(self, length: int | None) -> DocumentReader:
+        """Return what reads the answer as a document of so many bytes."""
+        return DocumentReader(self._take_document, length)
+
+    async def end(self, *, answered: bool) -> None:
+        """Store what was said, and look through the thread when the upstream answered as it should."""
+        turn, self._turn = self._turn, None
+        if turn is None or self._scope is None:
+            return
+        try:
+            await turn.end(look=answered)
+        except NotKept as lost:
+            log.warning("what was said is stored later", error=type(lost.__cause__).__name__)
+            await store_later(self._scope, lost)
+
+    def _take_event(self, event: Any) -> None:
+        turn = self._turn
+        if turn is None or self._size > MAX_KEPT:
+            return
+        if self._record is None or self._written > MAX_ANSWER:
+            self._record, self._written = turn.record_events(), 0
+        words = len(self._record(event))
+        self._written += words
+        self._size += words
+
+    def _take_document(self, document: Any) -> None:
+        if self._turn is None:
+            return
+        try:
+            words = FORMATS[self._request.form].answer(document)
+        except Exception as error:  # whatever an upstream makes up, the caller gets it as it is
+            log.warning("an answer that cannot be read is not kept", error=type(error).__name__)
+            return
+        for start in range(0, min(len(words), MAX_KEPT), MAX_ANSWER):
+            self._turn.record_response(words[start : start + MAX_ANSWER])
+
+
+async def store_later(scope: AsyncScope, lost: NotKept) -> None:
+    """Try again to store what was said, with longer and longer pauses."""
+    for pause in PAUSES:
+        await asyncio.sleep(pause)
+        try:
+            async with asyncio.timeout(30):
+                await scope.observe(lost.messages)
+        except (MemwardenError, TimeoutError):
+            continue
+        return
+    log.error("what was said could not be stored", messages=len(lost.messages))
+
+
+class OpenMemory(NamedTuple):
+    """The memory of a request. access: the half of it that is used, ``read`` or ``write``; None for both."""
+
+    scope: AsyncScope
+    access: str | None
+
+
+def open_memory(warden: AsyncWarden, grant: Grant, request: ModelRequest, asked: MemoryHeaders) -> OpenMemory | None:
+    """Return the memory that a request is about; None for a request without identity.
+
+    Raises Denied, UnknownAgent, InvalidInput.
+    """
+    try:
+        user = find_user(asked, request.document, grant)
+        if user is None:
+            return None
+        access = choose_access(asked.switch, grant)
+    except Denied:
+        open_scope(warden, grant, _refused_operation(asked.switch), user=asked.user)  # refuses, with an event
+        raise
+    operation = Operation(access) if access else Operation.READ
+    thread = asked.thread or name_thread(request.form, request.document)
+    return OpenMemory(open_scope(warden, grant, operation, user=user, agent=asked.agent, thread=thread), access)
+
+
+def _refused_operation(switch: str | None) -> Operation:
+    return Operation(switch) if switch in ("read", "write") else Operation.READ

@@ -1,0 +1,213 @@
+"""The routes that are passed on to a provider of models, with memory woven into conversations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+import structlog
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from memwarden import AsyncWarden
+from memwarden.errors import NotFound
+from memwarden.surfaces.http.access import Credentials, find_grant
+from memwarden.surfaces.http.keys import Grant, Operation, open_scope
+from memwarden.surfaces.http.problems import request_id_of
+from memwarden.surfaces.proxy.events import DocumentReader, EventReader
+from memwarden.surfaces.proxy.exchange import MemoryExchange, open_memory, read_request
+from memwarden.surfaces.proxy.headers import RawHeaders, headers_for_caller, read_memory_headers
+from memwarden.surfaces.proxy.shapes import PASSED_PATHS, find_provider, path_of
+from memwarden.surfaces.proxy.upstream import UpstreamClient, open_upstream
+
+log = structlog.get_logger("memwarden.proxy")
+router = APIRouter(prefix="/v1", tags=["models"])
+# How long what was said may take to be stored once the server is told to stop.
+CLOSE_SECONDS: Final = 5.0
+
+
+class ModelProxy:
+    """Passes requests on, with memory in those that say whose it is."""
+
+    def __init__(self, warden: AsyncWarden) -> None:
+        self._warden = warden
+        self._upstream: UpstreamClient | None = open_upstream(warden.settings)
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def answer(self, request: Request) -> Response:
+        """Return the upstream's answer to a request. Raises NotFound, Denied, InvalidInput, ModelUnavailable."""
+        grant = await find_grant(request)
+        check_may_pass(self._warden, grant)
+        asked = read_memory_headers(request.headers)
+        form = PASSED_PATHS.get(path_of(request.scope), "")
+        held = read_request(form, await request.body())
+        opened = None if asked.switch == "off" else open_memory(self._warden, grant, held, asked)
+        if self._upstream is None:
+            raise NotFound("this server passes nothing on to a model; start it with --upstream URL")
+        exchange = MemoryExchange(held)
+        if opened is not None and form:
+            await exchange.begin(opened, asked, self.seconds)
+        try:
+            provider = find_provider(request.scope) or "openai"
+            answer = await self._upstream.send(request, provider, exchange.body, plain=exchange.records)
+        except BaseException:
+            self.run_beside(exchange.end(answered=False))
+            raise
+        return PassedAnswer(self, exchange, answer, request_id_of(request))
+
+    @property
+    def seconds(self) -> float:
+        """How long a request waits for memory."""
+        return self._warden.settings.memory_seconds
+
+    def run_beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run work that outlives its request."""
+        task = asyncio.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+    async def close(self) -> None:
+        """Store what was said, and let go of the connections."""
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=CLOSE_SECONDS)
+        if self._upstream is not None:
+            await self._upstream.close()
+
+
+def check_may_pass(warden: AsyncWarden, grant: Grant) -> None:
+    """Raise Denied for a key that neither reads nor writes memory."""
+    if Operation.READ not in grant.operations and Operation.WRITE not in grant.operations:
+        open_scope(warden, grant, Operation.READ)
+
+
+class PassedAnswer(Response):
+    """The upstream's answer on its way to the caller, piece by piece as it comes."""
+
+    def __init__(self, proxy: ModelProxy, exchange: MemoryExchange, answer: Any, trace: str) -> None:
+        self._proxy = proxy
+        self._exchange = exchange
+        self._answer = answer
+        self._end: asyncio.Task[None] | None = None
+        self._decoded = exchange.records and "content-encoding" in answer.headers
+        self.status_code = answer.status_code
+        self.background = None
+        own = [(name.lower().encode(), value.encode()) for name, value in exchange.headers(trace).items()]
+        self.raw_headers: RawHeaders = headers_for_caller(answer.headers.raw, decoded=self._decoded) + own
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        passing = asyncio.create_task(self._pass(send))
+        gone = asyncio.create_task(_wait_for_hang_up(receive))
+        try:
+            await asyncio.wait((passing, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            passing.cancel()  # nobody reads on: the upstream need not go on either
+            await asyncio.gather(passing, gone, return_exceptions=True)
+            self._begin_end(answered=False)
+            self._proxy.run_beside(self._answer.aclose())
+        if not passing.cancelled() and (failure := passing.exception()) is not None:
+            raise failure
+
+    async def _pass(self, send: Send) -> None:
+        import httpx2
+
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        reader = self._choose_reader()
+        pieces = self._answer.aiter_bytes() if self._decoded else self._answer.aiter_raw()
+        try:
+            async for piece in pieces:
+                if reader is not None:
+                    reader.feed(piece)
+                    if reader.is_over:
+                        await self._keep()
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except httpx2.HTTPError as error:
+            # Without its end the caller knows that the answer is not whole, as from the upstream itself.
+            log.warning("the upstream broke off", error=type(error).__name__)
+            return
+        if reader is not None:
+            reader.end()
+        await self._keep()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _choose_reader(self) -> EventReader | DocumentReader | None:
+        if not self._exchange.records or not 200 <= self.status_code < 300:
+            return None
+        if "event-stream" in self._answer.headers.get("content-type", ""):
+            return self._exchange.read_stream()
+        length = self._answer.headers.get("content-length", "")
+        return self._exchange.read_document(int(length) if length.isdecimal() and not self._decoded else None)
+
+    async def _keep(self) -> None:
+        """Store what was said before the caller has the end of it; for a limited time."""
+        await asyncio.wait([self._begin_end(answered=200 <= self.status_code < 300)], timeout=self._proxy.seconds)
+
+    def _begin_end(self, *, answered: bool) -> asyncio.Task[None]:
+        if self._end is None:
+            self._end = self._proxy.run_beside(self._exchange.end(answered=answered))
+        return self._end
+
+
+async def _wait_for_hang_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+_ANSWER: Final = {200: {"description": "The upstream's answer, as it comes; errors of the upstream as they are."}}
+_BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}}},
+    }
+}
+
+
+async def _pass_on(request: Request) -> Response:
+    proxy: ModelProxy = request.app.state.proxy
+    return await proxy.answer(request)
+
+
+@router.post("/chat/completions", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def create_chat_completion(request: Request, credentials: Credentials) -> Response:
+    """Answer a conversation by the upstream's model, with memory (OpenAI's chat completions)."""
+    return await _pass_on(request)
+
+
+@router.post("/responses", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def create_response(request: Request, credentials: Credentials) -> Response:
+    """Answer a conversation by the upstream's model, with memory (OpenAI's Responses)."""
+    return await _pass_on(request)
+
+
+@router.post("/messages", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def create_message(request: Request, credentials: Credentials) -> Response:
+    """Answer a conversation by the upstream's model, with memory (Anthropic's messages)."""
+    return await _pass_on(request)
+
+
+@router.post("/messages/count_tokens", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def count_tokens(request: Request, credentials: Credentials) -> Response:
+    """Let the upstream count the tokens of a conversation, without memory."""
+    return await _pass_on(request)
+
+
+@router.post("/embeddings", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def create_embeddings(request: Request, credentials: Credentials) -> Response:
+    """Let the upstream make vectors."""
+    return await _pass_on(request)
+
+
+@router.get("/models", responses=_ANSWER)  # type: ignore[arg-type]
+async def list_models(request: Request, credentials: Credentials) -> Response:
+    """List the upstream's models."""
+    return await _pass_on(request)
+
+
+@router.get("/models/{model:path}", responses=_ANSWER)  # type: ignore[arg-type]
+async def get_model(request: Request, credentials: Credentials) -> Response:
+    """Tell of a model of the upstream."""
+    return await _pass_on(request)

@@ -1,0 +1,106 @@
+"""Sends requests on to the providers of models that the settings name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from memwarden.errors import InvalidConfig, ModelUnavailable
+from memwarden.settings import Settings
+from memwarden.surfaces.proxy.headers import has_credential, headers_for_upstream
+from memwarden.surfaces.proxy.shapes import path_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_SECONDS: Final = 10.0
+MAX_CONNECTIONS: Final = 1_000
+# Where the keys of the upstreams stand. They are no settings: what is printed of settings would show them.
+KEY_VARIABLES: Final[Mapping[str, str]] = {
+    "openai": "MEMWARDEN_UPSTREAM_KEY",
+    "anthropic": "MEMWARDEN_UPSTREAM_ANTHROPIC_KEY",
+}
+
+
+class UpstreamClient:
+    """The connections to the upstreams of the settings. Raises InvalidConfig for a URL that is none."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._urls = {
+            "openai": _check_url("upstream", settings.upstream),
+            "anthropic": _check_url("upstream_anthropic", settings.upstream_anthropic or settings.upstream),
+        }
+        self._keys = {provider: os.environ.get(name, "") for provider, name in KEY_VARIABLES.items()}
+        if not settings.upstream_anthropic:
+            self._keys["anthropic"] = self._keys["anthropic"] or self._keys["openai"]
+        self._seconds = settings.upstream_seconds
+        self._client: httpx2.AsyncClient | None = None
+
+    async def send(self, request: Request, provider: str, body: bytes, *, plain: bool) -> httpx2.Response:
+        """Send a request on, with this body, and return the answer as it begins. Raises ModelUnavailable.
+
+        plain: whether the answer is to come without compression.
+        """
+        import httpx2
+
+        client = self._client = self._client or self._open()
+        headers = headers_for_upstream(request.headers, plain=plain)
+        if self._keys[provider] and not has_credential(request.headers):
+            headers.append(_credential(provider, self._keys[provider]))
+        query = request.scope["query_string"].decode("latin-1")
+        url = self._urls[provider] + path_of(request.scope).removeprefix("/v1") + (f"?{query}" if query else "")
+        timeout = httpx2.Timeout(self._seconds, connect=CONNECT_SECONDS)
+        content = body if body or request.method != "GET" else None
+        try:
+            sent = httpx2.Request(
+                request.method, url, headers=headers, content=content, extensions={"timeout": timeout.as_dict()}
+            )
+            return await client.send(sent, stream=True, follow_redirects=False)
+        except httpx2.TimeoutException:
+            said = f"the upstream at {self._site(provider)} took too long; repeat the call, or raise upstream_seconds"
+            raise ModelUnavailable(said) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            said = f"the upstream at {self._site(provider)} gave no answer ({type(error).__name__}); repeat the call"
+            raise ModelUnavailable(said) from None
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    def _site(self, provider: str) -> str:
+        return urlsplit(self._urls[provider]).hostname or "nowhere"
+
+    def _open(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        return httpx2.AsyncClient(limits=httpx2.Limits(max_connections=MAX_CONNECTIONS))
+
+
+def open_upstream(settings: Settings) -> UpstreamClient | None:
+    """Return the connections to the upstreams; None where the settings name none. Raises InvalidConfig."""
+    if not settings.upstream and not settings.upstream_anthropic:
+        return None
+    if find_spec("httpx2") is None:
+        raise InvalidConfig("upstream needs the extra: pip install 'memwarden[server,client]'")
+    return UpstreamClient(settings)
+
+
+def _check_url(name: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+        raise InvalidConfig(f"{name} is a URL such as https://api.openai.com/v1, not {url!r:.80}")
+    return url.rstrip("/")
+
+
+def _credential(provider: str, key: str) -> tuple[bytes, bytes]:
+    name, value = (b"x-api-key", key) if provider == "anthropic" else (b"authorization", f"Bearer {key}")
+    return name, value.encode()
