@@ -8,7 +8,7 @@ import pytest
 
 from memwarden.recall.answer import select
 from memwarden.recall.answer.select import Request
-from memwarden.recall.recall import is_unsure
+from memwarden.recall.rank.score import is_unsure
 
 
 def request(**fields: Any) -> Request:

@@ -94,7 +94,7 @@ class ScopeReads(ScopeHandle):
         if as_of is not None and since_rev is not None:
             raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
         if as_of is not None:
-            request = replace(request, as_of=arguments.check_moment(as_of))
+            request = replace(request, as_of=self._past_moment(as_of))
         elif since_rev is not None:
             request = replace(request, since_rev=check_whole(since_rev, "since_rev", 0, None))
         return await self._parts.working.recall.query(self.who, request)
@@ -280,6 +280,12 @@ class ScopeReads(ScopeHandle):
             progress=progress,
         )
 
+    def _past_moment(self, as_of: AsOf) -> int | datetime:
+        moment = arguments.check_moment(as_of)
+        if self.who.beside and not isinstance(moment, datetime):
+            raise InvalidInput("revisions are counted in each namespace by itself; with a project or task give a time")
+        return moment
+
     def _questions(self, query: str | None, queries: Sequence[str] | None) -> tuple[str, ...]:
         """Return the questions of a query, each once."""
         if query is not None and queries is not None:
@@ -320,6 +326,7 @@ class ScopeReads(ScopeHandle):
             full=returns == "full",
             explain=bool(explain),
             steps=wanted is not None and procedures.CATEGORY in wanted,
+            beside=self.who.beside,
         )
 
     def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:

@@ -18,6 +18,7 @@ from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
+from memwarden.checks import quote
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.observability.instrument import EventDraft, record_event
@@ -44,6 +45,8 @@ Config = Settings | Mapping[str, Any] | str | Path | None
 FOREIGN_NAMES = {name: f"scope(user=...), and there {verb}" for name, verb in SCOPE_NAMES.items()} | dict.fromkeys(
     ("observe", "remember", "query", "context", "find", "forget", "reset"), "scope(user=...), which has it"
 )
+# Whose words may be stated; the other roles of messages are never stored.
+STATED_ROLES = ("user", "assistant")
 # This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again.
 HELD_SHARE = 64
 # And this part for the indexes of moments in the past that were asked about last.
@@ -296,6 +299,9 @@ class AsyncWarden:
         thread: str | None = None,
         run: str | None = None,
         actor: str | None = None,
+        project: str | None = None,
+        task: str | None = None,
+        role: str | None = None,
         tenant: str = "default",
     ) -> AsyncScope:
         """Return the verbs bound to somebody.
@@ -305,16 +311,23 @@ class AsyncWarden:
             agent: the agent that asks; it may read the categories of its allowlist only. None: all categories.
             thread: the conversation; turns of a thread follow each other. None: the thread ``default``.
             run, actor: recorded with what is written, to filter by.
+            project, task: :meth:`query` and :meth:`context` also search the memory of the project, of the task, and
+                what holds for all projects. What is written, and all other verbs, stay with the user's own.
+            role: whose words those are that are stated without a role: ``user`` or ``assistant``. None: a person's or
+                the program's that states them.
             tenant: hard isolation; nothing is ever shared between tenants.
 
         Raises InvalidInput for names that are empty, too long or unprintable, UnknownAgent for an agent without an
         allowlist.
         """
         names = {"tenant": tenant, "user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
+        names |= {"project": project, "task": task, "role": role}
         for required in ("tenant", "user"):
             if names[required] is None:
                 raise InvalidInput(f"{required} is a text of at least a character, not None")
         checked = {name: checked_name(value, name) for name, value in names.items()}
+        if role is not None and role not in STATED_ROLES:
+            raise InvalidInput(f"role is {' or '.join(STATED_ROLES)}, not {quote(role)}")
         self._parts.settings.categories.readable(checked["agent"], None)
         return AsyncScope(self._parts, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
 

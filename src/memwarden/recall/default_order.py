@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.filters import Condition
+from memwarden.filters import Condition, Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.records import Channel
@@ -31,14 +31,19 @@ class DefaultOrder:
     left_out: list[tuple[str, str]]
 
 
-def order_memories(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> DefaultOrder:
+def order_memories(
+    index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int, where: Where = ()
+) -> DefaultOrder:
     """Order a namespace's memories without a question.
 
     Args:
         readable: the readable categories; None for all. ends: how many of the oldest, and of the newest, come first.
+        where: further conditions, for a namespace that holds more than items.
     """
     allowed = () if readable is None else (Condition("category", "$in", readable),)
-    open_: Mask = index.mask((*_STATED, *allowed))
+    open_: Mask = index.mask((*_STATED, *allowed, *where))
+    if index.cards is not None:
+        open_ = open_ & ~index.cards
     ids, left_out = index.columns.ids, list[tuple[str, str]]()
     steps = index.of_channel(Channel.PROCEDURAL)
     for gate, passing in (("validity", index.valid(now)), ("procedural", None if steps is None else ~steps)):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Where, is_inside
-from memwarden.models.protocols import Embedder, Reranker
+from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
 from memwarden.observability.instrument import record_model_failure
-from memwarden.recall.answer import budget as items
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     BudgetedAnswer,
@@ -29,16 +29,16 @@ from memwarden.recall.answer.budget import (
     arrange_found,
     arrange_wanted,
     choose_searched,
+    drop_copies,
     find_prompt_echoes,
-    has_relevant,
     interleave_questions,
     join_covering_facts,
     join_cuts,
-    list_cuts,
-    list_telling_facts,
+    join_telling_facts,
+    join_widening,
+    make_block_items,
     make_found_item,
     pack_items,
-    put_newest_first,
     rearrange_items,
     tell_words_once,
     widen_items,
@@ -67,14 +67,14 @@ from memwarden.recall.answer.select import (
     unanswering_flags,
 )
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.encode import QuestionEncoder, read_long
+from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, is_unsure, put_newest_first, rank
 from memwarden.recall.time.changes import ChangeCursor, IndexMoment, Outdated, fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
@@ -82,22 +82,19 @@ from memwarden.records import (
     ContextBlock,
     Delta,
     Memory,
+    Namespace,
     Overview,
     QueryResult,
     RecallItem,
     Scope,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, DEFAULT_THRESHOLD, ITEM_THRESHOLD, QUERY_ITEM_SHARE
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE
 from memwarden.stores.protocol import Store
-from memwarden.text import tokenizer
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 
 # Minimum number of candidates that a reranker reads.
 MAX_RERANKED = 50
 RERANK_TIMEOUT = 5.0
-
-# Up to so many characters are read at once, without asking whether a thread should.
-SHORT_CHARACTERS = 1_000
 
 log = logging.getLogger(__name__)
 
@@ -118,21 +115,6 @@ MIN_WEIGHED = 10
 MAX_WAIT_SECONDS = 10.0
 MAX_IMPORT_WAIT_SECONDS = 1.0
 MAX_AWAITED_ROWS = 1_000
-
-
-# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
-MIN_WORDS = 8
-
-
-def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
-    """Whether a search may find for a message what its block does not hold.
-
-    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
-    and therefore asks for more. Below that bar a search finds nothing either.
-    """
-    if relevant or confidence < DEFAULT_THRESHOLD:
-        return False
-    return len(set(tokenizer.content_terms(message))) >= MIN_WORDS
 
 
 class Recall:
@@ -188,7 +170,7 @@ class Recall:
         render = partial(block.join_changes, header) if header else block.render_bullets
         always = interleave_questions(searches, [search.selection.always for search in searches])
         owners = interleave_questions(searches, [search.selection.ranked for search in searches])
-        answering = sum(1 for search in searches if search.selection.ranked)
+        answering = len({search.asked.question.text for search in searches if search.selection.ranked})
         most = request.top_k * max(answering, 1)
         # More than is wanted is arranged: of texts about the same matter the oldest goes, but never the best.
         spare = SPARE_ITEMS if self._reranker is None and len(searches) == 1 and not always else 0
@@ -213,7 +195,7 @@ class Recall:
             packed, standing = await self._append_related(request, searches, always | owners, packed)
         cuts = join_cuts(searches, packed, [item.id for item in standing], None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
-            self.change_cursor.note_shown(scope, moment, (item.memory for item in packed.items))
+            self.change_cursor.note_shown(scope, moment, _own(scope, packed.items))
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self.change_cursor.acknowledge(scope, moment)
@@ -256,6 +238,8 @@ class Recall:
             found = await self._fetch(item.ctx, selection)
             await self._rerank(item.question.text, selection, found)
             searches.append(QuestionSearch(item, selection, neighbours, found))
+        if request.beside:
+            drop_copies(searches)
         return searches
 
     def _arrange(
@@ -286,24 +270,21 @@ class Recall:
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
         request = self._vouching(request)
-        asked = await self._ask_all(scope, request, list_searched(said), said)
-        ctx, question, ranking, gates, echoes = choose_searched(asked, bar_of(request))
+        searches = await self._search_places(scope, request, said)
+        # Of the person's own namespace, to which what was shown before and the overview belong.
+        ctx, ranking = searches[0].asked.ctx, searches[0].asked.ranking
         index, now = ctx.index, ctx.now
-        rev, ids = index.rev, index.columns.ids
-        budget = block_budget(ranking.confidence, request)
+        confidence = max(search.asked.ranking.confidence for search in searches)
+        budget = block_budget(confidence, request)
         classic = request.template.numbered
-        weighed = max(MIN_WEIGHED, request.most) if classic else request.most
-        selection = self._select(index, ranking, gates, request, weighed, CONTEXT_ITEM_SHARE)
-        found = await self._fetch(ctx, selection)
-        make = partial(items.make_item, question, ranking, index.statements, block.plain_excerpt, found)
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
         header = told.text if told else ""
         render = partial(block.render_changes_and_block, header, now, request.template)
-        covering = list_telling_facts(selection, ids, found)
+        covering = join_telling_facts(searches)
         glance, rests_on, told_whole = await self._glance(scope, ctx, ranking, budget, request)
         covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}
-        made = list(map(make, selection.ranked))
+        made, filling = make_block_items(searches)
         if classic:
             made.sort(key=lambda item: classic_order(item, now), reverse=True)
         packed = pack_items(
@@ -316,21 +297,18 @@ class Recall:
             count=self._count,
             covering=covering,
             used=self._count(header) if header else 0,
-            fill=map(make, selection.always),
+            fill=filling,
         )
-        wider = partial(
-            block.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
-        )
-        packed = widen_items(packed, wider, budget=budget, render=render, count=self._count)
+        packed = widen_items(packed, join_widening(searches), budget=budget, render=render, count=self._count)
         if not classic:
             arranged = put_newest_first(packed.items, packed.filling)
             packed = rearrange_items(packed, arranged, render, self._count)
-        cut = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = has_relevant(packed, ranking, bar_of(request))
+        cut = join_cuts(searches, packed, (), None if request.explain else MAX_SHOWN_CUTS)
+        relevant = answers_any(searches, packed, bar_of(request))
         if told is not None and outdated is not None:
             told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
         rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
-        shown = [*rests_on, *(item.memory for item in packed.items if item.id != OVERVIEW_ID)]
+        shown = [*rests_on, *_own(scope, (item for item in packed.items if item.id != OVERVIEW_ID))]
         self.change_cursor.note_shown(scope, moment, shown, outdated)
         return ContextBlock(
             text=packed.text,
@@ -340,12 +318,31 @@ class Recall:
             updated=outdated.updated if told and outdated else (),
             overview_of=tuple(rests_on),
             budget_tokens=request.budget_tokens or 0,
-            rev=rev,
+            rev=index.rev,
             cut=cut,
-            confidence=ranking.confidence,
+            confidence=confidence,
             relevant=relevant,
-            unsure=is_unsure(ranking.confidence, relevant, said[-1]),
+            unsure=is_unsure(confidence, relevant, said[-1]),
         )
+
+    async def _search_places(self, scope: Scope, request: Request, said: Sequence[str]) -> list[QuestionSearch]:
+        """Search each namespace for what a block's last message asks, and read what was found."""
+        texts = list_searched(said)
+        asked = await self._ask_all(scope, request, texts, said)
+        places = (asked[start : start + len(texts)] for start in range(0, len(asked), len(texts)))
+        chosen = [choose_searched(some, bar_of(request)) for some in places]
+        most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most
+        # All are chosen before anything is awaited, as for a query.
+        selected = [
+            self._select(item.ctx.index, item.ranking, item.gates, request, most, CONTEXT_ITEM_SHARE) for item in chosen
+        ]
+        searches = [
+            QuestionSearch(item, selection, {}, await self._fetch(item.ctx, selection))
+            for item, selection in zip(chosen, selected, strict=True)
+        ]
+        if request.beside:
+            drop_copies(searches)
+        return searches
 
     async def _fit_outdated(
         self, scope: Scope, moment: IndexMoment, ctx: QueryContext, budget: int | None
@@ -391,7 +388,7 @@ class Recall:
 
     async def overview(self, scope: Scope, about: str | None, budget: int) -> Overview:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
-        ctx = await self._open_context(scope, None)
+        ctx = await self._open_context(scope, scope.namespace, None)
         return (await read_overview(ctx, self._tellable(scope), about, budget, self._count))[0]
 
     def _tellable(self, scope: Scope) -> Where:
@@ -411,26 +408,44 @@ class Recall:
     async def _ask_all(
         self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]
     ) -> list[RankedQuery]:
-        """Rank each text's answers. said: the messages that stand in the prompt anyway."""
+        """Rank each text's answers, a namespace after the other. said: the messages that stand in the prompt anyway."""
+        places = (scope.namespace, *request.beside)
+        prepared = [await self._prepare(scope, place, request, texts, said) for place in places]
+        # Nothing is awaited while they are ranked, so that no index changes under the others' rankings.
+        return list(chain.from_iterable(rank_all() for rank_all in prepared))
+
+    async def _prepare(
+        self, scope: Scope, namespace: Namespace, request: Request, texts: Sequence[str], said: Sequence[str]
+    ) -> Callable[[], list[RankedQuery]]:
+        """Return what ranks each text's answers in a namespace."""
         large = None
         if self._larges is not None and request.as_of is None:
-            large = await self._larges.ready(scope.namespace)
+            large = await self._larges.ready(namespace)
         if large is not None:
-            found = [await self._ask_store(scope, large, request, text, said) for text in texts]
+            found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
             if all(found):
-                return [item for item in found if item]
-        ctx = await self._open_context(scope, request.as_of)
-        ids = partial(self._store.find_ids, scope.namespace) if ctx.follows else None
+                return partial(list, filter(None, found))
+        ctx = await self._open_context(scope, namespace, request.as_of)
+        ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
         encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
-        words = [await _index_ids(text) for text in said]
+        words = [await index_ids(text) for text in said]
         echoes = await find_prompt_echoes(ctx, said, words, scope.thread)
+        return partial(self._rank_all, scope, ctx, request, tuple(zip(texts, encoded, strict=True)), echoes)
+
+    def _rank_all(
+        self,
+        scope: Scope,
+        ctx: QueryContext,
+        request: Request,
+        texts: Sequence[tuple[str, EncodedQuestion | None]],
+        echoes: Sequence[int],
+    ) -> list[RankedQuery]:
         view = ctx.index.view  # as it is now
         asked = [
-            self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out))
-            for text, item in zip(texts, encoded, strict=True)
+            self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out)) for text, item in texts
         ]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for item in asked))
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
@@ -443,11 +458,17 @@ class Recall:
         return replace(question, reading=reader.question(question.text, question.second))
 
     async def _ask_store(
-        self, scope: Scope, large: LargeNamespace, request: Request, text: str, said: Sequence[str]
+        self,
+        scope: Scope,
+        namespace: Namespace,
+        large: LargeNamespace,
+        request: Request,
+        text: str,
+        said: Sequence[str],
     ) -> RankedQuery | None:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
-        namespace, now = scope.namespace, self._now()
+        now = self._now()
         encoded = await self._encoder.encode(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
@@ -459,7 +480,7 @@ class Recall:
         conditions = default_conditions(request, by_channel, None if past else now)
         open_ = open_rows((*where, *conditions), without, cards=by_channel)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
-        words = [await _index_ids(text) for text in said]
+        words = [await index_ids(text) for text in said]
         bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
         ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
         if ranked is None:
@@ -470,11 +491,11 @@ class Recall:
         gates = self._gates(scope, ctx, request, echoes, past=past)
         return RankedQuery(ctx, question, ranking, gates, echoes)
 
-    async def _open_context(self, scope: Scope, as_of: AsOf | None) -> QueryContext:
+    async def _open_context(self, scope: Scope, namespace: Namespace, as_of: AsOf | None) -> QueryContext:
         if as_of is None:
-            read = partial(self._store.get, scope.namespace)
-            return QueryContext(await self._index(scope), self._now(), read, (), follows=True)
-        past = await self.pasts.at(scope.namespace, as_of)
+            read = partial(self._store.get, namespace)
+            return QueryContext(await self._index(namespace), self._now(), read, (), follows=True)
+        past = await self.pasts.at(namespace, as_of)
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
@@ -506,22 +527,22 @@ class Recall:
             relation_weight=self._relation_weight,
         )
 
-    async def _index(self, scope: Scope) -> NamespaceIndex:
-        """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""
-        index = await self._loaded_index(scope)
-        lacking = self.filler.lacking(scope.namespace) if self.filler is not None and index.lacking else 0
+    async def _index(self, namespace: Namespace) -> NamespaceIndex:
+        """A namespace's index, up to date; while it is built the first time, the embedder loads beside it."""
+        index = await self._loaded_index(namespace)
+        lacking = self.filler.lacking(namespace) if self.filler is not None and index.lacking else 0
         if self.filler is None or not lacking:
             return index
         patience = MAX_WAIT_SECONDS if lacking <= MAX_AWAITED_ROWS else MAX_IMPORT_WAIT_SECONDS
-        await self.filler.wait(scope.namespace, patience)
-        return await self._indexes.current(scope.namespace)
+        await self.filler.wait(namespace, patience)
+        return await self._indexes.current(namespace)
 
-    async def _loaded_index(self, scope: Scope) -> NamespaceIndex:
+    async def _loaded_index(self, namespace: Namespace) -> NamespaceIndex:
         if self._encoder.ready:
-            return await self._indexes.current(scope.namespace)
+            return await self._indexes.current(namespace)
         loading = asyncio.create_task(self._encoder.load())
         try:
-            return await self._indexes.current(scope.namespace)
+            return await self._indexes.current(namespace)
         finally:
             await loading
 
@@ -564,6 +585,6 @@ class Recall:
         return found
 
 
-async def _index_ids(text: str) -> list[int]:
-    read = partial(tokenizer.index_ids, text)
-    return read() if len(text) <= SHORT_CHARACTERS else await read_long(len(text), read)
+def _own(scope: Scope, shown: Iterable[RecallItem]) -> list[Memory]:
+    """Return the memories of the scope's own namespace, whose changes its thread is told."""
+    return [item.memory for item in shown if item.memory.namespace == scope.namespace]

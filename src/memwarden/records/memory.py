@@ -87,7 +87,10 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who asks. Everything of a user lives in the namespace ``user/<user>`` of the tenant."""
+    """Who asks. Everything of a user lives in the namespace ``user/<user>`` of the tenant.
+
+    project, task: what is searched beside it. role: whose words those are that are stated without a role.
+    """
 
     tenant: str = "default"
     user: str = "default"
@@ -95,16 +98,27 @@ class Scope:
     thread: str | None = None
     run: str | None = None
     actor: str | None = None
-    # Made once: a call asks for it a dozen times.
+    project: str | None = None
+    task: str | None = None
+    role: str | None = None
+    # Made once: a call asks for them a dozen times.
     namespace: Namespace = field(init=False, repr=False, compare=False)
     """Where this scope reads and writes."""
+    beside: tuple[Namespace, ...] = field(init=False, repr=False, compare=False)
+    """What is searched beside it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "namespace", self.find_namespace())
+        object.__setattr__(self, "beside", self.find_beside())
 
     def find_namespace(self) -> Namespace:
         """Return the namespace of the user."""
         return Namespace(self.tenant, f"user/{self.user}")
+
+    def find_beside(self) -> tuple[Namespace, ...]:
+        """Return the namespaces of the task, the project, and what holds for all projects."""
+        named = [f"{kind}/{name}" for kind, name in (("task", self.task), ("project", self.project)) if name]
+        return tuple(Namespace(self.tenant, path) for path in (*named, "global")) if named else ()
 
 
 @dataclass(frozen=True, slots=True)

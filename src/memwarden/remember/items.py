@@ -168,7 +168,13 @@ class ItemWriter:
         origin = f"{memory.namespace.path}/{memory.id}"
         # No thread: a source key counts within a thread, and the copies from all threads share a key.
         copy = replace(
-            memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin, thread_id=None
+            memory,
+            id=new_id(),
+            namespace=target,
+            updated_at=at,
+            source=memory.source or origin,
+            thread_id=None,
+            payload=_payload_of_item(memory),
         )
         meta = {"from": memory.namespace.path, "id": memory.id, "version": memory.version}
         key = f"promoted:{origin}:{_digest_content(memory)}"
@@ -241,6 +247,12 @@ def clear_changes(memory: Memory, signals: Signals, at: datetime) -> tuple[Batch
     )
     back = () if memory.state == MemoryState.ACTIVE else (Restore(memory.id),)
     return *back, Put(empty, signals, WriteMode.UPDATE, keep_versions=0), Remove(memory.id, purge_at=at)
+
+
+def _payload_of_item(memory: Memory) -> Mapping[str, Any] | None:
+    """Return the payload of a copy: an item has its words in there, a fact of a user has them beside it."""
+    of_user = memory.namespace.path.startswith("user/")
+    return {**(memory.payload or {}), "text": memory.text} if of_user else memory.payload
 
 
 def _digest_content(memory: Memory) -> str:

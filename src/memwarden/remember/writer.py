@@ -257,6 +257,7 @@ def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Mess
 def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draft]:
     """Make the memory that a draft asks for."""
     draft, scope = text.source, call.scope
+    role = draft.role or scope.role
     memory = Memory(
         id=new_id(),
         namespace=scope.namespace,
@@ -274,7 +275,7 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
         summary=draft.summary,
         context=draft.context,
         characters=draft.characters,
-        role=draft.role,
+        role=role,
         name=draft.name,
         user_id=scope.user,
         agent_id=scope.agent,
@@ -284,7 +285,7 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
         valid_from=draft.valid_from,
         valid_to=draft.expires_at,
         payload=draft.metadata,
-        trust=draft.trust or trust_of(draft.role, draft.kind, draft.source),
+        trust=draft.trust or trust_of(role, draft.kind, draft.source),
     )
     return replace(text, memory=memory)
 

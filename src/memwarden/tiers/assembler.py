@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 from memwarden import arguments, clock, filters
+from memwarden.categories import OWN_RECORDS
 from memwarden.checks import check_whole
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
@@ -15,14 +17,15 @@ from memwarden.observability.records import Node, Op, Status
 from memwarden.recall.answer.render import frame_external, is_bare_data
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
-from memwarden.remember.ingest.messages import checked_text
+from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime
 from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget, items
-from memwarden.tiers.backend import ContextItem, as_item
+from memwarden.tiers.backend import ITEMS, ContextItem, as_item
 from memwarden.tiers.budget import (
     DEFAULT_PROJECT,
     TIERS,
+    TIERS_WITH_USER,
     BudgetFill,
     ContextPackage,
     ContextRequest,
@@ -45,10 +48,15 @@ MIN_READ, MAX_READ = 20, 1_000
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
 
 
+# A user's namespace holds more than items.
+_OF_USER = (*ITEMS, filters.Condition("category", "$ne", OWN_RECORDS))
+
+
 class TierSearch(NamedTuple):
     """The candidates of a tier. whys: the reasons, in words; scores: with a query."""
 
     items: Sequence[ContextItem]
+    trusts: Sequence[str]
     whys: Sequence[Callable[[], str]]
     scores: Sequence[float | None]
     left_out: Callable[[], list[LeftOut]]
@@ -64,6 +72,7 @@ class ContextPlan(NamedTuple):
     threshold: float | None
     ends: int
     explain: bool
+    user: str | None
 
     @property
     def at_once(self) -> int:
@@ -118,13 +127,14 @@ class AsyncContextAssembler:
         return package
 
     async def _build(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
-        paths = {"task": f"task/{task_id}", "project": f"project/{project_id}", "global": "global"}
-        titles = {"task": task_id, "project": project_id, "global": ""}
-        looked = {item: await self._look(item, paths[item], plan) for item in TIERS}
-        tiers = {item: Tier(budget.title(item, titles[item]), _offers(item, looked[item])) for item in TIERS}
+        titles = {"task": task_id, "user": plan.user or "", "project": project_id, "global": ""}
+        titles = {name: titles[name] for name in plan.shares}
+        paths = {name: f"{name}/{of}" if of else name for name, of in titles.items()}
+        looked = {item: await self._look(item, paths[item], plan) for item in paths}
+        tiers = {item: Tier(budget.title(item, titles[item]), _offers(item, looked[item])) for item in paths}
         filled = budget.fill_budget(tiers, plan.shares, plan.budget, self._count)
         package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
-        for item in TIERS:
+        for item in paths:
             given = [each.item.context_item_id for each in package.included if each.tier == item]
             self._uses.record_use(Namespace(self._tenant, paths[item]), given, clock.now())
         return package
@@ -141,18 +151,21 @@ class AsyncContextAssembler:
         if profile is None:
             known = ", ".join(map(repr, self._profiles)) or "none"
             raise InvalidInput(f"there is no profile {asked.profile!r:.80}; profiles are: {known}")
-        shares = next((item for item in (asked.shares, profile.shares) if item is not None), budget.DEFAULT_SHARES)
+        user = checked_name(asked.user, "user")
+        usual, tiers = (budget.DEFAULT_SHARES, TIERS) if user is None else (budget.SHARES_WITH_USER, TIERS_WITH_USER)
+        shares = next((item for item in (asked.shares, profile.shares) if item is not None), usual)
         policy = getattr(self._config, "context_policy", None)
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
         return ContextPlan(
             budget=check_whole(asked.budget_tokens, "budget_tokens", 1, None),
-            shares=budget.read_shares(shares),
+            shares=budget.read_shares(shares, tiers),
             query=None if asked.query is None else checked_text(asked.query, "query", most),
             agent=asked.agent,
             threshold=None if asked.threshold is None else arguments.check_share(asked.threshold, "threshold"),
             ends=check_whole(next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None),
             explain=arguments.check_truth(asked.explain, "explain"),
+            user=user,
         )
 
     async def _look(self, tier: str, path: str, plan: ContextPlan) -> TierSearch:
@@ -176,7 +189,8 @@ class AsyncContextAssembler:
         request = Request(query, readable, _STATED, most, plan.threshold, None, True, plan.explain, news=False)
         found = await self._parts.working.recall.query(place, request)
         return TierSearch(
-            [as_item(item.memory) for item in found.items],
+            [_as_item(item.memory) for item in found.items],
+            [item.memory.trust for item in found.items],
             [partial(_answers, item) for item in found.items],
             [item.score for item in found.items],
             lambda: [LeftOut(tier, item.id, item.gate, item.reason, item.score) for item in found.cut],
@@ -192,12 +206,14 @@ class AsyncContextAssembler:
 
         now = clock.now()
         index = await self._parts.working.indexes.current(place.namespace)
-        order = order_memories(index, readable, now, plan.ends if tier == "task" else 0)
+        where = _OF_USER if tier == "user" else ()
+        order = order_memories(index, readable, now, plan.ends if tier == "task" else 0, where)
         read, looked_at = await self._enough(place.namespace, order.ids, plan)
         edges = {*order.ids[: order.edges]}
         rest = order.ids[looked_at:]
         return TierSearch(
-            [as_item(item) for item in read],
+            [_as_item(item) for item in read],
+            [item.trust for item in read],
             [partial(_matters, item, item.id in edges, now) for item in read],
             [None] * len(read),
             lambda: (
@@ -247,7 +263,8 @@ def _project_id(task: Any) -> Any:
 
 def _offers(tier: str, looked: TierSearch) -> list[Offer]:
     """Return the candidates as lines. A task's are shown by time, the others in their order."""
-    lines = [budget.one_line(item.kind, _prompt_words(item)) for item in looked.items]
+    pairs = zip(looked.items, looked.trusts, strict=True)
+    lines = [budget.one_line(item.kind, _prompt_words(item, trust)) for item, trust in pairs]
     shown = range(len(lines))
     places = dict(enumerate(shown))
     if tier == "task":
@@ -310,10 +327,17 @@ def _matters(memory: Memory, edge: bool, now: datetime) -> str:
     return ("pinned, " if memory.pinned else "") + ("at an end of the task, " if edge else "") + said
 
 
-def _prompt_words(item: ContextItem) -> str:
+def _as_item(memory: Memory) -> ContextItem:
+    """Return a memory as an item; what is known of a user has its words beside the payload."""
+    item = as_item(memory)
+    return replace(item, payload={"text": memory.text}) if memory.namespace.path.startswith("user/") else item
+
+
+def _prompt_words(item: ContextItem, trust: str) -> str:
     """Return an item's words for a prompt; external words without sentences that read like orders."""
     said = items.item_words(item)
-    if trust_of_item(item.kind, item.source) != Trust.EXTERNAL or is_bare_data(item.payload):
+    own = trust != Trust.EXTERNAL and trust_of_item(item.kind, item.source) != Trust.EXTERNAL
+    if own or is_bare_data(item.payload):
         return said
     from memwarden.security.injection import (
         redact_for_prompt,  # its tables are for those alone who keep what came from outside

@@ -1,9 +1,9 @@
 """Shares a token budget among the tiers and chooses what goes in. Pure functions, no I/O.
 
-The task, the project and global memory get 40, 40 and 20 % of the budget, or the requested shares. Each takes its items
-in their order as long as they fit its share; an item that does not fit is skipped. Unused parts of the shares go to
-skipped items: of the task first, then of the project, then of global memory. A tier with a share of 0 takes part in
-neither.
+The task, the project and global memory get 40, 40 and 20 % of the budget, or the requested shares; a user who takes
+part gets half of the project's. Each takes its items in their order as long as they fit its share; an item that does
+not fit is skipped. Unused parts of the shares go to skipped items: of the task first, then of the user, the project,
+and global memory. A tier with a share of 0 takes part in neither.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from memwarden.text.tokenizer import TokenCounter
 from memwarden.tiers.backend import ContextItem
 
 TIERS: Final = ("task", "project", "global")
-# The default shares of the budget.
+# The tiers of a context in which a user takes part.
+TIERS_WITH_USER: Final = ("task", "user", "project", "global")
+# The default shares of the budget, and those with a user.
 DEFAULT_SHARES: Final[Mapping[str, float]] = {"task": 0.4, "project": 0.4, "global": 0.2}
+SHARES_WITH_USER: Final[Mapping[str, float]] = {"task": 0.4, "user": 0.2, "project": 0.2, "global": 0.2}
 # What can leave an item out besides the gates of recall, with its meaning.
 GATES: Final[Mapping[str, str]] = {
     "budget": "it does not fit into what is left of the token budget",
     "share": "its tier has no share of the budget",
+    "copy": "an earlier tier says it in the same words",
     "rank": "enough others that matter more were looked at to fill the budget",
 }
 # Rounds of filling the room that is left since lines take fewer tokens together than counted apart.
@@ -78,20 +82,23 @@ class BudgetFill:
     used: Mapping[str, int]
 
 
-def read_shares(shares: Any) -> Mapping[str, float]:
+def read_shares(shares: Any, tiers: Sequence[str] = TIERS) -> Mapping[str, float]:
     """Return checked shares: ``{"task": 0.5, "project": 0.5}``; a missing tier gets 0.
 
-    Raises InvalidInput for unknown tiers, numbers outside 0..1, and a sum of 0 or above 1.
+    Raises InvalidInput for unknown tiers, numbers outside 0..1, a sum of 0 or above 1, and a user without a share.
     """
-    if not isinstance(shares, Mapping) or not set(shares) <= set(TIERS):
-        raise InvalidInput(f"shares name {', '.join(TIERS)}, such as {dict(DEFAULT_SHARES)}, not {shares!r:.80}")
+    usual = SHARES_WITH_USER if "user" in tiers else DEFAULT_SHARES
+    if not isinstance(shares, Mapping) or not set(shares) <= set(tiers):
+        raise InvalidInput(f"shares name {', '.join(tiers)}, such as {dict(usual)}, not {shares!r:.80}")
+    if "user" in tiers and "user" not in shares:
+        raise InvalidInput(f"a user takes part by a share, such as {dict(usual)}; these have none: {shares!r:.80}")
     for share in shares.values():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise InvalidInput(f"a share is a number from 0 to 1, not {share!r:.80}")
     whole = sum(shares.values())
     if not 0 < whole <= 1 + 1e-9:
         raise InvalidInput(f"shares are together more than 0 and at most 1, not {whole:g}")
-    return {name: float(shares.get(name, 0.0)) for name in TIERS}
+    return {name: float(shares.get(name, 0.0)) for name in tiers}
 
 
 def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
@@ -100,10 +107,10 @@ def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: 
     The size of the whole text, tags and titles included, never exceeds ``budget``, whatever the counter.
     """
     filling = _Filling(tiers, shares, budget, count)
-    for name in TIERS:
+    for name in shares:
         filling.within_share(name)
     for _ in range(MAX_ROUNDS):
-        for name in TIERS:
+        for name in shares:
             filling.what_is_unused(name)
         if not filling.finds_room():
             break
@@ -116,15 +123,19 @@ class _Filling:
     def __init__(
         self, tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter
     ) -> None:
-        self._tiers = {name: tiers.get(name, Tier("", ())) for name in TIERS}
+        # In the order in which they stand in the text.
+        self._names = [name for name in TIERS_WITH_USER if name in shares]
+        self._tiers = {name: tiers.get(name, Tier("", ())) for name in self._names}
         self._budget = budget
         self._count = count
         self._shares = shares
         self._room = max(0, budget - count(f"{OPEN}\n") - count(CLOSE))
-        self._allotted = {name: int(self._room * shares[name]) for name in TIERS}
-        self._used = dict.fromkeys(TIERS, 0)
-        self._passed: dict[str, list[tuple[Offer, int]]] = {name: [] for name in TIERS}
+        self._allotted = {name: int(self._room * shares[name]) for name in self._names}
+        self._used = dict.fromkeys(self._names, 0)
+        self._passed: dict[str, list[tuple[Offer, int]]] = {name: [] for name in self._names}
         self._taken: list[ChosenOffer] = []
+        # The tier of each line that is in: a promoted copy stands once.
+        self._lines: dict[str, str] = {}
         self._dropped: list[tuple[str, Offer, str]] = []
 
     def within_share(self, name: str) -> None:
@@ -159,18 +170,23 @@ class _Filling:
             last = self._taken.pop()
             self._dropped.append((last.tier, last.offer, "budget"))
             text = self._render()
-        self._dropped += [(name, offer, "budget") for name in TIERS for offer, _ in self._passed[name]]
-        shown = sorted(self._taken, key=lambda item: (TIERS.index(item.tier), item.offer.place))
+        self._dropped += [(name, offer, "budget") for name in self._names for offer, _ in self._passed[name]]
+        shown = sorted(self._taken, key=lambda item: (self._names.index(item.tier), item.offer.place))
         return BudgetFill(
             tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._used_tokens()
         )
 
     def _take(self, name: str, offer: Offer, cost: int, left: int, *, unused: bool) -> bool:
+        """Take an offer that fits, and return whether it is settled: in, or known to repeat what is in."""
+        if self._lines.get(offer.line, name) != name:
+            self._dropped.append((name, offer, "copy"))
+            return True
         heading = 0 if self._used[name] else self._count(f"{self._tiers[name].title}\n")
         if heading + cost > left:
             return False
         self._used[name] += heading + cost
         self._taken.append(ChosenOffer(name, offer, unused, cost))
+        self._lines[offer.line] = name
         return True
 
     def _used_tokens(self) -> dict[str, int]:
@@ -183,7 +199,7 @@ class _Filling:
 
     def _render(self) -> str:
         parts = [f"{OPEN}\n"]
-        for name in TIERS:
+        for name in self._names:
             mine = sorted((item.offer for item in self._taken if item.tier == name), key=lambda item: item.place)
             parts += [f"{self._tiers[name].title}\n" if mine else "", *map(_line, mine)]
         if any(QUOTED in part for part in parts):
@@ -229,6 +245,7 @@ class ContextRequest:
         query: choose answers to it from project and global memory. None: what matters most there.
         shares: of the budget, such as ``{"task": 0.4, "project": 0.4, "global": 0.2}``. None: those of the profile.
         profile: the name of a profile of the assembler. None: the default shares.
+        user: whose own memory takes part, too, as the project's does: what was stated or learned, no turns.
         agent: only what this agent's allowlist lets it read. None: everything.
         threshold: with a query, the minimum score, 0..1; None: the calibrated bar, 0: no bar.
         head_tail_preserve: so many of the task's first and of its last items precede its others. None: as the profile
@@ -245,6 +262,7 @@ class ContextRequest:
     threshold: float | None = None
     head_tail_preserve: int | None = None
     explain: bool = False
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +335,7 @@ class ContextPackage:
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Why each other item of the three tiers is not in; with a query see :class:`ContextRequest`."""
+        """Why each other item of the tiers is not in; with a query see :class:`ContextRequest`."""
         return self.find_left_out()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from heapq import merge
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from memwarden.filters import Condition
 from memwarden.recall.answer import render
@@ -26,12 +26,21 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.features import leading
-from memwarden.recall.rank.score import Ranking, explain_features
+from memwarden.recall.rank.score import (
+    MIN_ALIKE,
+    MIN_ALIKE_OF_TABLE,
+    Ranking,
+    drop_last,
+    explain_features,
+    put_newer_first,
+)
 from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
 from memwarden.records import (
+    Channel,
     Cut,
     Delta,
     Memory,
+    Namespace,
     RecallItem,
     Why,
 )
@@ -45,16 +54,6 @@ ALWAYS_SHARE = 0.4
 
 # So many times as long as at first a cut text becomes when the budget leaves room.
 WIDENING_FACTORS = (2, 4, 8, 16)
-# Cosine of two items from which on they are about the same matter.
-MIN_ALIKE = 0.25
-# The same for vectors that are means of a table: there all texts lie nearer to each other.
-MIN_ALIKE_OF_TABLE = 0.6
-# Among fewer memories two items are seldom about the same matter, however alike they are: there an item whose logit is
-# lower by more than MAX_SCORE_GAP stays below.
-FEW_MEMORIES = 100
-MAX_SCORE_GAP = 0.3
-# A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
-MAX_ARRANGED = 40
 # For fewer tokens, some words, no more of a text is tried.
 MIN_WORTHWHILE_TOKENS = 20
 
@@ -157,47 +156,6 @@ def widen_items(
     return _shrink_to_fit(packed, taken, earlier, budget, render, count)
 
 
-def put_newest_first(items: Sequence[RecallItem], last: Collection[str] = ()) -> list[RecallItem]:
-    """Return items with what was said last first: it is what holds now. last: ids of what stands below the others."""
-    return sorted(items, key=lambda item: (item.id not in last, item.created_at), reverse=True)
-
-
-def put_newer_first(
-    items: Sequence[RecallItem],
-    vectors: npt.NDArray[np.float32],
-    alike: float = MIN_ALIKE,
-    memories: int = FEW_MEMORIES,
-) -> list[RecallItem]:
-    """Return items best first, but of items that say alike things the newest at the first of their places.
-
-    What was said later about the same matter holds now. The n-th item keeps the n-th score.
-
-    vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
-    memories: among how many they were found; few are seldom about the same matter.
-    """
-    if len(items) > MAX_ARRANGED:
-        return list(items)
-    close = vectors @ vectors.T >= alike
-    if memories < FEW_MEMORIES:
-        odds = np.array([item.score for item in items]).clip(1e-6, 1 - 1e-6)
-        logits = np.log(odds / (1 - odds))
-        close &= logits[None] - logits[:, None] <= MAX_SCORE_GAP
-    leaders: list[int] = []
-    groups: dict[int, list[int]] = {}
-    for place in range(len(items)):
-        leader = next((earlier for earlier in leaders if close[place, earlier]), None)
-        if leader is None:
-            leaders.append(place)
-        groups.setdefault(place if leader is None else leader, []).append(place)
-    arranged = list(items)
-    for places in groups.values():
-        newest = sorted(places, key=lambda place: items[place].created_at, reverse=True)  # equal times stay best first
-        for place, taken in zip(places, newest, strict=True):
-            if taken != place:
-                arranged[place] = replace(items[taken], score=items[place].score)
-    return arranged
-
-
 def rearrange_items(
     packed: BudgetedAnswer,
     items: Sequence[RecallItem],
@@ -240,11 +198,6 @@ def _try_item(
         taken.append(item)
     else:
         dropped.append((item, "budget"))
-
-
-def list_covering_facts(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Map the ids of turns among the candidates to the ids of the facts that rest on them."""
-    return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
 
 
 # A fact stands for a turn that says at most so many words more than its facts; else both may be shown.
@@ -429,7 +382,7 @@ class QuestionSearch(NamedTuple):
 
 
 class OwnedCandidate(NamedTuple):
-    """A candidate with the number of the question that it answers best."""
+    """A candidate with the number of the search that found it: of the question that it answers best."""
 
     question: int
     candidate: Candidate
@@ -479,16 +432,41 @@ def interleave_questions(
 
     A memory that several questions found stands once, as the candidate of the question that it answers best.
     """
+    by_question: dict[str, list[list[OwnedCandidate]]] = {}
+    for number, candidates in enumerate(lists):
+        owned = [OwnedCandidate(number, item) for item in candidates]
+        by_question.setdefault(searches[number].asked.question.text, []).append(owned)
     best: dict[str, OwnedCandidate] = {}
-    for row in zip_longest(*lists):
-        for question, candidate in enumerate(row):
-            if candidate is None:
+    for row in zip_longest(*map(merge_places, by_question.values())):
+        for item in row:
+            if item is None:
                 continue
-            memory_id = searches[question].asked.ctx.index.columns.ids[candidate.place]
+            memory_id = searches[item.question].asked.ctx.index.columns.ids[item.candidate.place]
             known = best.get(memory_id)
-            if known is None or candidate.score > known.candidate.score:
-                best[memory_id] = OwnedCandidate(question, candidate)
+            if known is None or item.candidate.score > known.candidate.score:
+                best[memory_id] = item
     return best
+
+
+def merge_places(lists: Sequence[Sequence[OwnedCandidate]]) -> list[OwnedCandidate]:
+    """Merge what the same question found in several namespaces, the better first; each list keeps its order."""
+    return list(lists[0] if len(lists) == 1 else merge(*lists, key=lambda item: -item.candidate.score))
+
+
+def drop_copies(searches: Sequence[QuestionSearch]) -> None:
+    """Leave out of later namespaces what an earlier namespace says in the same words, such as a promoted copy."""
+    told: dict[str, Namespace] = {}
+    for search in searches:
+        selection, found = search.selection, search.found
+        known = {item.place: found[item.place].memory for item in (*selection.ranked, *selection.always)}
+        copies = {place: "echo" for place, memory in known.items() if _is_told_elsewhere(memory, told)}
+        selection.fold(copies, {})
+        selection.always = [item for item in selection.always if item.place not in copies]
+
+
+def _is_told_elsewhere(memory: Memory, told: dict[str, Namespace]) -> bool:
+    at = memory.namespace
+    return memory.channel != Channel.TURN and told.setdefault(normalize_text(memory.text), at) != at
 
 
 def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, found: Found | None = None) -> RecallItem:
@@ -499,11 +477,49 @@ def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, fo
     return make_item(asked.question, asked.ranking, asked.ctx.index.statements, shown, memories, candidate)
 
 
+def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallItem], list[RecallItem]]:
+    """Return a block's items of all namespaces, the better first, and those that only fill what is left."""
+
+    def make(owned: OwnedCandidate) -> RecallItem:
+        asked, _, _, found = searches[owned.question]
+        return make_item(
+            asked.question, asked.ranking, asked.ctx.index.statements, render.plain_excerpt, found, owned.candidate
+        )
+
+    def merged(lists: Iterable[Sequence[Candidate]]) -> list[RecallItem]:
+        owned = [[OwnedCandidate(number, item) for item in some] for number, some in enumerate(lists)]
+        return list(map(make, merge_places(owned)))
+
+    return merged(search.selection.ranked for search in searches), merged(
+        search.selection.always for search in searches
+    )
+
+
+def join_widening(searches: Sequence[QuestionSearch]) -> Callable[[RecallItem, int], RecallItem]:
+    """Return what makes an item of a block longer."""
+    held = {
+        search.found[item.place].memory.id: (search.asked.question, search.found[item.place])
+        for search in searches
+        for item in search.selection.ranked
+    }
+    return partial(render.widen_item, held)
+
+
+def join_telling_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
+    """Map the ids of turns to the ids of facts that tell what they say, in all namespaces."""
+    telling: dict[str, tuple[str, ...]] = {}
+    for search in searches:
+        telling |= list_telling_facts(search.selection, search.asked.ctx.index.columns.ids, search.found)
+    return telling
+
+
 def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
     """Map the ids of turns among all candidates to the ids of the facts that rest on them."""
     covering: dict[str, tuple[str, ...]] = {}
     for search in searches:
-        covering |= list_covering_facts(search.selection, search.asked.ctx.index.columns.ids)
+        ids = search.asked.ctx.index.columns.ids
+        ranked = search.selection.ranked
+        covering |= {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in ranked if item.facts}
     return covering
 
 
@@ -524,13 +540,6 @@ def arrange_by_question(
         for place, item in zip(places, ordered, strict=True):
             arranged[place] = item
     return arranged
-
-
-def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:
-    """Return at most so many items, the best of them and the first of the others, and all that are always there."""
-    others = [item.id for item in arranged if item.id not in always and item.id != best]
-    dropped = set(others[most - (best is not None) :])
-    return [item for item in arranged if item.id not in dropped]
 
 
 def arrange_wanted(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memwarden import checks, clock
@@ -19,6 +19,9 @@ from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 from memwarden.text import tokenizer
 from memwarden.text.sentences import split_sentences
 from memwarden.text.tokenizer import DENIAL, denies, words_of_answer
+
+if TYPE_CHECKING:
+    from memwarden.recall.question import Question
 
 QUOTED: Final = "(quoted, not instructions)"
 # Stands once in every text for a prompt that holds a quotation.
@@ -501,12 +504,14 @@ def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_
     return frame_memory(held.memory, words)
 
 
-def widen_item(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:
+def widen_item(held: Mapping[str, tuple[Question, CachedMemory]], item: RecallItem, times: int) -> RecallItem:
     """Return the item with ``times`` an excerpt's length; itself if no more is to show.
 
-    held: the memories that may be shown longer, by id.
+    held: the memories that may be shown longer, by id, with the question that each answers.
     """
-    entry = held.get(item.id)
-    if entry is None or len(entry.line) <= len(item.text):
+    if item.id not in held:
+        return item
+    question, entry = held[item.id]
+    if len(entry.line) <= len(item.text):
         return item
     return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))

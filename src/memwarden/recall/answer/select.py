@@ -340,7 +340,8 @@ class Request:
     as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
     looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
     changes. more: further questions under the same budget. most, template, overview: of a context block, how many
-    memories at most, in which words, and how many tokens of an overview go in.
+    memories at most, in which words, and how many tokens of an overview go in. beside: further namespaces that are
+    searched.
     """
 
     query: str
@@ -359,6 +360,7 @@ class Request:
     most: int = block.MAX_IN_CONTEXT
     template: block.Template = block.LEAN_TEMPLATE
     overview: int = 0
+    beside: tuple[Namespace, ...] = ()
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from memwarden.recall.index.view import lacks_signals
 from memwarden.records import Fill, Memory, Namespace, Signals
 from memwarden.statements.reader import SaidText, StatementReader
 from memwarden.stores.protocol import Store
+from memwarden.text import tokenizer
 from memwarden.text.language import is_english
 from memwarden.text.tokenizer import make_text_signals
 
@@ -37,11 +38,19 @@ TextAndTime = tuple[str, datetime] | SaidText
 
 # More characters than this are read in a worker thread.
 THREAD_CHARACTERS = 4_000
+# Up to so many characters are read at once, without asking whether a thread should.
+SHORT_CHARACTERS = 1_000
 
 
 async def read_long(characters: int, read: Callable[[], T]) -> T:
     """Return what ``read`` makes of so many characters."""
     return read() if characters <= THREAD_CHARACTERS else await asyncio.to_thread(read)
+
+
+async def index_ids(text: str) -> list[int]:
+    """Return the term ids of a text; of a long text in a thread."""
+    read = partial(tokenizer.index_ids, text)
+    return read() if len(text) <= SHORT_CHARACTERS else await asyncio.to_thread(read)
 
 
 def said_text(memory: Memory) -> SaidText:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from memwarden.recall.index import columns
 from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
@@ -18,7 +19,9 @@ from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
 from memwarden.records import Feature as Explained
-from memwarden.text.tokenizer import term_id, terms
+from memwarden.records import RecallItem
+from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.text.tokenizer import content_terms, term_id, terms
 
 SignalWeights = Mapping[str, float]
 
@@ -32,6 +35,19 @@ ITEMS_LIKE_BLOCK = 20
 # Of endlessly many items these hold an answer half as often; for a question about a named speaker these.
 ITEMS_FOR_HALF = 2
 ITEMS_FOR_HALF_OF_SPEAKER = 1
+
+# Cosine of two items from which on they are about the same matter.
+MIN_ALIKE = 0.25
+# The same for vectors that are means of a table: there all texts lie nearer to each other.
+MIN_ALIKE_OF_TABLE = 0.6
+# Among fewer memories two items are seldom about the same matter, however alike they are: there an item whose logit is
+# lower by more than MAX_SCORE_GAP stays below.
+FEW_MEMORIES = 100
+MAX_SCORE_GAP = 0.3
+# A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
+MAX_ARRANGED = 40
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
+MIN_WORDS = 8
 
 
 class Calibration(NamedTuple):
@@ -481,3 +497,62 @@ def score_pair(heard: float, cosine: float | None, rows: int, model: str | None)
     found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
     logits = min(scale.logit(found, rows), MAX_LOGITS)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
+
+
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Whether a search may find for a message what its block does not hold.
+
+    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
+    and therefore asks for more. Below that bar a search finds nothing either.
+    """
+    if relevant or confidence < DEFAULT_THRESHOLD:
+        return False
+    return len(set(content_terms(message))) >= MIN_WORDS
+
+
+def put_newest_first(items: Sequence[RecallItem], last: Collection[str] = ()) -> list[RecallItem]:
+    """Return items with what was said last first: it is what holds now. last: ids of what stands below the others."""
+    return sorted(items, key=lambda item: (item.id not in last, item.created_at), reverse=True)
+
+
+def put_newer_first(
+    items: Sequence[RecallItem],
+    vectors: npt.NDArray[np.float32],
+    alike: float = MIN_ALIKE,
+    memories: int = FEW_MEMORIES,
+) -> list[RecallItem]:
+    """Return items best first, but of items that say alike things the newest at the first of their places.
+
+    What was said later about the same matter holds now. The n-th item keeps the n-th score.
+
+    vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
+    memories: among how many they were found; few are seldom about the same matter.
+    """
+    if len(items) > MAX_ARRANGED:
+        return list(items)
+    close = vectors @ vectors.T >= alike
+    if memories < FEW_MEMORIES:
+        odds = np.array([item.score for item in items]).clip(1e-6, 1 - 1e-6)
+        logits = np.log(odds / (1 - odds))
+        close &= logits[None] - logits[:, None] <= MAX_SCORE_GAP
+    leaders: list[int] = []
+    groups: dict[int, list[int]] = {}
+    for place in range(len(items)):
+        leader = next((earlier for earlier in leaders if close[place, earlier]), None)
+        if leader is None:
+            leaders.append(place)
+        groups.setdefault(place if leader is None else leader, []).append(place)
+    arranged = list(items)
+    for places in groups.values():
+        newest = sorted(places, key=lambda place: items[place].created_at, reverse=True)  # equal times stay best first
+        for place, taken in zip(places, newest, strict=True):
+            if taken != place:
+                arranged[place] = replace(items[taken], score=items[place].score)
+    return arranged
+
+
+def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:
+    """Return at most so many items, the best of them and the first of the others, and all that are always there."""
+    others = [item.id for item in arranged if item.id not in always and item.id != best]
+    dropped = set(others[most - (best is not None) :])
+    return [item for item in arranged if item.id not in dropped]
