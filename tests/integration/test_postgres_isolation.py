@@ -167,6 +167,8 @@ async def test_other_namespaces_cannot_be_written(store: PostgresStore, postgres
         "UPDATE memwarden.versions SET text = 'x'",
         "UPDATE memwarden.receipts SET rev = 1",
         "UPDATE memwarden.meta SET value = '1'",
+        "INSERT INTO memwarden.meta (key, value) VALUES ('erasures', '7')",
+        "DELETE FROM memwarden.meta",
         "TRUNCATE memwarden.memories",
         "DROP TABLE memwarden.memories",
         "ALTER TABLE memwarden.memories DISABLE ROW LEVEL SECURITY",
@@ -374,6 +376,19 @@ async def test_a_login_that_owns_nothing_can_use_the_store(
     await service.close()
     with psycopg.connect(login(postgres_url)) as db, pytest.raises(errors.InsufficientPrivilege):
         db.execute("ALTER TABLE memwarden.memories DISABLE ROW LEVEL SECURITY")
+
+
+async def test_the_owners_login_alone_says_which_model_a_store_is_of(
+    store: PostgresStore, postgres_url: str, login: Callable[[str], str]
+) -> None:
+    service = PostgresStore(login(postgres_url))
+    await service.open()
+    with pytest.raises(StoreUnavailable, match="login that owns the schema"):
+        await service.identity("mine")
+    assert (await service.about()).model is None
+    assert await store.identity("theirs") == "theirs"
+    assert await service.identity("mine") == "theirs"
+    await service.close()
 
 
 async def test_a_login_without_rights_is_told_what_to_do(

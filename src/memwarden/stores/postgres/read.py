@@ -197,11 +197,16 @@ class Reader:
     def identity(self, model: str) -> str:
         """Bind the database to an embedding model unless it is bound; return the bound model."""
         with self._connection.pipeline():
-            begin(self._connection, None, self._seconds)
-            self._connection.execute(_NEW_MODEL, [encode_text(model)])
+            begin(self._connection, None, self._seconds, TransactionKind.READ)
             rows = self._connection.execute(_MODEL)
             self._connection.execute(b"COMMIT")
-        return str(decode_text(rows.fetchall()[0][0]))
+        bound = rows.fetchone()
+        if bound is None:
+            # By the login, not by the store's role, which may not write here.
+            self._connection.execute(_NEW_MODEL, [encode_text(model)])
+            bound = self._connection.execute(_MODEL).fetchone()
+        assert bound is not None
+        return str(decode_text(bound[0]))
 
     def _ask(self, namespace: Namespace, sql: str, *values: Any) -> list[Values]:
         """Run a query whose first two values are the names of the namespace."""
@@ -227,6 +232,8 @@ TERMS_PAGE = 500
 # Name of this memwarden's connections, with the number of the last migration that older processes must not miss.
 APPLICATION = "memwarden 8"
 _DONE = f"terms_{TERMS_VERSION}"
+_MAY_NOTE = b"SELECT has_table_privilege('memwarden.meta', 'INSERT')"
+_NOTE_DONE = b"INSERT INTO memwarden.meta (key, value) VALUES (%s, 'done') ON CONFLICT DO NOTHING"
 _PAGE_SECONDS = 60.0
 
 _OLDER_SESSIONS = b"""
@@ -278,8 +285,9 @@ def renew_terms(db: Connection[Any], place: str, tick: Tick) -> None:
         while _renew_page(db, namespace):
             pass
         tick(done, len(due))
-    begin(db, None, _PAGE_SECONDS)
-    db.execute(b"INSERT INTO memwarden.meta (key, value) VALUES (%s, 'done') ON CONFLICT DO NOTHING", (_DONE,))
+    # Another login than the owner's looks again the next time.
+    if db.execute(_MAY_NOTE).fetchone() == (True,):
+        db.execute(_NOTE_DONE, (_DONE,))
     db.commit()
 
 
