@@ -456,6 +456,7 @@ class Warden(Facade):
     erase = blocking(AsyncWarden.erase)
     export = blocking(AsyncWarden.export)
     import_ = blocking(AsyncWarden.import_)
+    import_files = blocking(AsyncWarden.import_files)
     verify_erased = blocking(AsyncWarden.verify_erased)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

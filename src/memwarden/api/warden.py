@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +35,9 @@ from memwarden.tiers.backend import AsyncBackend, parse_namespace
 from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
+    from memwarden.api.imports import ImportSummary, ImportTick
     from memwarden.models.protocols import ChatModel, Embedder, Reranker
+    from memwarden.remember.imports.source import ImportOptions
     from memwarden.stores.transfer.bundle import ExportResult, ImportResult
     from memwarden.stores.transfer.erasure import ErasureReceipt
 
@@ -232,6 +234,50 @@ class AsyncWarden:
         from memwarden.stores.transfer.bundle import import_bundle
 
         return await import_bundle(self.store, Path(path), dry_run=dry_run)
+
+    async def import_files(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        *,
+        user: str | None = None,
+        tenant: str = "default",
+        format: str | None = None,
+        options: ImportOptions | None = None,
+        trust: str | None = None,
+        dry_run: bool = False,
+        progress: ImportTick | None = None,
+    ) -> ImportSummary:
+        """Read what other programs keep, with its dates: exports of chats, memories, notes, graphs, logs, tables.
+
+        All of it is checked before anything is written. Everything has a key made of its content, so that reading a
+        file again takes only what changed, and a call that was broken off is made again. A note or a memory that was
+        edited ends what it stated before, and what rested on that alone.
+
+        Args:
+            paths: files, folders or zips. user: whose it is; None: as the file says, else ``default``.
+            format: a name of :data:`memwarden.remember.imports.registry.FORMATS`; None: recognised by the content.
+            options: what the file does not say: a time zone, the order of days and months, columns.
+            trust: whom statements come from; None: from outside (``external``). Messages are of who said them.
+            dry_run: check and count. progress: is told how many messages and statements are done, of how many.
+
+        Raises InvalidInput that names the file and the line, and then nothing was imported; NotFound; StoreError.
+        """
+        from memwarden.api.imports import import_paths
+        from memwarden.remember.imports.source import ImportOptions
+
+        listed = [paths] if isinstance(paths, str | Path) else list(paths)
+        checked_name(user, "user")
+        return await import_paths(
+            self._parts,
+            [Path(path) for path in listed],
+            user=user,
+            tenant=tenant,
+            name=format,
+            options=options or ImportOptions(),
+            trust=trust,
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
         """Return everything in this store that contradicts a receipt of an erasure; nothing when all is gone.

@@ -7,7 +7,7 @@ Recognised, by their content and not by their name:
 * **memwarden**: ``{"title", "people", "sessions": [{"thread", "messages": [...]}]}`` with messages as
   ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
 * **ChatGPT** and **Claude**: their exports, as a zip or as ``conversations.json``
-  (:mod:`memwarden.surfaces.chat_exports`).
+  (:mod:`memwarden.remember.imports.chats`).
 * **plain logs**: text with ``USER:`` and ``ASSISTANT:`` before the messages.
 * **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
   name. What a shared picture shows (``blip_caption``) is added to the text of its turn: who saw the chat saw the
@@ -32,8 +32,11 @@ from typing import Any, NamedTuple
 
 from memwarden import clock
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.messages import read_time
-from memwarden.surfaces.chat_exports import ZIP, is_export, read_export, read_plain_log, read_zip
+from memwarden.remember.imports.chats import is_export, read_export, read_zip
+from memwarden.remember.imports.logs import read_plain_log
+from memwarden.remember.imports.messages import describe, read_list, read_row
+from memwarden.remember.imports.records import MalformedPart
+from memwarden.remember.imports.source import ZIP
 from memwarden.text.lexicon import load_months
 
 MAX_BYTES = 268_435_456
@@ -125,10 +128,10 @@ def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> 
     content = [content] if isinstance(content, Mapping) and "conversation" in content else content
     layout = _layout_of(content)
     if layout is None:
-        raise InvalidInput(f"{where!r} holds {_describe(content)}; recognised are: {RECOGNISED}")
+        raise InvalidInput(f"{where!r} holds {describe(content)}; recognised are: {RECOGNISED}")
     try:
         conversations = tuple(layout(content, name, captions))
-    except _MalformedFile as error:
+    except MalformedPart as error:
         raise InvalidInput(f"{where!r}: {error}") from None
     if not any(conversation.turns for conversation in conversations):
         raise InvalidInput(f"{where!r} holds no message of a user or an assistant")
@@ -139,9 +142,9 @@ def with_questions(conversation: Conversation, path: Path) -> Conversation:
     """Add the questions of a file ``[{"question", "expect": [message ids]}]`` to a conversation."""
     dropped: Counter[str] = Counter({item.what: item.times for item in conversation.dropped})
     try:
-        rows = _list(read_json(path, MAX_BYTES), "the file")
+        rows = read_list(read_json(path, MAX_BYTES), "the file")
         questions = _own_questions(rows, conversation.sessions, dropped)
-    except _MalformedFile as error:
+    except MalformedPart as error:
         raise InvalidInput(f"{str(path)!r}: {error}; questions are a list of {{'question', 'expect': [ids]}}") from None
     return replace(conversation, questions=(*conversation.questions, *questions), dropped=_count_omissions(dropped))
 
@@ -171,10 +174,6 @@ def read_json(path: Path, max_bytes: int) -> Any:
             f"recognised are: {RECOGNISED}"
         ) from None
     return read_plain_log(text) or _parse(text, str(path))
-
-
-class _MalformedFile(Exception):
-    """Raised for a file of a known layout with a malformed part."""
 
 
 Layout = Callable[[Any, str, bool], Iterable[Conversation]]
@@ -221,14 +220,6 @@ def _messages_of(content: Any) -> Any:
     return content.get("messages") if isinstance(content, Mapping) else content
 
 
-def _describe(content: Any) -> str:
-    if isinstance(content, Mapping):
-        return f"an object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "an empty object"
-    if isinstance(content, list):
-        return f"a list whose first element is {_describe(content[0])}" if content else "an empty list"
-    return "null" if content is None else f"the {type(content).__name__} {content!r:.40}"
-
-
 # --- OpenAI messages
 
 
@@ -250,8 +241,8 @@ def _openai(content: Any, name: str, where: str) -> Conversation:
 def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Session:
     """Read messages as chat APIs exchange them."""
     messages: dict[str, Mapping[str, Any]] = {}
-    for number, row in enumerate(_list(rows, where), start=1):
-        message = _message(row, f"{where}[{number - 1}]", dropped)
+    for number, row in enumerate(read_list(rows, where), start=1):
+        message = read_row(row, f"{where}[{number - 1}]", dropped)
         key = f"#{number}" if message is None else message.get("id", f"#{number}")
         # The store would take the second as a repetition of the first, and lose its words in silence.
         if message is not None and messages.setdefault(key, message) is not message:
@@ -261,42 +252,6 @@ def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Sessi
     return Session(thread, None if at is None else clock.parse(at, f"{where}: created_at"), said)
 
 
-def _message(row: Any, where: str, dropped: Counter[str]) -> Mapping[str, Any] | None:
-    if not isinstance(row, Mapping):
-        raise _MalformedFile(f"{where} is {_describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
-    role = row.get("role")
-    if role not in ("user", "assistant"):
-        dropped[f"messages of the role {role!r:.40}"] += 1
-        return None
-    text = _content(row.get("content"), f"{where}.content", dropped)
-    if not text.strip():
-        dropped["messages without words"] += 1
-        return None
-    identity = row.get("id")
-    message = {"role": role, "content": text} | ({} if identity is None else {"id": str(identity)})
-    own = {key: row[key] for key in ("name", "created_at", "metadata") if row.get(key) is not None}
-    if "created_at" not in own and (at := read_time(row)) is not None:
-        own["created_at"] = at.isoformat()
-    return message | own
-
-
-def _content(content: Any, where: str, dropped: Counter[str]) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "\n".join(filter(None, (_part(part, where, dropped) for part in _list(content, where))))
-
-
-def _part(part: Any, where: str, dropped: Counter[str]) -> str:
-    if isinstance(part, str):
-        return part
-    text = part.get("text") if isinstance(part, Mapping) else None
-    if isinstance(text, str):
-        return text
-    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-    dropped[f"content parts of the type {kind!r:.40}"] += 1
-    return ""
-
-
 # --- exports of ChatGPT and Claude
 
 
@@ -304,7 +259,7 @@ def _exported(content: Any, name: str, captions: bool) -> Iterator[Conversation]
     try:
         chats = list(read_export(content))
     except ValueError as error:
-        raise _MalformedFile(str(error)) from None
+        raise MalformedPart(str(error)) from None
     for chat in chats:
         dropped = Counter(chat.left_out)
         session = _session(chat.thread, list(chat.rows), f"{chat.thread}: messages", dropped)
@@ -321,7 +276,7 @@ def _own(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
         thread = str(row.get("thread") or f"session-{number + 1}")
         sessions.append(_session(thread, row["messages"], f"sessions[{number}].messages", dropped))
     people = tuple(str(item) for item in content.get("people") or _people(sessions))
-    questions = _own_questions(_list(content.get("questions") or [], "questions"), tuple(sessions), dropped)
+    questions = _own_questions(read_list(content.get("questions") or [], "questions"), tuple(sessions), dropped)
     yield Conversation(name, "memwarden", people, tuple(sessions), questions, _count_omissions(dropped))
 
 
@@ -341,9 +296,9 @@ def _own_question(
     row: Any, where: str, threads: Mapping[str, list[str]], sessions: tuple[Session, ...], dropped: Counter[str]
 ) -> LabelledQuestion | None:
     if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
-        raise _MalformedFile(f"{where} is {_describe(row)}, without a text 'question'")
+        raise MalformedPart(f"{where} is {describe(row)}, without a text 'question'")
     gold = []
-    for identity in map(str, _list(row.get("expect") or [], f"{where}: expect")):
+    for identity in map(str, read_list(row.get("expect") or [], f"{where}: expect")):
         if len(threads.get(identity, [])) == 1:
             gold.append(TurnIdentity(threads[identity][0], identity))
         else:
@@ -352,7 +307,7 @@ def _own_question(
             ] += 1
     asked_after = row.get("asked_after", len(sessions))
     if not isinstance(asked_after, int) or not 0 <= asked_after <= len(sessions):
-        raise _MalformedFile(
+        raise MalformedPart(
             f"{where}: asked_after is a number of sessions from 0 to {len(sessions)}, not {asked_after!r}"
         )
     return _question(row["question"], gold, str(row.get("category") or "question"), asked_after, dropped)
@@ -367,12 +322,10 @@ def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
         dropped: Counter[str] = Counter()
         talk = row["conversation"]
         if not isinstance(talk, Mapping):
-            raise _MalformedFile(
-                f"{where}.conversation is {_describe(talk)}, not the sessions of a LoCoMo conversation"
-            )
+            raise MalformedPart(f"{where}.conversation is {describe(talk)}, not the sessions of a LoCoMo conversation")
         sessions = tuple(_locomo_sessions(talk, f"{where}.conversation", captions, dropped))
         people = tuple(str(talk[key]) for key in ("speaker_a", "speaker_b") if talk.get(key))
-        rows = _list(row.get("qa") or [], f"{where}.qa")
+        rows = read_list(row.get("qa") or [], f"{where}.qa")
         questions = _locomo_questions(rows, f"{where}.qa", sessions, dropped)
         own_name = str(row.get("sample_id") or f"{name}-{number + 1}")
         yield Conversation(
@@ -383,14 +336,14 @@ def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
 def _locomo_sessions(talk: Mapping[str, Any], where: str, captions: bool, dropped: Counter[str]) -> Iterator[Session]:
     numbers = sorted(int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key)))
     if not numbers:
-        raise _MalformedFile(f"{where} has no session_1, session_2, ...")
+        raise MalformedPart(f"{where} has no session_1, session_2, ...")
     dropped["dates of sessions that are not in the file"] += sum(
         1 for key in talk if (match := re.fullmatch(r"session_(\d+)_date_time", key)) and int(match[1]) not in numbers
     )
     for number in numbers:
         thread = f"session_{number}"
         at = locomo_time(talk.get(f"{thread}_date_time"), f"{where}.{thread}_date_time")
-        rows = _list(talk[thread], f"{where}.{thread}")
+        rows = read_list(talk[thread], f"{where}.{thread}")
         messages = (_locomo_message(row, f"{where}.{thread}", at, captions, dropped) for row in rows)
         yield Session(thread, at, tuple(message for message in messages if message is not None))
 
@@ -399,7 +352,7 @@ def _locomo_message(
     row: Any, where: str, at: datetime, captions: bool, dropped: Counter[str]
 ) -> Mapping[str, Any] | None:
     if not isinstance(row, Mapping) or not all(isinstance(row.get(key), str) for key in ("dia_id", "speaker", "text")):
-        raise _MalformedFile(f"{where} holds {_describe(row)}, not a turn with dia_id, speaker and text")
+        raise MalformedPart(f"{where} holds {describe(row)}, not a turn with dia_id, speaker and text")
     text, caption = row["text"].strip(), str(row.get("blip_caption") or "").strip()
     if caption and captions:
         text = f"{text} [shares a picture: {caption}]".strip()
@@ -419,7 +372,7 @@ def locomo_time(value: Any, where: str) -> datetime:
             return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
         except ValueError:
             pass
-    raise _MalformedFile(f"{where} is a time like '1:56 pm on 8 May, 2023', not {value!r:.60}")
+    raise MalformedPart(f"{where} is a time like '1:56 pm on 8 May, 2023', not {value!r:.60}")
 
 
 def _locomo_questions(
@@ -433,7 +386,7 @@ def _locomo_questions(
     questions = []
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
-            raise _MalformedFile(f"{where}[{number}] is {_describe(row)}, without a text 'question'")
+            raise MalformedPart(f"{where}[{number}] is {describe(row)}, without a text 'question'")
         gold = locomo_evidence(row.get("evidence") or [], turns, dropped)
         category = LOCOMO_CATEGORIES.get(row.get("category", 0), f"category {row.get('category')}")
         questions.append(_question(row["question"], gold, category, len(sessions), dropped))
@@ -465,7 +418,7 @@ def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
     rows = content["dialogues"]
     sessions = tuple(_realmem_session(row, f"dialogues[{number}]", dropped) for number, row in enumerate(rows))
     if len({session.thread for session in sessions}) < len(sessions):
-        raise _MalformedFile("two dialogues have the same session_uuid")
+        raise MalformedPart("two dialogues have the same session_uuid")
     questions = tuple(_realmem_questions(rows, sessions, dropped))
     metadata = content.get("_metadata")
     person = str(metadata.get("person_name") or name) if isinstance(metadata, Mapping) else name
@@ -475,13 +428,13 @@ def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
 def _realmem_session(row: Mapping[str, Any], where: str, dropped: Counter[str]) -> Session:
     match = _REALMEM_TIME.fullmatch(str(row.get("current_time")).strip())
     if not isinstance(row.get("session_uuid"), str) or not match:
-        raise _MalformedFile(f"{where} has no session_uuid or no current_time like '2025-12-15 (Monday)'")
+        raise MalformedPart(f"{where} has no session_uuid or no current_time like '2025-12-15 (Monday)'")
     at = clock.parse(match[1], f"{where}.current_time")
     messages = []
-    for number, turn in enumerate(_list(row["dialogue_turns"], f"{where}.dialogue_turns")):
+    for number, turn in enumerate(read_list(row["dialogue_turns"], f"{where}.dialogue_turns")):
         if not isinstance(turn, Mapping) or turn.get("speaker") not in ("User", "Assistant"):
-            raise _MalformedFile(
-                f"{where}.dialogue_turns[{number}] is {_describe(turn)}, without the speaker User or Assistant"
+            raise MalformedPart(
+                f"{where}.dialogue_turns[{number}] is {describe(turn)}, without the speaker User or Assistant"
             )
         text = turn.get("content")
         if not isinstance(text, str) or not text.strip():
@@ -522,7 +475,7 @@ def _realmem_gold_sessions(
     answer: Mapping[str, Any], place: Mapping[str, int], number: int, dropped: Counter[str]
 ) -> list[str]:
     threads = []
-    for thread in dict.fromkeys(map(str, _list(answer.get("memory_session_uuids") or [], "memory_session_uuids"))):
+    for thread in dict.fromkeys(map(str, read_list(answer.get("memory_session_uuids") or [], "memory_session_uuids"))):
         if place.get(thread, number) < number:
             threads.append(thread)
         else:
@@ -572,16 +525,10 @@ def _people(sessions: Iterable[Session]) -> tuple[str, ...]:
 
 
 def _mappings(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    for number, item in enumerate(_list(value, where)):
+    for number, item in enumerate(read_list(value, where)):
         if not isinstance(item, Mapping):
-            raise _MalformedFile(f"{where}[{number}] is {_describe(item)}, not an object")
+            raise MalformedPart(f"{where}[{number}] is {describe(item)}, not an object")
     return list(value)
-
-
-def _list(value: Any, where: str) -> Sequence[Any]:
-    if not isinstance(value, list):
-        raise _MalformedFile(f"{where} is {_describe(value)}, not a list")
-    return value
 
 
 def _count_omissions(dropped: Counter[str]) -> tuple[Omission, ...]:

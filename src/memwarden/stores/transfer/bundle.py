@@ -120,6 +120,15 @@ async def import_bundle(
         return result
 
 
+def is_bundle(file: Path) -> bool:
+    """Return whether a file is a bundle, whole or not."""
+    try:
+        with ZipFile(file) as archive:
+            return {MANIFEST, PAGES} <= set(archive.namelist())
+    except (BadZipFile, OSError):
+        return False
+
+
 @contextmanager
 def open_bundle(file: Path) -> Iterator[tuple[ZipFile, BundleManifest]]:
     """Open a bundle after checking every byte against its checksums. Raises StoreCorrupt, StoreTooNew, NotFound."""

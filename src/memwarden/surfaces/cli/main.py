@@ -94,7 +94,9 @@ COMMANDS: Mapping[str, CommandPlace] = {
     ),
     "backup": CommandPlace(f"{_HERE}.admin.backup:app", "Copy a store into a file, check such a file, restore it."),
     "export": CommandPlace(f"{_HERE}.admin.bundle:export", "Write everything of a user into a file."),
-    "import": CommandPlace(f"{_HERE}.admin.bundle:import_", "Read a file that export wrote, and compare."),
+    "import": CommandPlace(
+        f"{_HERE}.admin.bundle:import_", "Read what another program keeps, or a file that export wrote."
+    ),
     "erase": CommandPlace(f"{_HERE}.admin.erase:erase", "Remove a user for good, with a receipt."),
     "verify": CommandPlace(f"{_HERE}.admin.erase:verify", "Prove that what a receipt names is not there."),
     "migrate": CommandPlace(f"{_HERE}.admin.migrate:migrate", "Move everything of a store to another, and compare."),

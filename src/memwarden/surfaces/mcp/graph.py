@@ -19,6 +19,7 @@ from memwarden.agent.tools import AsyncTools, Parameter, Permission, Tool
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.render import clean_value
 from memwarden.records import Trust
+from memwarden.remember.imports.graph import ENTITIES, RELATIONS
 from memwarden.remember.ingest.intake import screen
 from memwarden.surfaces.mcp.schemas import FLAG, TEXT, Schema, list_of, row
 from memwarden.surfaces.mcp.server import RegistryTool, serve_tool
@@ -26,7 +27,6 @@ from memwarden.surfaces.mcp.server import RegistryTool, serve_tool
 Node = dict[str, Any]
 Graph = dict[str, list[Node]]
 Decoded = TypeVar("Decoded")
-ENTITIES, RELATIONS = "graph/entity/", "graph/relation/"
 _ENTITY: Final = row({"name": TEXT, "entityType": TEXT, "observations": list_of(TEXT)})
 _RELATION: Final = row({"from": TEXT, "to": TEXT, "relationType": TEXT})
 _GRAPH: Final = row({"entities": list_of(_ENTITY), "relations": list_of(_RELATION)})

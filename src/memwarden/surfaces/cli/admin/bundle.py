@@ -1,17 +1,24 @@
-"""``memwarden export`` and ``memwarden import``: everything of a person, in a file."""
+"""``memwarden export`` and ``memwarden import``: everything of a person, in a file; and what other programs keep."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.cli.options import Options, command
-from memwarden.surfaces.cli.output import clean, print_json, printer
+from memwarden.stores.transfer.bundle import is_bundle
+from memwarden.surfaces.cli.options import Options, command, read_pairs
+from memwarden.surfaces.cli.output import Tick, clean, print_json, printer, progress
+
+if TYPE_CHECKING:
+    from memwarden.api.imports import ImportSummary, ImportTick
 
 DONE_IN_PART = 5
+BUNDLE = "memwarden"
 
 
 @command
@@ -46,20 +53,107 @@ async def export(
 @command
 async def import_(
     options: Options,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What memwarden export wrote.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file, and say how much is new.")] = False,
-) -> None:
-    """Read a file that export wrote, with dates and history, and compare both sides.
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files, folders or zips.")],
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="Of the files; else they are recognised.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the files, and say how much is new.")] = False,
+    zone: Annotated[str, typer.Option(help="Time zone of times that name none, such as Europe/Lisbon.")] = "UTC",
+    day_first: Annotated[
+        bool | None, typer.Option("--day-first/--month-first", help="Of dates such as 3/4/2024; else the file tells.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=NAME", help="Which column of a table is text, created_at, ...")
+    ] = None,
+    thread: Annotated[str | None, typer.Option(help="Name of the conversation of a log.")] = None,
+    branches: Annotated[
+        bool, typer.Option("--branches", help="Take branches of chats that are not shown too.")
+    ] = False,
+    trust: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Whom statements come from: person, assistant or external.")
+    ] = None,
+) -> int:
+    """Read what another program keeps, or a file that export wrote, with its dates.
 
-    The whole file is checked before anything is written. What was broken off goes on where it was.
+    Recognised by the content: exports of ChatGPT and Claude, mem0, Zep and Graphiti, LangMem and LangGraph items,
+    Markdown vaults, the reference memory server's graph, messages of chat APIs, chats of WhatsApp, logs with USER: and
+    ASSISTANT:, IRC logs, tables; and bundles of memwarden export, which must be alone.
+
+    All is checked before anything is written. Importing again takes only what changed; what was broken off goes on.
+    What was left out is counted; the exit code is 5 when the store refused a part.
 
     \b
     Examples:
-      memwarden import ana.zip --dry-run
+      memwarden import chatgpt-export.zip --user ana --dry-run
+      memwarden import ~/vault --user ana
+      memwarden import "WhatsApp Chat with Bo.txt" --user ana --zone Europe/Lisbon
+      memwarden import notes.csv --column text=Note --column created_at=Day --user ana
       memwarden import ana.zip --db postgresql://memwarden:secret@db/memwarden
     """
-    if options.user is not None or options.agent is not None:
-        raise InvalidInput("the file says whose memory it is; leave out --user and --agent")
+    if form in (None, BUNDLE) and any(is_bundle(file) for file in files):
+        if len(files) > 1 or options.user is not None or options.agent is not None:
+            raise InvalidInput("a bundle says whose memory it is: give it alone, without --user and --agent")
+        return await _import_bundle(options, files[0], dry_run)
+    if options.agent is not None:
+        raise InvalidInput("an import writes for the person: leave out --agent")
+    from memwarden.remember.imports.source import ImportOptions
+
+    mapping = {name: str(value) for name, value in (read_pairs(column, "column") or {}).items()}
+    said = ImportOptions(zone, day_first, mapping, thread, branches)
+    async with options.open() as warden:
+        with _shown_progress() as tick:
+            done = await warden.import_files(
+                [*files], user=options.user, tenant=options.tenant, format=form, options=said, trust=trust,
+                dry_run=dry_run, progress=tick,
+            )  # fmt: skip
+    if options.as_json:
+        print_json(done)
+    else:
+        for line in describe_import(done):
+            printer().print(clean(line))
+    return DONE_IN_PART if done.refused else 0
+
+
+@contextmanager
+def _shown_progress() -> Iterator[ImportTick]:
+    """Show a bar once it is known how much there is."""
+    with ExitStack() as stack:
+        ticks: list[Tick] = []
+        last = 0
+
+        def tick(done: int, total: int) -> None:
+            nonlocal last
+            if not ticks:
+                ticks.append(stack.enter_context(progress("importing", total)))
+            ticks[0](done - last)
+            last = done
+
+        yield tick
+
+
+def describe_import(done: ImportSummary) -> Iterator[str]:
+    """Say in sentences what an import did."""
+    verb = "Would import" if done.dry_run else "Imported"
+    parts = [f"{done.stored:,} new", f"{done.known:,} known"] + ([f"{done.ended:,} ended"] if done.ended else [])
+    where = [f"{count:,} {what}" for count, what in ((done.threads, "threads"), (done.documents, "documents")) if count]
+    yield f"{verb} {', '.join(parts)} in {' and '.join(where) or 'a graph'} ({', '.join(done.formats)})."
+    if done.nodes:
+        yield f"  {done.nodes:,} new nodes of the graph"
+    if done.linked:
+        yield f"  {done.linked:,} new links"
+    if done.first_at and done.last_at:
+        yield f"  from {done.first_at[:10]} to {done.last_at[:10]}"
+    if done.undated:
+        yield f"  {done.undated:,} without a time of their own, which count as said now"
+    for what, times in done.skipped.items():
+        yield f"  left out: {what} ({times:,})"
+    for what, times in done.refused.items():
+        yield f"  refused: {what} ({times:,})"
+    if not done.dry_run:
+        yield f'Ask about it: memwarden query "..." --user {done.users[0]}'
+
+
+async def _import_bundle(options: Options, file: Path, dry_run: bool) -> int:
     async with options.open() as warden:
         done = await warden.import_(file, dry_run=dry_run)
     if options.as_json:
@@ -68,3 +162,4 @@ async def import_(
         verb = "Would import" if dry_run else "Imported"
         said = f"{done.new:,} changes of {done.manifest.path}, {done.there:,} were there"
         printer().print(clean(f"{verb} {said}."))
+    return 0

@@ -1,19 +1,17 @@
-"""Reads the exports of ChatGPT and Claude, and plain logs: which messages were shown, in order, with their times.
+"""Reads the exports of ChatGPT and Claude: which messages were shown, in order, with their times.
 
 * **ChatGPT**: ``conversations.json`` of the export, a list of ``{"title", "mapping", "current_node"}``. ``mapping``
   is a tree, since an edited message begins a branch; the branch that ends in ``current_node`` is the one that is shown.
 * **Claude**: ``conversations.json`` of the export, a list of ``{"uuid", "name", "chat_messages"}``, with the sender
   ``human`` or ``assistant``. Exports with ``parent_message_uuid`` have branches too.
 
-Both come as a zip or as its JSON file. A plain log is text with a label before each message: ``USER:`` or ``Human:``,
-``ASSISTANT:`` or ``AI:``; lines without a label belong to the message before them.
+Both come as a zip or as its JSON file.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +20,13 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from memwarden.errors import InvalidInput
+from memwarden.remember.imports.messages import read_rows
+from memwarden.remember.imports.records import ImportedThread, MalformedPart
+from memwarden.remember.imports.source import ImportSource
+from memwarden.remember.ingest.messages import MAX_NAME
 
-ZIP = b"PK\x03\x04"
-_LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
-_ROLES = {"human": "user", "ai": "assistant"}
+CHATS = "chat_messages"
+OTHER_BRANCHES = "messages of branches that are not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,16 @@ class ExportedChat:
     left_out: Mapping[str, int]
 
 
+def is_chatgpt(source: ImportSource) -> bool:
+    """Return whether a file is an export of ChatGPT."""
+    return "item.mapping" in source.shape
+
+
+def is_claude(source: ImportSource) -> bool:
+    """Return whether a file is an export of Claude."""
+    return f"item.{CHATS}" in source.shape
+
+
 def is_export(content: Any) -> bool:
     """Return whether parsed JSON is an export of ChatGPT or Claude."""
     return bool(content) and isinstance(content, list) and (_all_hold(content, "mapping") or _all_hold(content, CHATS))
@@ -48,6 +59,54 @@ def read_export(content: Sequence[Mapping[str, Any]]) -> Iterator[ExportedChat]:
     for number, chat in enumerate(content):
         where = f"[{number}]"
         yield _read_chatgpt(chat, where) if isinstance(chat.get("mapping"), Mapping) else _read_claude(chat, where)
+
+
+def read_chats(source: ImportSource) -> Iterator[ImportedThread]:
+    """Yield the chats of an export, a chat in memory at a time. Raises MalformedPart."""
+    parts = [name for name in source.parts if _is_chats(name)] or [source.main]
+    for part in parts:
+        for number, chat in enumerate(source.items(part, "item")):
+            where = f"{source.place(part)}, conversation {number + 1}"
+            try:
+                yield from _threads_of(chat, where, branches=source.options.branches)
+            except ValueError as error:
+                raise MalformedPart(str(error)) from None
+
+
+def _threads_of(chat: Any, where: str, *, branches: bool) -> Iterator[ImportedThread]:
+    if not isinstance(chat, Mapping):
+        raise MalformedPart(f"{where} is no conversation")
+    of_chatgpt = isinstance(chat.get("mapping"), Mapping)
+    if not of_chatgpt and not isinstance(chat.get(CHATS), list):
+        raise MalformedPart(f"{where} has neither a mapping nor {CHATS}")
+    read = _read_chatgpt(chat, where) if of_chatgpt else _read_claude(chat, where)
+    left_out = Counter(read.left_out)
+    if branches:
+        del left_out[OTHER_BRANCHES]
+    rows = read_rows(read.rows, where, left_out)
+    yield ImportedThread(read.thread, rows, where, skipped=left_out)
+    if branches:
+        yield from _other_branches(chat, read.thread, where, of_chatgpt=of_chatgpt)
+
+
+def _other_branches(chat: Mapping[str, Any], thread: str, where: str, *, of_chatgpt: bool) -> Iterator[ImportedThread]:
+    """Yield what an edited message left behind: of each other branch the messages that no earlier branch has."""
+    parent, leaf = ("parent", "current_node") if of_chatgpt else ("parent_message_uuid", "current_leaf_message_uuid")
+    nodes = chat["mapping"] if of_chatgpt else _claude_nodes(chat, where)
+    if not of_chatgpt and chat.get(leaf) not in nodes:  # an older export, which has no branches
+        return
+    known = set(_branch(nodes, chat.get(leaf), parent, where))
+    inner = {node.get(parent) for node in nodes.values()}
+    for end in [identity for identity in nodes if identity not in inner and identity not in known]:
+        left_out = Counter[str]()
+        ids = [identity for identity in _branch(nodes, end, parent, where) if identity not in known]
+        known.update(ids)
+        rows = (
+            _chatgpt_rows(chat, ids, where, left_out)
+            if of_chatgpt
+            else [_claude_row(nodes[identity], f"{where}.{CHATS}", left_out) for identity in ids]
+        )
+        yield ImportedThread(f"{thread}/{end}"[:MAX_NAME], read_rows(rows, where, left_out), where, skipped=left_out)
 
 
 def read_zip(data: bytes, where: str, max_bytes: int) -> list[Any]:
@@ -67,26 +126,6 @@ def read_zip(data: bytes, where: str, max_bytes: int) -> list[Any]:
     return [chat for part in parts for chat in (part if isinstance(part, list) else [part])]
 
 
-def read_plain_log(text: str) -> list[dict[str, str]] | None:
-    """Return the messages of a plain log; None for a text that does not begin with a label, or has one speaker."""
-    rows: list[dict[str, str]] = []
-    for line in text.strip().splitlines():
-        label = _LABEL.match(line)
-        if label is not None:
-            said = label[1].lower()
-            rows.append({"role": _ROLES.get(said, said), "content": line[label.end() :]})
-        elif not rows:
-            return None
-        else:
-            rows[-1]["content"] += f"\n{line}"
-    if not {"user", "assistant"} <= {row["role"] for row in rows}:
-        return None
-    return [{**row, "content": row["content"].strip()} for row in rows]
-
-
-CHATS = "chat_messages"
-
-
 def _is_chats(name: str) -> bool:
     base = name.rpartition("/")[2]
     return base.startswith("conversations") and base.endswith(".json")
@@ -99,17 +138,24 @@ def _all_hold(content: Sequence[Any], key: str) -> bool:
 def _read_chatgpt(chat: Mapping[str, Any], where: str) -> ExportedChat:
     nodes, left_out = chat["mapping"], Counter[str]()
     shown = _branch(nodes, chat.get("current_node"), "parent", where)
+    rows = _chatgpt_rows(chat, shown, where, left_out)
+    _count_branches(len(nodes) - len(shown), left_out)
+    return ExportedChat("ChatGPT export", _name(chat, ("conversation_id", "id"), where), rows, left_out)
+
+
+def _chatgpt_rows(
+    chat: Mapping[str, Any], ids: Sequence[str], where: str, left_out: Counter[str]
+) -> tuple[Mapping[str, Any], ...]:
     at, rows = chat.get("create_time"), []
-    for identity in shown:
-        message = nodes[identity].get("message")
+    for identity in ids:
+        message = chat["mapping"][identity].get("message")
         if not isinstance(message, Mapping):  # the root of the tree
             continue
         at = message.get("create_time") or at  # some have none, and were said after the one before
         row = _chatgpt_row(message, identity, at, f"{where}.mapping[{identity!r:.60}]", left_out)
         if row is not None:
             rows.append(row)
-    _count_branches(len(nodes) - len(shown), left_out)
-    return ExportedChat("ChatGPT export", _name(chat, ("conversation_id", "id"), where), tuple(rows), left_out)
+    return tuple(rows)
 
 
 def _chatgpt_row(
@@ -133,15 +179,20 @@ def _chatgpt_row(
 
 
 def _read_claude(chat: Mapping[str, Any], where: str) -> ExportedChat:
-    messages, left_out = chat[CHATS], Counter[str]()
-    if not all(isinstance(item, Mapping) and isinstance(item.get("uuid"), str) for item in messages):
-        raise ValueError(f"{where}.{CHATS} holds what is no message with a uuid")
-    nodes = {item["uuid"]: item for item in messages}
+    left_out = Counter[str]()
+    nodes = _claude_nodes(chat, where)
     leaf = chat.get("current_leaf_message_uuid")
     shown = _branch(nodes, leaf, "parent_message_uuid", where) if leaf in nodes else list(nodes)
     rows = [_claude_row(nodes[identity], f"{where}.{CHATS}", left_out) for identity in shown]
     _count_branches(len(nodes) - len(shown), left_out)
     return ExportedChat("Claude export", _name(chat, ("uuid",), where), tuple(rows), left_out)
+
+
+def _claude_nodes(chat: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+    messages = chat[CHATS]
+    if not all(isinstance(item, Mapping) and isinstance(item.get("uuid"), str) for item in messages):
+        raise ValueError(f"{where}.{CHATS} holds what is no message with a uuid")
+    return {item["uuid"]: item for item in messages}
 
 
 def _claude_row(message: Mapping[str, Any], where: str, left_out: Counter[str]) -> Mapping[str, Any]:
@@ -169,7 +220,7 @@ def _branch(nodes: Mapping[str, Any], leaf: Any, parent: str, where: str) -> lis
 
 def _count_branches(others: int, left_out: Counter[str]) -> None:
     if others:
-        left_out["messages of branches that are not shown"] += others
+        left_out[OTHER_BRANCHES] += others
 
 
 def _name(chat: Mapping[str, Any], keys: Sequence[str], where: str) -> str:

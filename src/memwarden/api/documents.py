@@ -1,0 +1,244 @@
+"""Keeps what documents state: a document that is handed over again changes only what changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from memwarden import clock, filters
+from memwarden.records import (
+    Batch,
+    Channel,
+    Link,
+    Memory,
+    MemoryState,
+    Namespace,
+    Outcome,
+    Put,
+    Scope,
+    WriteMode,
+)
+from memwarden.remember.imports.records import ImportedDocument, ImportedStatement, digest_parts
+from memwarden.remember.ingest.messages import MAX_NAME, Draft
+from memwarden.runtime import Runtime
+from memwarden.stores.protocol import Store
+
+# What the metadata of a document's memory says of it; an export leaves these out.
+DOCUMENT, PART, ENDED = "document_id", "document_part", "document_ended"
+OWN_METADATA: Final = frozenset({DOCUMENT, PART, ENDED})
+SOURCE = "document/"
+LINKS_TO = "links_to"
+# Statements, or changes, that a batch holds.
+MAX_BATCH = 200
+_STATES = (MemoryState.ACTIVE, MemoryState.SOFT_DELETED, MemoryState.MERGED, MemoryState.QUARANTINED)
+_DERIVED = (Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT, Channel.PROCEDURAL)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A memory of a document. live: whether it counts in answers. ended: whether its document no longer states it."""
+
+    id: str
+    live: bool
+    ended: bool
+
+
+@dataclass(slots=True)
+class DocumentCounts:
+    """What became of the statements of documents."""
+
+    stored: int = 0
+    known: int = 0
+    ended: int = 0
+    linked: int = 0
+
+
+async def read_documents(store: Store, namespace: Namespace) -> dict[str, dict[str, DocumentPart]]:
+    """Return what is remembered of documents: by document, by the fingerprint of what it states."""
+    where = filters.parse({f"metadata.{DOCUMENT}": {"$ne": None}})
+    found: dict[str, dict[str, DocumentPart]] = {}
+    for state in _STATES:
+        ids = await store.find_ids(namespace, where, state=state)
+        for memory in await _get_all(store, namespace, ids):
+            held = memory.metadata
+            part = DocumentPart(memory.id, state == MemoryState.ACTIVE and not held.get(ENDED), bool(held.get(ENDED)))
+            found.setdefault(str(held[DOCUMENT]), {})[str(held.get(PART))] = part
+    return found
+
+
+class DocumentRehearsal:
+    """Counts what a writer of documents would do."""
+
+    def __init__(self, known: Mapping[str, Mapping[str, DocumentPart]]) -> None:
+        self._known = known
+        self._seen: dict[str, set[str]] = {}
+        self.counts = DocumentCounts()
+        self.refused: dict[str, int] = {}
+
+    async def add(self, document: ImportedDocument) -> None:
+        """Count what is new in a document, and what it no longer states."""
+        if document.collection is not None:
+            self._seen.setdefault(document.collection, set()).add(document.id)
+        known = self._known.get(document.id, {})
+        stated = {statement.digest for statement in document.statements}
+        there = {digest for digest in stated if digest in known and not known[digest].ended}
+        self.counts.known += len(there)
+        self.counts.stored += len(stated - there)
+        self.counts.ended += sum(part.live for digest, part in known.items() if digest not in stated)
+
+    async def finish(self) -> None:
+        """Count what the documents that are gone stated."""
+        for name in find_gone(self._known, self._seen):
+            self.counts.ended += sum(part.live for part in self._known[name].values())
+
+
+def find_gone(known: Iterable[str], seen: Mapping[str, Set[str]]) -> list[str]:
+    """Return the known documents of the collections that were read, which are not among them now."""
+    return [name for name in known if any(name.startswith(where) and name not in now for where, now in seen.items())]
+
+
+class DocumentWriter:
+    """Writes the documents of an import into a person's memory."""
+
+    def __init__(
+        self, parts: Runtime, who: Scope, known: dict[str, dict[str, DocumentPart]], *, trust: str | None, category: str
+    ) -> None:
+        self._parts, self._who, self._trust, self._category = parts, who, trust, category
+        self._known = known
+        self._waiting: list[tuple[str, ImportedStatement]] = []
+        self._going: list[str] = []
+        self._coming: list[str] = []
+        self._links: list[tuple[str, str]] = []
+        self._seen: dict[str, set[str]] = {}
+        self.counts = DocumentCounts()
+        self.refused: dict[str, int] = {}
+
+    async def add(self, document: ImportedDocument) -> None:
+        """Take a document in: what is new waits for the batch, what it no longer states is ended at the end."""
+        if document.collection is not None:
+            self._seen.setdefault(document.collection, set()).add(document.id)
+        known = self._known.get(document.id, {})
+        stated = {statement.digest: statement for statement in document.statements}
+        for digest, statement in stated.items():
+            if digest not in known:
+                self._waiting.append((document.id, statement))
+            elif known[digest].ended:
+                self._coming.append(known[digest].id)
+            else:
+                self.counts.known += 1
+        self._going += [part.id for digest, part in known.items() if digest not in stated and part.live]
+        self._links += [(document.id, target) for target in document.links]
+        if len(self._waiting) >= MAX_BATCH:
+            await self._store()
+
+    async def finish(self) -> None:
+        """Store what waits, end what documents no longer state and what rested on it, and link the documents."""
+        await self._store()
+        gone = find_gone(self._known, self._seen)
+        self._going += [part.id for name in gone for part in self._known[name].values() if part.live]
+        at = clock.now()
+        await self._change(self._coming, at, end=False)
+        self.counts.stored += len(self._coming)
+        going = list(dict.fromkeys(self._going))
+        if going:
+            going += await _find_resting(self._parts.store, self._who.namespace, going)
+        await self._change(going, at, end=True)
+        self.counts.ended += len(going)
+        await self._link(at)
+
+    async def _store(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        drafts = [self._draft(document, statement) for document, statement in waiting]
+        result = await self._parts.working.writer.remember(self._who, drafts, None)
+        for (document, statement), told in zip(waiting, result.results, strict=True):
+            if told.outcome == Outcome.REJECTED or told.id is None:
+                self.refused[told.reason] = self.refused.get(told.reason, 0) + 1
+                continue
+            self.counts.stored += 1
+            self._known.setdefault(document, {})[statement.digest] = DocumentPart(told.id, live=True, ended=False)
+
+    def _draft(self, document: str, statement: ImportedStatement) -> Draft:
+        source = f"{SOURCE}{document}"
+        return Draft(
+            text=statement.text,
+            channel=statement.channel,
+            kind=statement.kind,
+            category=statement.category or self._category,
+            importance=statement.importance,
+            tags=statement.tags,
+            pinned=statement.pinned,
+            source=source if len(source) <= MAX_NAME else f"{source[: MAX_NAME - 24]}…{digest_parts(source)}",
+            summary=statement.summary,
+            context=statement.context,
+            created_at=statement.created_at,
+            valid_from=statement.valid_from,
+            trust=self._trust,
+            metadata={**statement.metadata, DOCUMENT: document, PART: statement.digest},
+            expires_at=statement.valid_to,
+        )
+
+    async def _change(self, ids: Sequence[str], at: datetime, *, end: bool) -> None:
+        store, namespace = self._parts.store, self._who.namespace
+        for start in range(0, len(ids), MAX_BATCH):
+            found = await store.get(namespace, ids[start : start + MAX_BATCH])
+            changes = tuple(
+                Put(
+                    _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
+                    expected_version=memory.version, meta={"document": "no longer states it" if end else "states it"},
+                )
+                for memory in found
+            )  # fmt: skip
+            if changes:
+                await self._parts.working.guard.apply(Batch(namespace, changes, at, actor=self._who.actor))
+
+    async def _link(self, at: datetime) -> None:
+        edges = [edge for edge in map(self._edge, dict.fromkeys(self._links)) if edge is not None]
+        for start in range(0, len(edges), MAX_BATCH):
+            batch = Batch(self._who.namespace, tuple(edges[start : start + MAX_BATCH]), at, actor=self._who.actor)
+            receipt = await self._parts.working.guard.apply(batch)
+            self.counts.linked += sum(item.outcome == "created" for item in receipt.applied)
+
+    def _edge(self, link: tuple[str, str]) -> Link | None:
+        """Return the edge between the first memories of two documents, where both have any."""
+        ends = [next((part.id for part in self._known.get(name, {}).values() if part.live), None) for name in link]
+        return None if ends[0] is None or ends[1] is None or ends[0] == ends[1] else Link(ends[0], ends[1], LINKS_TO)
+
+
+def _ended(memory: Memory, at: datetime) -> Memory:
+    payload = {**memory.metadata, ENDED: True} if DOCUMENT in memory.metadata else memory.payload
+    end = memory.valid_to if memory.valid_to is not None and memory.valid_to < at else max(at, memory.since)
+    return replace(memory, valid_to=end, updated_at=at, payload=payload)
+
+
+def _reopened(memory: Memory, at: datetime) -> Memory:
+    kept = {name: value for name, value in memory.metadata.items() if name != ENDED}
+    return replace(memory, valid_to=None, updated_at=at, payload=kept)
+
+
+async def _find_resting(store: Store, namespace: Namespace, gone: Iterable[str]) -> list[str]:
+    """Return the memories that rest on nothing but what goes, and on what goes with that."""
+    where = (filters.Condition("channel", "$in", tuple(map(str, _DERIVED))),)
+    known = await _get_all(store, namespace, await store.find_ids(namespace, where))
+    resting = {memory.id: set(memory.sources) for memory in known if memory.sources and memory.valid_to is None}
+    going, found = set(gone), list[str]()
+    while new := [item for item, sources in resting.items() if item not in going and sources <= going]:
+        going.update(new)
+        found += new
+    return found
+
+
+async def _get_all(store: Store, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    """Return memories of any state, read in parts."""
+    found: list[Memory] = []
+    for start in range(0, len(ids), 500):
+        found += await store.get(namespace, ids[start : start + 500], removed=True)
+    return found
+
+
+def leave_out_own(metadata: Mapping[str, object]) -> dict[str, object]:
+    """Return a memory's metadata without what an import noted of its document."""
+    return {name: value for name, value in metadata.items() if name not in OWN_METADATA}

@@ -1,0 +1,352 @@
+"""Imports what other programs keep: checked as a whole first, then written part by part, what is known passed over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memwarden import checks as scale
+from memwarden import clock, filters
+from memwarden.agent.state import AsyncState
+from memwarden.api.documents import DocumentRehearsal, DocumentWriter, read_documents
+from memwarden.api.scope import AsyncScope
+from memwarden.arguments import check_category, check_kind
+from memwarden.errors import InvalidInput
+from memwarden.records import ALREADY, Channel, Outcome, Scope, Trust, WriteResult
+from memwarden.remember.imports.graph import ENTITIES, RELATIONS
+from memwarden.remember.imports.memories import check_channel
+from memwarden.remember.imports.records import (
+    ImportedDocument,
+    ImportedNode,
+    ImportedStatement,
+    ImportedThread,
+    ImportRecord,
+    digest_parts,
+)
+from memwarden.remember.imports.registry import find_reader
+from memwarden.remember.imports.source import ImportOptions, ImportSource
+from memwarden.remember.ingest.messages import (
+    checked_metadata,
+    checked_name,
+    checked_names,
+    checked_text,
+    read_messages,
+)
+
+if TYPE_CHECKING:
+    from memwarden.runtime import Runtime
+
+# Records that are read at a time, off the event loop.
+READ_AHEAD = 20
+DEFAULT_USER = "default"
+# Turns of a thread that are compared with what comes.
+_ALL = 10**7
+ImportTick = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """The counts of an import.
+
+    Attributes:
+        formats: of the files, in their order. users: whose memories it went to.
+        stored: messages and statements that are new. known: those that were there.
+        ended: statements that their documents no longer make, and what rested on them.
+        linked: links between notes that are new. nodes: entities and relations of graphs that are new.
+        skipped: what was left out, by reason. refused: what the store would not take, by reason.
+        undated: messages and statements without a time of their own, which count as said now.
+        first_at, last_at: the earliest and the latest time, ISO 8601.
+        dry_run: whether nothing was written; stored is then what would be.
+    """
+
+    formats: tuple[str, ...]
+    users: tuple[str, ...]
+    threads: int
+    documents: int
+    stored: int
+    known: int
+    ended: int
+    linked: int
+    nodes: int
+    undated: int
+    skipped: Mapping[str, int]
+    refused: Mapping[str, int]
+    first_at: str | None
+    last_at: str | None
+    dry_run: bool
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What is counted while records pass by."""
+
+    skipped: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    users: dict[str, None] = field(default_factory=dict)
+    threads: dict[tuple[str, str], None] = field(default_factory=dict)
+    total: int = 0
+    documents: int = 0
+    stored: int = 0
+    known: int = 0
+    nodes: int = 0
+    undated: int = 0
+    times: list[datetime] = field(default_factory=list)
+
+    def note(self, at: datetime | None) -> None:
+        if at is None:
+            self.undated += 1
+        else:
+            known = [*self.times, at]
+            self.times = [min(known), max(known)]
+
+
+async def import_paths(
+    parts: Runtime,
+    paths: Sequence[Path],
+    *,
+    user: str | None,
+    tenant: str,
+    name: str | None,
+    options: ImportOptions,
+    trust: str | None,
+    dry_run: bool,
+    progress: ImportTick | None,
+) -> ImportSummary:
+    """Import files, folders and zips. See :meth:`memwarden.api.warden.AsyncWarden.import_files`."""
+    sources = [ImportSource(path, options) for path in paths]
+    readers = [await asyncio.to_thread(find_reader, source, name) for source in sources]
+
+    def read() -> Iterator[ImportRecord]:
+        for source, reader in zip(sources, readers, strict=True):
+            yield from reader.read(source)
+
+    formats = tuple(dict.fromkeys(reader.name for reader in readers))
+    return await import_records(
+        parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
+    )
+
+
+async def import_records(
+    parts: Runtime,
+    read: Callable[[], Iterable[ImportRecord]],
+    *,
+    user: str | None,
+    tenant: str,
+    formats: tuple[str, ...],
+    trust: str | None = None,
+    dry_run: bool = False,
+    progress: ImportTick | None = None,
+) -> ImportSummary:
+    """Import records: all of them are checked, and then read a second time and written.
+
+    read: begins the records anew. user: whose they are, whatever the records say.
+    """
+    if trust is not None:
+        scale.word(Trust).check(trust, "trust")
+    checked = _Counts()
+    async for record in _stream(read()):
+        _check(record, parts, user, checked)
+    if not (checked.total or checked.documents or checked.nodes):
+        left_out = "; ".join(f"{what} ({count})" for what, count in checked.skipped.items())
+        raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")
+    writer = RecordWriter(parts, user, tenant, trust=trust, dry_run=dry_run)
+    async for record in _stream(read()):
+        await writer.write(record)
+        if progress is not None:
+            progress(writer.done, checked.total)
+    await writer.finish()
+    return writer.summarise(checked, formats)
+
+
+async def _stream(records: Iterable[ImportRecord]) -> Any:
+    """Yield records that a worker thread reads, some at a time."""
+    iterator = iter(records)
+    while part := await asyncio.to_thread(lambda: list(islice(iterator, READ_AHEAD))):
+        for record in part:
+            yield record
+
+
+def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Counts) -> None:
+    """Count a record. Raises InvalidInput, with its place, for what no store would take."""
+    counts.skipped.update(record.skipped)
+    whose = user or record.user or DEFAULT_USER
+    try:
+        checked_name(whose, "user")
+        if isinstance(record, ImportedThread):
+            checked_name(record.thread, "thread")
+            for message in read_messages(record.messages, parts.settings.max_text_bytes) if record.messages else ():
+                counts.note(message.created_at)
+            counts.total += len(record.messages)
+            counts.threads[whose, record.thread] = None
+        elif isinstance(record, ImportedDocument):
+            for statement in record.statements:
+                _check_statement(statement, parts)
+                counts.note(statement.created_at or statement.valid_from)
+            counts.documents += bool(record.statements)
+            counts.total += len(record.statements)
+        else:
+            counts.nodes += 1
+    except InvalidInput as error:
+        raise InvalidInput(f"{record.where}: {error}; nothing was imported") from None
+    if not isinstance(record, ImportedDocument) or record.statements:
+        counts.users[whose] = None
+
+
+def _check_statement(statement: ImportedStatement, parts: Runtime) -> None:
+    most = parts.settings.max_text_bytes
+    checked_text(statement.text, "text", most)
+    check_channel(statement.channel, "channel")
+    scale.check_importance(statement.importance)
+    checked_names(list(statement.tags), "tags")
+    checked_metadata(statement.metadata, "metadata")
+    if statement.kind is not None:
+        check_kind(statement.kind)
+    if statement.category is not None:
+        check_category(parts.settings, statement.category)
+
+
+class RecordWriter:
+    """Writes checked records, each under the key of its content."""
+
+    def __init__(self, parts: Runtime, user: str | None, tenant: str, *, trust: str | None, dry_run: bool) -> None:
+        self._parts, self._user, self._tenant = parts, user, tenant
+        self._trust, self._dry_run = trust, dry_run
+        self._documents: dict[str, DocumentWriter | DocumentRehearsal] = {}
+        self._graphs: dict[str, GraphWriter] = {}
+        # What the thread holds that came last: long conversations come in parts.
+        self._thread: tuple[str, str] | None = None
+        self._held: dict[str, str] = {}
+        self._counts = _Counts()
+        self.done = 0
+
+    async def write(self, record: ImportRecord) -> None:
+        """Write a record, or with a dry run count what is new in it."""
+        whose = self._user or record.user or DEFAULT_USER
+        if isinstance(record, ImportedThread):
+            await self._observe(whose, record)
+            self.done += len(record.messages)
+        elif isinstance(record, ImportedDocument):
+            if whose not in self._documents:
+                self._documents[whose] = await self._open_documents(whose)
+            await self._documents[whose].add(record)
+            self.done += len(record.statements)
+        else:
+            if whose not in self._graphs:
+                self._graphs[whose] = GraphWriter(self._scope(whose).state)
+            await self._graphs[whose].add(record, dry_run=self._dry_run)
+
+    async def finish(self) -> None:
+        """Write what waits."""
+        for documents in self._documents.values():
+            await documents.finish()
+
+    def summarise(self, checked: _Counts, formats: tuple[str, ...]) -> ImportSummary:
+        """Return what was done, with what the check counted."""
+        made = [documents.counts for documents in self._documents.values()]
+        refused = self._counts.refused.copy()
+        for documents in self._documents.values():
+            refused.update(documents.refused)
+        times = [at.isoformat() for at in checked.times]
+        return ImportSummary(
+            formats=formats,
+            users=tuple(checked.users),
+            threads=len(checked.threads),
+            documents=checked.documents,
+            stored=self._counts.stored + sum(item.stored for item in made),
+            known=self._counts.known + sum(item.known for item in made),
+            ended=sum(item.ended for item in made),
+            linked=sum(item.linked for item in made),
+            nodes=sum(graph.new for graph in self._graphs.values()),
+            undated=checked.undated,
+            skipped=dict(checked.skipped),
+            refused=dict(refused),
+            first_at=times[0] if times else None,
+            last_at=times[-1] if times else None,
+            dry_run=self._dry_run,
+        )
+
+    def _scope(self, user: str, thread: str | None = None) -> AsyncScope:
+        return AsyncScope(self._parts, Scope(tenant=self._tenant, user=user, thread=thread))
+
+    async def _observe(self, user: str, record: ImportedThread) -> None:
+        me = self._scope(user, record.thread)
+        if self._thread != (user, record.thread):
+            self._thread, self._held = (user, record.thread), await self._read_thread(me)
+        new = [item for item in record.messages if self._held.get(item["id"]) != digest_parts(_words_of(item))]
+        self._counts.known += len(record.messages) - len(new)
+        if self._dry_run:
+            self._counts.stored += len(new)
+        elif new:
+            self._count(await me.observe(new))
+        self._held.update((item["id"], digest_parts(_words_of(item))) for item in new)
+
+    async def _read_thread(self, me: AsyncScope) -> dict[str, str]:
+        """Return the ids of a thread's turns, with fingerprints of their words."""
+        where = filters.parse({"thread_id": me.who.thread, "channel": Channel.TURN})
+        turns = await self._parts.store.find(me.who.namespace, where, limit=_ALL)
+        return {turn.sources[0]: digest_parts(turn.text) for turn in turns if turn.sources}
+
+    def _count(self, result: WriteResult) -> None:
+        for item in result.results:
+            if item.outcome == Outcome.REJECTED:
+                self._counts.refused[item.reason] += 1
+            elif item.reason == ALREADY:
+                self._counts.known += 1
+            else:
+                self._counts.stored += 1
+
+    async def _open_documents(self, user: str) -> DocumentWriter | DocumentRehearsal:
+        me = self._scope(user)
+        known = await read_documents(self._parts.store, me.who.namespace)
+        category = self._parts.settings.categories.default_for(None)
+        return (
+            DocumentRehearsal(known)
+            if self._dry_run
+            else DocumentWriter(self._parts, me.who, known, trust=self._trust, category=category)
+        )
+
+
+def _words_of(message: Mapping[str, Any]) -> str:
+    """The words of a message as they are stored."""
+    return str(message["content"])
+
+
+class GraphWriter:
+    """Adds entities and relations to the knowledge graph that the graph tools of MCP show."""
+
+    def __init__(self, state: AsyncState) -> None:
+        self._state = state
+        self._entities: dict[str, tuple[str, Any]] | None = None
+        self._relations: list[Any] = []
+        self.new = 0
+
+    async def add(self, record: ImportedNode, *, dry_run: bool) -> None:
+        """Add a node, or with an entity that is there what it does not hold yet."""
+        if self._entities is None:
+            nodes = await self._state.search(f"{ENTITIES}*")
+            self._entities = {node["name"]: (key, node) for key, node in nodes.items() if "name" in node}
+            self._relations = list((await self._state.search(f"{RELATIONS}*")).values())
+        node = dict(record.node)
+        if "name" not in node:
+            if node not in self._relations:
+                self._relations.append(node)
+                await self._save(f"{RELATIONS}{clock.new_id()}", node, dry_run=dry_run)
+            return
+        key, there = self._entities.get(node["name"], (f"{ENTITIES}{clock.new_id()}", None))
+        if there is not None:
+            new = [text for text in node["observations"] if text not in there["observations"]]
+            node = {**there, "observations": [*there["observations"], *new]}
+        if node != there:
+            self._entities[node["name"]] = key, node
+            await self._save(key, node, dry_run=dry_run)
+
+    async def _save(self, key: str, node: Mapping[str, Any], *, dry_run: bool) -> None:
+        self.new += 1
+        if not dry_run:
+            await self._state.save(key, node, trust=Trust.EXTERNAL)

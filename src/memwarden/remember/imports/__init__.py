@@ -1,0 +1,1 @@
+"""Readers of what other programs keep: chats, memories, notes, graphs and tables."""

@@ -1,0 +1,301 @@
+"""Reads chats that are text: WhatsApp in its locales, logs with labels, and logs of IRC clients.
+
+WhatsApp writes the day, the time and the name before each message, as the phone's language does. Whether the day or
+the month comes first is told by the file: by a number above 12, else by the order in which the days follow each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from memwarden.errors import InvalidInput
+from memwarden.remember.imports.messages import NO_WORDS, read_one
+from memwarden.remember.imports.records import ImportedThread, MalformedPart
+from memwarden.remember.imports.source import ImportSource
+
+_LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
+_ROLES = {"human": "user", "ai": "assistant"}
+# Marks of the direction of writing, which WhatsApp puts before its own words.
+_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_DAY = r"(?P<a>\d{1,4})[./\u2010-] ?(?P<b>\d{1,2})[./\u2010-] ?(?P<c>\d{1,4})\.?"
+_TIME = (
+    r"(?P<before>[APap]\.?\s?[Mm]\.?|上午|下午|오전|오후|午前|午後)?\s?(?P<h>\d{1,2})[:.](?P<m>\d{2})(?:[:.](?P<s>\d{2}))?"
+    r"(?:\s?(?P<after>[APap]\.?\s?[Mm]\.?))?"
+)
+_WHATSAPP = re.compile(
+    rf"\[?{_DAY},?\s(?:(?:à|às|klo|kl\.|um|at)\s)?{_TIME}(?:\]\s?|\s?[-–]\s|:\s)(?P<rest>.*)", re.DOTALL
+)
+_SAID = re.compile(r"(?P<name>[^:\n]{1,80}?): (?P<text>.*)|(?P<silent>[^:\n]{1,80}?):$", re.DOTALL)
+# What stands in place of a picture or a deleted message.
+_PLACEHOLDER = re.compile(r"<[^<>\n]{1,80}>|[^\n]{0,60}\b(omitted|weggelassen|omitido|omitida|omessa?|absente?)")
+_AFTERNOON = ("p", "下午", "오후", "午後")
+_MORNING = ("a", "上午", "오전", "午前")
+_NICK = r"<[@+%&~ ]?(?P<nick>[^<>\s]{1,64})>"
+_IRC = re.compile(
+    rf"(?:\[?(?:(?P<day>\d{{4}}-\d\d-\d\d)[T ])?(?:(?P<month>[A-Z][a-z]{{2}}) (?P<dom>\d{{1,2}}) )?"
+    rf"(?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?)\s+"
+    rf"(?:{_NICK}[ \t]?(?P<text>.*)|(?P<notice>.+))"
+)
+_WEECHAT = re.compile(r"(?P<day>\d{4}-\d\d-\d\d) (?P<time>\d\d:\d\d:\d\d)\t(?P<nick>[^\t]*)\t(?P<text>.*)")
+_DAY_CHANGED = re.compile(
+    r"(?:---|\*{4}) (?:Log opened|Day changed|BEGIN LOGGING AT) \w{3} (?P<month>[A-Z][a-z]{2}) +(?P<dom>\d{1,2})"
+    r"(?: \d\d:\d\d:\d\d)? (?P<year>\d{4})"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+OF_THE_APP = "messages of the app itself"
+
+
+class DayOrder(NamedTuple):
+    """The places of year, month and day among the three numbers of a date."""
+
+    year: int
+    month: int
+    day: int
+
+
+YEAR_FIRST, DAY_FIRST, MONTH_FIRST = DayOrder(0, 1, 2), DayOrder(2, 1, 0), DayOrder(2, 0, 1)
+
+
+class LogLine(NamedTuple):
+    """A line that begins a message: who said what, when. name None: nobody said it."""
+
+    at: datetime | None
+    name: str | None
+    text: str
+
+
+# --- labels
+
+
+def read_plain_log(text: str) -> list[dict[str, str]] | None:
+    """Return the messages of a log with labels; None for a text without, or of a single speaker."""
+    rows: list[dict[str, str]] = []
+    for line in text.strip().splitlines():
+        label = _LABEL.match(line)
+        if label is not None:
+            said = label[1].lower()
+            rows.append({"role": _ROLES.get(said, said), "content": line[label.end() :]})
+        elif not rows:
+            return None
+        else:
+            rows[-1]["content"] += f"\n{line}"
+    if not {"user", "assistant"} <= {row["role"] for row in rows}:
+        return None
+    return [{**row, "content": row["content"].strip()} for row in rows]
+
+
+def is_labelled(source: ImportSource) -> bool:
+    """Return whether a file is a log with a label before each message."""
+    return read_plain_log(source.head) is not None
+
+
+def read_labelled(source: ImportSource) -> Iterator[ImportedThread]:
+    """Yield the conversation of a log with labels."""
+    yield from read_one(source, _labelled_rows(source), source.options.thread or source.name)
+
+
+def _labelled_rows(source: ImportSource) -> Iterator[Mapping[str, Any]]:
+    role, lines = "", list[str]()
+    for number, line in source.lines(source.main):
+        label = _LABEL.match(line)
+        if label is None:
+            if not role and line.strip():
+                raise MalformedPart(f"{source.place(source.main)}, line {number}: it stands before the first label")
+            lines.append(line)
+            continue
+        if role:
+            yield {"role": role, "content": "\n".join(lines).strip()}
+        said = label[1].lower()
+        role, lines = _ROLES.get(said, said), [line[label.end() :]]
+    if role:
+        yield {"role": role, "content": "\n".join(lines).strip()}
+
+
+# --- WhatsApp
+
+
+def is_whatsapp(source: ImportSource) -> bool:
+    """Return whether a file begins like an exported chat of WhatsApp."""
+    lines = [line for line in _MARKS.sub("", source.head).splitlines() if line.strip()][:40]
+    found = [line for line in lines if _WHATSAPP.match(line)]
+    return bool(found) and found[0] == lines[0]
+
+
+def read_whatsapp(source: ImportSource) -> Iterator[ImportedThread]:
+    """Yield an exported chat of WhatsApp. Both sides have the role ``user``, and their names."""
+    order, zone, skipped = _find_order(source), read_zone(source.options.zone), Counter[str]()
+    yield from _read_log(source, _whatsapp_lines(source, order, zone), skipped)
+
+
+def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
+    for number, marked in source.lines(source.main):
+        line = _MARKS.sub("", marked)
+        found = _WHATSAPP.match(line)
+        if found is None:
+            yield number, line
+            continue
+        at = _moment_of(found, order, zone, f"{source.place(source.main)}, line {number}")
+        said = _SAID.fullmatch(found["rest"])
+        if said is None:
+            yield number, LogLine(at, None, "")
+        elif said["silent"] or _PLACEHOLDER.fullmatch(said["text"].strip()):
+            yield number, LogLine(at, said["silent"] or said["name"], "")
+        else:
+            yield number, LogLine(at, said["name"], said["text"])
+
+
+def _moment_of(found: re.Match[str], order: DayOrder, zone: ZoneInfo, where: str) -> datetime:
+    numbers = [int(found[name]) for name in "abc"]
+    year, month, day = (numbers[place] for place in order)
+    hour, half = int(found["h"]), (found["before"] or found["after"] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half.startswith(_AFTERNOON) else 0)
+    try:
+        return datetime(
+            year if year > 99 else 2000 + year, month, day, hour, int(found["m"]), int(found["s"] or 0), tzinfo=zone
+        )
+    except ValueError as error:
+        raise MalformedPart(f"{where}: {found[0][:24]!r} is no time ({error})") from None
+
+
+def _find_order(source: ImportSource) -> DayOrder:
+    """Tell whether years, days or months come first, by all the dates of a chat."""
+    seen = dict[tuple[int, int, int], None]()
+    halves = False
+    for _, line in source.lines(source.main):
+        found = _WHATSAPP.match(_MARKS.sub("", line))
+        if found is not None:
+            if len(found["a"]) == 4:
+                return YEAR_FIRST
+            seen[int(found["a"]), int(found["b"]), int(found["c"])] = None
+            halves = halves or bool(found["after"])
+    if source.options.day_first is not None:
+        return DAY_FIRST if source.options.day_first else MONTH_FIRST
+    if any(numbers[0] > 31 for numbers in seen) and all(numbers[2] <= 31 for numbers in seen):
+        return YEAR_FIRST
+    if any(numbers[0] > 12 for numbers in seen):
+        return DAY_FIRST
+    if any(numbers[1] > 12 for numbers in seen):
+        return MONTH_FIRST
+    days, months = _steps_back(seen, DAY_FIRST), _steps_back(seen, MONTH_FIRST)
+    if days != months:
+        return DAY_FIRST if days < months else MONTH_FIRST
+    # Nothing in the file tells: a clock of twelve hours is at home where the month comes first.
+    return MONTH_FIRST if halves else DAY_FIRST
+
+
+def _steps_back(seen: Iterable[Sequence[int]], order: DayOrder) -> int:
+    """Count how often a date comes before the date that it follows."""
+    dates = [tuple(numbers[place] for place in order) for numbers in seen]
+    return sum(later < earlier for earlier, later in pairwise(dates))
+
+
+# --- IRC
+
+
+def is_irc(source: ImportSource) -> bool:
+    """Return whether a file looks like the log of an IRC client."""
+    lines = [line for line in source.head.splitlines() if line.strip()][:60]
+    said = [line for line in lines if _WEECHAT.match(line) or ((found := _IRC.match(line)) and found["nick"])]
+    kept = [line for line in lines if not _DAY_CHANGED.match(line)]
+    return bool(said) and 2 * len(said) >= len(kept)
+
+
+def read_irc(source: ImportSource) -> Iterator[ImportedThread]:
+    """Yield the log of an IRC client: irssi, WeeChat, HexChat, and logs with the whole date on each line."""
+    zone, skipped = read_zone(source.options.zone), Counter[str]()
+    yield from _read_log(source, _irc_lines(source, zone), skipped)
+
+
+def _irc_lines(source: ImportSource, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
+    day: date | None = None
+    for number, line in source.lines(source.main):
+        where = f"{source.place(source.main)}, line {number}"
+        changed = _DAY_CHANGED.match(line)
+        if changed is not None:
+            day = _day(int(changed["year"]), _MONTHS.index(changed["month"]) + 1, int(changed["dom"]), where)
+        elif (tabbed := _WEECHAT.match(line)) is not None:
+            at = _irc_moment(tabbed["day"], tabbed["time"], None, zone, where)
+            person = tabbed["nick"].strip("@+%&~ ")
+            yield number, LogLine(at, person if person.isidentifier() or person.isalnum() else None, tabbed["text"])
+        elif (found := _IRC.match(line)) is not None:
+            if found["month"] is not None and day is not None and found["month"] in _MONTHS:
+                day = _day(day.year, _MONTHS.index(found["month"]) + 1, int(found["dom"]), where)
+            on = found["day"] or (None if day is None else day.isoformat())
+            said_at = None if on is None else _irc_moment(on, found["time"], found["zone"], zone, where)
+            yield number, LogLine(said_at, found["nick"], found["text"] or "")
+        elif line.strip():
+            yield number, LogLine(None, None, "")
+
+
+def _day(year: int, month: int, day: int, where: str) -> date:
+    try:
+        return date(year, month, day)
+    except ValueError as error:
+        raise MalformedPart(f"{where}: it names no day ({error})") from None
+
+
+def _irc_moment(day: str, time: str, offset: str | None, zone: ZoneInfo, where: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(f"{day}T{time}{offset or ''}")
+    except ValueError as error:
+        raise MalformedPart(f"{where}: {day} {time} is no time ({error})") from None
+    return at if at.tzinfo is not None else at.replace(tzinfo=zone)
+
+
+# --- both
+
+
+def read_zone(name: str) -> ZoneInfo:
+    """Return a time zone. Raises InvalidInput for an unknown name."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput(f"zone is a name such as Europe/Lisbon, not {name!r:.40}") from None
+
+
+def _read_log(
+    source: ImportSource, lines: Iterable[tuple[int, LogLine | str]], skipped: Counter[str]
+) -> Iterator[ImportedThread]:
+    thread = source.options.thread or (source.path.name if source.path.is_dir() else source.name)
+    for part in read_one(source, _join_lines(source, lines, skipped), thread):
+        left_out = Counter(part.skipped)
+        left_out.update(skipped)
+        skipped.clear()
+        yield ImportedThread(part.thread, part.messages, part.where, skipped=left_out)
+
+
+def _join_lines(
+    source: ImportSource, lines: Iterable[tuple[int, LogLine | str]], skipped: Counter[str]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the messages of a log; a line without a head belongs to the message before it."""
+    head: LogLine | None = None
+    more: list[str] = []
+    for number, line in lines:
+        if isinstance(line, str):
+            if head is None and line.strip():
+                raise MalformedPart(f"{source.place(source.main)}, line {number}: it stands before the first message")
+            more.append(line)
+            continue
+        if head is not None:
+            yield from _message_of(head, more, skipped)
+        head, more = line, []
+    if head is not None:
+        yield from _message_of(head, more, skipped)
+
+
+def _message_of(head: LogLine, more: Sequence[str], skipped: Counter[str]) -> Iterator[Mapping[str, Any]]:
+    text = "\n".join((head.text, *more)).strip()
+    if head.name is None:
+        skipped[OF_THE_APP] += 1
+    elif not text:
+        skipped[NO_WORDS] += 1
+    else:
+        when = {} if head.at is None else {"created_at": head.at.isoformat()}
+        yield {"role": "user", "name": head.name, "content": text} | when

@@ -1,0 +1,137 @@
+"""Reads messages as chat APIs exchange them, of a file of them and of every other reader."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memwarden.remember.imports.records import ContentIds, ImportedThread, MalformedPart, in_parts
+from memwarden.remember.imports.source import ImportSource
+from memwarden.remember.ingest.messages import MAX_NAME, read_time
+
+NO_WORDS = "messages without words"
+REPEATED = "messages with an id of an earlier message in their thread"
+# Messages of a long conversation that are in memory at a time.
+PART = 2_000
+_SHAPES = ("item.role", "messages.item.role", "item.messages.item.role", "item.item.role", "role")
+_OWN = "sessions.item.messages.item.role"
+
+
+def is_messages(source: ImportSource) -> bool:
+    """Return whether a file holds messages of chat APIs, in any of their layouts, or memwarden's own."""
+    return any(path in source.shape for path in (*_SHAPES, _OWN))
+
+
+def read_talks(source: ImportSource) -> Iterator[ImportedThread]:
+    """Yield the conversations of a file of messages. Raises MalformedPart."""
+    shape, part = source.shape, source.main
+    if "item.role" in shape or "role" in shape:  # a list of messages, or a message a line
+        rows = source.items(part, "item" if "item.role" in shape else "", lines="role" in shape)
+        yield from read_one(source, rows, source.options.thread or source.name)
+        return
+    path = "sessions.item" if _OWN in shape else "item" if "" in shape and shape[""] == "start_array" else ""
+    for number, item in enumerate(source.items(part, path, lines=path == ""), 1):
+        where = f"{source.place(part)}, conversation {number}"
+        held = item if isinstance(item, Mapping) else {"messages": item}
+        left_out = Counter[str]()
+        rows_of = read_rows(read_list(held.get("messages"), f"{where}: messages"), where, left_out)
+        yield ImportedThread(_thread_name(source, held, number), rows_of, where, skipped=left_out)
+
+
+def read_one(source: ImportSource, rows: Iterable[Any], thread: str) -> Iterator[ImportedThread]:
+    """Yield a long conversation in parts."""
+    ids, known = ContentIds(), set[str]()
+    where = source.place(source.main)
+    for number, part in enumerate(in_parts(iter(rows), PART)):
+        left_out = Counter[str]()
+        read = read_rows(part, where, left_out, ids=ids, known=known, first=number * PART + 1)
+        yield ImportedThread(thread, read, where, skipped=left_out)
+
+
+def read_rows(
+    rows: Iterable[Any],
+    where: str,
+    skipped: Counter[str],
+    *,
+    ids: ContentIds | None = None,
+    known: set[str] | None = None,
+    first: int = 1,
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the messages of a thread, each with an id, and count what is none.
+
+    ids, known: what the earlier parts of the thread gave. first: the number of the first message.
+    """
+    ids, known = ids or ContentIds(), set() if known is None else known
+    messages = []
+    for number, row in enumerate(rows, first):
+        message = read_row(row, f"{where}, message {number}", skipped)
+        if message is None:
+            continue
+        message = ids.name(message)
+        if message["id"] in known:
+            skipped[REPEATED] += 1
+        else:
+            known.add(message["id"])
+            messages.append(message)
+    return tuple(messages)
+
+
+def read_row(row: Any, where: str, skipped: Counter[str]) -> Mapping[str, Any] | None:
+    """Return a message as ``observe`` takes it; None, and counted, for what nobody said. Raises MalformedPart."""
+    if not isinstance(row, Mapping):
+        raise MalformedPart(f"{where} is {describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
+    role = row.get("role")
+    if role not in ("user", "assistant"):
+        skipped[f"messages of the role {role!r:.40}"] += 1
+        return None
+    text = _content(row.get("content"), f"{where}.content", skipped)
+    if not text.strip():
+        skipped[NO_WORDS] += 1
+        return None
+    identity = row.get("id", row.get("uuid"))
+    message = {"role": role, "content": text} | ({} if identity is None else {"id": str(identity)})
+    own = {key: row[key] for key in ("name", "created_at", "metadata") if row.get(key) is not None}
+    if "created_at" not in own and (at := read_time(row)) is not None:
+        own["created_at"] = at.isoformat()
+    return message | own
+
+
+def read_list(value: Any, where: str) -> Sequence[Any]:
+    """Return a list. Raises MalformedPart for anything else."""
+    if not isinstance(value, list):
+        raise MalformedPart(f"{where} is {describe(value)}, not a list")
+    return value
+
+
+def describe(content: Any) -> str:
+    """Say what a parsed value is, for an error."""
+    if isinstance(content, Mapping):
+        return f"an object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "an empty object"
+    if isinstance(content, list):
+        return f"a list whose first element is {describe(content[0])}" if content else "an empty list"
+    return "null" if content is None else f"the {type(content).__name__} {content!r:.40}"
+
+
+def _content(content: Any, where: str, skipped: Counter[str]) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(filter(None, (_part(part, skipped) for part in read_list(content, where))))
+
+
+def _part(part: Any, skipped: Counter[str]) -> str:
+    if isinstance(part, str):
+        return part
+    text = part.get("text") if isinstance(part, Mapping) else None
+    if isinstance(text, str):
+        return text
+    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+    skipped[f"content parts of the type {kind!r:.40}"] += 1
+    return ""
+
+
+def _thread_name(source: ImportSource, held: Mapping[str, Any], number: int) -> str:
+    given = next((held[key] for key in ("thread", "thread_id", "conversation_id", "id") if held.get(key)), None)
+    if given is None and number == 1 and source.options.thread:
+        return source.options.thread
+    return str(given)[:MAX_NAME] if given is not None else f"{source.name}-{number}"

@@ -1,0 +1,124 @@
+"""What readers of foreign formats yield: parts of conversations, documents and graphs, with what they left out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from memwarden.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedThread:
+    """A part of a conversation: messages as ``observe`` takes them, each with an id.
+
+    user: whose it is, where the file says so. where: its place in the file, for errors. skipped: counts by reason.
+    """
+
+    thread: str
+    messages: tuple[Mapping[str, Any], ...]
+    where: str
+    user: str | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedStatement:
+    """A text that a document states. valid_from, valid_to: since when it is true, and since when no longer."""
+
+    text: str
+    created_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    channel: str = "semantic"
+    kind: str | None = None
+    category: str | None = None
+    importance: float = 0.5
+    pinned: bool = False
+    tags: tuple[str, ...] = ()
+    summary: str | None = None
+    context: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of the content, by which a later import knows it again."""
+        return digest_parts(self.text, self.valid_from, self.valid_to, sorted(self.tags), sorted(self.metadata.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDocument:
+    """A document of a collection: a note, a memory of another program, an entity, a row.
+
+    Attributes:
+        id: names it in every import. statements: what it states now; of a document that is gone nothing.
+        links: the ids of documents that it names.
+        collection: names the documents that belong together, where all of them are in the file: what an earlier
+            import found there and this does not was removed. None: the file may be a part.
+    """
+
+    id: str
+    statements: tuple[ImportedStatement, ...]
+    where: str
+    user: str | None = None
+    links: tuple[str, ...] = ()
+    collection: str | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedNode:
+    """A saved entity or relation of a knowledge graph, as the reference memory server writes it."""
+
+    node: Mapping[str, Any]
+    where: str
+    user: str | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+ImportRecord = ImportedThread | ImportedDocument | ImportedNode
+
+
+class MalformedPart(InvalidInput):
+    """Raised by readers for a malformed part of a file, with its place."""
+
+
+def digest_parts(*parts: Any) -> str:
+    """Return a short fingerprint of values."""
+    return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+class ContentIds:
+    """Gives messages without ids names made of their content, the same in every import.
+
+    The second of two equal messages gets another name than the first.
+    """
+
+    def __init__(self) -> None:
+        self._seen = Counter[str]()
+
+    def name(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the message with an id."""
+        if message.get("id") is not None:
+            return message
+        digest = digest_parts(*(message.get(key) for key in ("role", "name", "content", "created_at")))
+        self._seen[digest] += 1
+        again = self._seen[digest]
+        return {**message, "id": digest if again == 1 else f"{digest}-{again}"}
+
+
+def in_parts(items: Iterator[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield lists of at most ``size`` items; at least an empty list."""
+    part: list[T] = []
+    for item in items:
+        if len(part) == size:
+            yield part
+            part = []
+        part.append(item)
+    yield part

@@ -1,0 +1,55 @@
+"""The formats that can be imported: a reader recognises a file by its content, and streams its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.remember.imports import chats, graph, logs, memories, messages, notes, tables
+from memwarden.remember.imports.records import ImportRecord
+from memwarden.remember.imports.source import ImportSource
+
+
+class FormatReader(NamedTuple):
+    """A format: its name, what it is, how it is recognised, and what reads it."""
+
+    name: str
+    about: str
+    recognises: Callable[[ImportSource], bool]
+    read: Callable[[ImportSource], Iterator[ImportRecord]]
+
+
+# In the order in which they are tried: what says more of itself comes first.
+READERS: tuple[FormatReader, ...] = (
+    FormatReader("chatgpt", "export of ChatGPT, zip or json", chats.is_chatgpt, chats.read_chats),
+    FormatReader("claude", "export of Claude, zip or json", chats.is_claude, chats.read_chats),
+    FormatReader("mem0", "memories of mem0 (get_all)", memories.is_mem0, memories.read_mem0),
+    FormatReader("zep", "messages, episodes and edges of Zep or Graphiti", memories.is_zep, memories.read_zep),
+    FormatReader("langmem", "items of LangMem or a LangGraph store", memories.is_items, memories.read_items),
+    FormatReader("graph", "knowledge graph of the reference memory server", graph.is_graph, graph.read_graph),
+    FormatReader("messages", "messages of chat APIs, json or jsonl", messages.is_messages, messages.read_talks),
+    FormatReader("whatsapp", "exported chat of WhatsApp, txt or zip", logs.is_whatsapp, logs.read_whatsapp),
+    FormatReader("labelled", "log with USER: and ASSISTANT:", logs.is_labelled, logs.read_labelled),
+    FormatReader("irc", "log of an IRC client", logs.is_irc, logs.read_irc),
+    FormatReader("markdown", "vault of Markdown notes, folder, zip or note", notes.is_vault, notes.read_vault),
+    FormatReader("csv", "table with a column of texts", tables.is_table, tables.read_table),
+)
+FORMATS = tuple(reader.name for reader in READERS)
+
+
+def find_reader(source: ImportSource, name: str | None = None) -> FormatReader:
+    """Return the reader of a file: the named reader, or the first that recognises it. Raises InvalidInput."""
+    if name is not None:
+        for reader in READERS:
+            if reader.name == name:
+                return reader
+        raise InvalidInput(f"format is one of {', '.join(FORMATS)}, not {name!r:.40}")
+    for reader in READERS:
+        if reader.recognises(source):
+            return reader
+    raise InvalidInput(
+        f"{str(source.path)!r} is none of the formats that are read: "
+        + "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
+        + ". A log needs a name before each message; for another table say which column is the text"
+    )

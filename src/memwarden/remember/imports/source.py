@@ -1,0 +1,264 @@
+"""An import's file, folder or zip: its parts as streams, its first bytes, and JSON read a value at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import BadZipFile, ZipFile
+
+import ijson  # type: ignore[import-untyped]
+
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.remember.imports.records import MalformedPart
+
+ZIP = b"PK\x03\x04"
+# Bytes that tell what a file is.
+HEAD = 65_536
+# Events of the JSON parser that tell the layout.
+MAX_EVENTS = 4_000
+# Bytes of all unpacked parts together: a zip of a few kilobytes may hold gigabytes.
+MAX_UNPACKED = 16 * 1024**3
+# Parts of a folder or zip.
+MAX_PARTS = 200_000
+# The files of a zip that the exports of chats hold beside their conversations.
+NOISE = ("__MACOSX/", ".obsidian/", ".trash/", ".git/")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What a caller may say about a file that the file does not say itself.
+
+    zone: of times without a zone. day_first: of dates such as 3/4/2024. mapping: columns of a table by field.
+    thread: the name of the conversation. branches: other branches of chats too.
+    """
+
+    zone: str = "UTC"
+    day_first: bool | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    thread: str | None = None
+    branches: bool = False
+
+
+class ImportSource:
+    """A file, folder or zip to import."""
+
+    def __init__(self, path: Path, options: ImportOptions | None = None) -> None:
+        if not path.exists():
+            raise NotFound(f"there is no file or folder {str(path)!r}")
+        self.path = path
+        self.options = options or ImportOptions()
+
+    @property
+    def name(self) -> str:
+        """The name of the file without its ending."""
+        return self.path.stem
+
+    @cached_property
+    def is_zip(self) -> bool:
+        return self.path.is_file() and self._first(4) == ZIP
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The names of a folder's or zip's files, sorted; of a file its own name."""
+        if self.path.is_dir():
+            found = (item for item in self.path.rglob("*") if item.is_file() and not item.is_symlink())
+            names = [item.relative_to(self.path).as_posix() for item in found]
+        elif self.is_zip:
+            with _unpacking(self.path), ZipFile(self.path) as archive:
+                entries = [item for item in archive.infolist() if not item.is_dir()]
+                if sum(item.file_size for item in entries) > MAX_UNPACKED:
+                    raise InvalidInput(f"{str(self.path)!r} unpacks to more than {MAX_UNPACKED:,} bytes; split it")
+                names = [item.filename for item in entries]
+        else:
+            return (self.path.name,)
+        if len(names) > MAX_PARTS:
+            raise InvalidInput(f"{str(self.path)!r} holds more than {MAX_PARTS:,} files; split it")
+        return tuple(sorted(name for name in names if not any(f"/{noise}" in f"/{name}" for noise in NOISE)))
+
+    @contextmanager
+    def open(self, part: str) -> Iterator[BinaryIO]:
+        """Open a part. Raises InvalidInput for a damaged zip."""
+        try:
+            if self.is_zip:
+                with _unpacking(self.path), ZipFile(self.path) as archive, archive.open(part) as opened:
+                    yield opened  # type: ignore[misc]  # a stream of bytes, which is all that is read of it
+            else:
+                place = self.path / part if self.path.is_dir() else self.path
+                with place.open("rb") as opened_file:
+                    yield opened_file
+        except OSError as error:
+            raise InvalidInput(f"cannot read {self.place(part)}: {error.strerror or error}") from error
+
+    def place(self, part: str) -> str:
+        """Return the name of a part for errors."""
+        return repr(str(self.path)) if part == self.path.name else f"{str(self.path)!r}, {part}"
+
+    @cached_property
+    def main(self) -> str:
+        """The part that tells what it is: of a zip the conversations, or its only text; else the first."""
+        for wanted in (_is_conversations, _is_chat_text):
+            found = [name for name in self.parts if wanted(name)]
+            if found:
+                return found[0]
+        return self.parts[0] if self.parts else ""
+
+    @cached_property
+    def head(self) -> str:
+        """The first characters of the main part."""
+        if not self.parts:
+            return ""
+        with self.open(self.main) as opened:
+            return opened.read(HEAD).decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def shape(self) -> Mapping[str, str]:
+        """The paths of the JSON at the beginning of the main part, with the first kind of value at each.
+
+        Empty for what is no JSON. In JSON Lines every line begins at the root.
+        """
+        if self.head.lstrip()[:1] not in ("{", "["):
+            return {}
+        found: dict[str, str] = {}
+        try:
+            for path, event, value in islice(
+                ijson.parse(io.BytesIO(self.head.lstrip().encode()), multiple_values=True), MAX_EVENTS
+            ):
+                found.setdefault(path, event)
+                if event == "string" and path.endswith(("type", "role")):
+                    found.setdefault(f"{path}={value}", event)
+        except ijson.JSONError:
+            pass  # the head may end within a value
+        return found
+
+    def items(self, part: str, path: str, *, lines: bool = False) -> Iterator[Any]:
+        """Yield the JSON values at a path of a part, a value in memory at a time.
+
+        Raises MalformedPart that names the line.
+        """
+        with self.open(part) as opened:
+            try:
+                yield from ijson.items(_without_mark(opened), path, use_float=True, multiple_values=lines)
+            except (ijson.JSONError, UnicodeDecodeError) as error:
+                said = str(error).splitlines()[0]
+                line = self._find_line(part, path, lines=lines)
+                raise MalformedPart(f"{self.place(part)}, line {line:,}: no valid JSON ({said})") from None
+
+    def lines(self, part: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines of a text with their numbers. Raises MalformedPart for what is no UTF-8."""
+        with self.open(part) as opened:
+            for number, line in enumerate(opened, 1):
+                try:
+                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError:
+                    raise MalformedPart(f"{self.place(part)}, line {number:,}: it is no UTF-8 text") from None
+
+    def text(self, part: str) -> str:
+        """Return a whole part as text."""
+        with self.open(part) as opened:
+            try:
+                return opened.read().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                line = error.object.count(b"\n", 0, error.start) + 1
+                raise MalformedPart(f"{self.place(part)}, line {line:,}: it is no UTF-8 text") from None
+
+    def _first(self, size: int) -> bytes:
+        with self.path.open("rb") as opened:
+            return opened.read(size)
+
+    def _find_line(self, part: str, path: str, *, lines: bool) -> int:
+        """Return the line of a part at which the parser gives up."""
+        with self.open(part) as opened:
+            counted = _LineCounter(opened)
+            try:
+                for _ in ijson.basic_parse(counted, buf_size=HEAD, multiple_values=lines):
+                    pass
+            except (ijson.JSONError, UnicodeDecodeError):
+                start, before = counted.last, counted.before
+            else:
+                return counted.before + 1
+        with self.open(part) as opened:
+            stepping = _Stepping(opened, start, before)
+            try:
+                for _ in ijson.basic_parse(stepping, buf_size=HEAD, multiple_values=lines):
+                    pass
+            except (ijson.JSONError, UnicodeDecodeError):
+                pass
+            return stepping.line
+
+
+class _LineCounter:
+    """A stream that knows where its last block began, and how many line breaks came before that."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._done, self._held = stream, 0, 0
+        self.last = self.before = 0
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._stream.read(size)
+        if block or size == 0:
+            self.last, self.before = self._done, self._held
+        self._done, self._held = self._done + len(block), self._held + block.count(b"\n")
+        return block
+
+
+class _Stepping:
+    """A stream that gives byte after byte from a place on, and counts lines."""
+
+    def __init__(self, stream: BinaryIO, start: int, before: int) -> None:
+        self._stream, self._left, self.line = stream, start, before + 1
+
+    def read(self, size: int = -1) -> bytes:
+        if size == 0:
+            return b""
+        if self._left:
+            block = self._stream.read(min(size, self._left))
+            self._left -= len(block)
+            return block
+        byte = self._stream.read(1)
+        self.line += byte == b"\n"
+        return byte
+
+
+class _Unmarked:
+    """A stream after its byte order mark."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._begun = stream, False
+
+    def read(self, size: int = -1) -> bytes:
+        if size == 0 or self._begun:
+            return self._stream.read(size)
+        self._begun = True
+        first = self._stream.read(max(size, 4))
+        return first.removeprefix(b"\xef\xbb\xbf")
+
+
+def _without_mark(stream: BinaryIO) -> Any:
+    return _Unmarked(stream)
+
+
+@contextmanager
+def _unpacking(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (BadZipFile, EOFError, RuntimeError, NotImplementedError) as error:
+        raise MalformedPart(f"{str(path)!r} cannot be unpacked: {error}") from None
+
+
+def _is_conversations(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return base.startswith("conversations") and base.endswith(".json")
+
+
+def _is_chat_text(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return base == "_chat.txt" or (base.startswith("WhatsApp") and base.endswith(".txt"))
+
+
+Recogniser = Callable[[ImportSource], bool]

@@ -1,0 +1,181 @@
+"""Reads tables of comma-separated values: messages or statements, by the columns that a mapping names."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memwarden import clock
+from memwarden.errors import InvalidInput
+from memwarden.remember.imports.logs import read_zone
+from memwarden.remember.imports.messages import NO_WORDS, PART, read_rows
+from memwarden.remember.imports.records import (
+    ContentIds,
+    ImportedDocument,
+    ImportedStatement,
+    ImportedThread,
+    ImportRecord,
+    MalformedPart,
+    digest_parts,
+)
+from memwarden.remember.imports.source import ImportSource
+
+# The columns that are known without a mapping, by field.
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "text": ("text", "content", "message", "memory", "body", "statement", "fact"),
+    "created_at": ("created_at", "timestamp", "date", "datetime", "time", "sent_at", "when"),
+    "role": ("role",),
+    "name": ("name", "speaker", "author", "sender", "from"),
+    "thread": ("thread", "thread_id", "conversation", "conversation_id", "chat", "channel"),
+    "id": ("id", "message_id", "uuid"),
+    "user": ("user", "user_id"),
+    "tags": ("tags", "labels"),
+    "valid_from": ("valid_from", "valid_at"),
+    "valid_to": ("valid_to", "invalid_at", "expires_at"),
+}
+# A row with any of these was said, the others are stated.
+_SAID = ("role", "name", "thread")
+MAX_CELL = 4 * 1024**2
+_DAYS = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"), ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+
+def is_table(source: ImportSource) -> bool:
+    """Return whether a file begins with a row of names, of which one is that of a text."""
+    if source.path.is_dir() or source.is_zip or not source.head.strip() or source.shape:
+        return False
+    try:
+        columns = _columns(source)
+    except InvalidInput:
+        return False
+    return "text" in columns and len(columns) > 1
+
+
+def read_table(source: ImportSource) -> Iterator[ImportRecord]:
+    """Yield the rows of a table: threads where somebody says something, else statements."""
+    columns = _columns(source)
+    if "text" not in columns:
+        named = ", ".join(_header(source)[:12])
+        raise InvalidInput(f"{source.place(source.main)}: which column is the text? give mapping text=NAME of {named}")
+    rows = _rows(source, columns)
+    if any(name in columns for name in _SAID):
+        yield from _threads(source, rows)
+    else:
+        yield from (_document(source, number, row) for number, row in rows)
+
+
+def _header(source: ImportSource) -> list[str]:
+    return next(csv.reader([source.head.splitlines()[0]], dialect=_dialect(source)), [])
+
+
+def _dialect(source: ImportSource) -> type[csv.Dialect] | csv.Dialect | str:
+    try:
+        return csv.Sniffer().sniff(source.head.splitlines()[0], delimiters=",;\t|")
+    except (csv.Error, IndexError):
+        return "excel"
+
+
+def _columns(source: ImportSource) -> dict[str, str]:
+    """Return the column of each field. Raises InvalidInput for a mapping to a column that is not there."""
+    header = _header(source)
+    given = source.options.mapping
+    for field, column in given.items():
+        if field not in COLUMNS:
+            raise InvalidInput(f"the mapping names {field!r:.40}; fields are {', '.join(COLUMNS)}")
+        if column not in header:
+            raise InvalidInput(f"{source.place(source.main)} has no column {column!r:.60}; it has {', '.join(header)}")
+    lower = {name.strip().lower(): name for name in reversed(header)}
+    taken = set(given.values())
+    guessed = {
+        field: lower[name]
+        for field, names in COLUMNS.items()
+        for name in reversed(names)
+        if name in lower and lower[name] not in taken
+    }
+    return guessed | dict(given)
+
+
+def _rows(source: ImportSource, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+    csv.field_size_limit(MAX_CELL)
+    lines = (f"{line}\n" for _, line in source.lines(source.main))
+    reader = csv.reader(lines, dialect=_dialect(source), strict=True)
+    try:
+        header = next(reader)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                raise MalformedPart(
+                    f"{source.place(source.main)}, line {reader.line_num}: {len(cells)} cells under {len(header)} names"
+                )
+            row = dict(zip(header, cells, strict=True))
+            yield reader.line_num, {field: row[column].strip() for field, column in columns.items()}
+    except csv.Error as error:
+        raise MalformedPart(f"{source.place(source.main)}, line {reader.line_num}: {error}") from None
+
+
+def _threads(source: ImportSource, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[ImportedThread]:
+    ids: dict[tuple[str | None, str], tuple[ContentIds, set[str]]] = {}
+    waiting: dict[tuple[str | None, str], list[Mapping[str, Any]]] = {}
+
+    def flush() -> Iterator[ImportedThread]:
+        for (user, thread), messages in waiting.items():
+            names, known = ids.setdefault((user, thread), (ContentIds(), set()))
+            skipped = Counter[str]()
+            where = f"{source.place(source.main)}, thread {thread}"
+            read = read_rows(messages, where, skipped, ids=names, known=known)
+            yield ImportedThread(thread, read, where, user=user, skipped=skipped)
+        waiting.clear()
+
+    for held, (number, row) in enumerate(rows, 1):
+        thread = row.get("thread") or source.options.thread or source.name
+        waiting.setdefault((row.get("user") or None, thread), []).append(_message(source, number, row))
+        if held % PART == 0:
+            yield from flush()
+    yield from flush()
+
+
+def _message(source: ImportSource, number: int, row: Mapping[str, str]) -> Mapping[str, Any]:
+    at = _moment(source, number, row.get("created_at", ""))
+    said = {"role": (row.get("role") or "user").lower(), "content": row["text"]}
+    kept = {"name": row.get("name"), "id": row.get("id"), "created_at": None if at is None else at.isoformat()}
+    return said | {key: value for key, value in kept.items() if value}
+
+
+def _document(source: ImportSource, number: int, row: Mapping[str, str]) -> ImportedDocument:
+    where = f"{source.place(source.main)}, line {number}"
+    identity = f"table/{source.name}/{row.get('id') or digest_parts(row['text'])}"
+    if not row["text"]:
+        return ImportedDocument(identity, (), where, skipped={NO_WORDS: 1})
+    times: dict[str, Any] = {
+        name: _moment(source, number, row.get(name, "")) for name in ("created_at", "valid_from", "valid_to")
+    }
+    tags = tuple(tag.strip() for tag in row.get("tags", "").replace(";", ",").split(",") if tag.strip())
+    return ImportedDocument(
+        identity, (ImportedStatement(row["text"], tags=tags, **times),), where, user=row.get("user") or None
+    )
+
+
+def _moment(source: ImportSource, number: int, value: str) -> datetime | None:
+    if not value:
+        return None
+    zone = read_zone(source.options.zone)
+    try:
+        at = datetime.fromisoformat(value)
+        return at if at.tzinfo is not None else at.replace(tzinfo=zone)
+    except ValueError:
+        pass
+    if value.replace(".", "", 1).isdigit():
+        seconds = float(value)
+        return clock.parse(seconds / 1000 if seconds >= 1e11 else seconds, "a time")
+    first, second = _DAYS if source.options.day_first is not False else _DAYS[::-1]
+    for form in (*first, *second):
+        for time in _TIMES:
+            try:
+                return datetime.strptime(value, form + time).replace(tzinfo=zone)
+            except ValueError:
+                continue
+    raise MalformedPart(f"{source.place(source.main)}, line {number}: {value!r:.40} is no time")
