@@ -125,7 +125,7 @@ async def test_an_edited_and_a_removed_note_end_what_rested_on_them(tmp_path: Pa
 
 
 def test_a_graph_is_there_for_its_tools_and_for_questions(warden: Warden, tmp_path: Path) -> None:
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["keeps bees"]},
         {"type": "relation", "from": "Ana", "to": "Lisbon", "relationType": "lives_in"},
     ]
