@@ -11,6 +11,8 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
+# The scripts that the web page loads.
+SCRIPTS := src/memwarden/surfaces/web/scripts/node_modules/.package-lock.json
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
 	$(BIN)/python -m uv sync --quiet --frozen --all-packages --all-extras --inexact --python $(BIN)/python
 # The tests start hundreds of processes; compiled once, each of them starts in half the time.
@@ -27,19 +29,19 @@ FILES ?=
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-setup: $(READY) $(UPSTREAM) ## Make .venv with what the lock files name, the peers of the benchmark apart
+setup: $(READY) $(UPSTREAM) $(SCRIPTS) ## Make .venv with what the lock files name, the peers of the benchmark apart
 
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
-serve: $(READY) ## Serve the demo's history over HTTP until Ctrl-C: make serve PORT=9000
+serve: $(READY) $(SCRIPTS) ## Serve the demo's history over HTTP until Ctrl-C: make serve PORT=9000
 	@$(BIN)/memwarden observe $(DEMO)/history.json --db $(DEMO_DB) >/dev/null
 	@echo "Ask it from another terminal, at the address below:" >&2
 	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\"}'" >&2
 	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
 
 # The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.
-test: $(READY) $(UPSTREAM) ## Run every check: lint, types, layers and the tests
+test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
 	@$(COMPILED) $(BIN)/pytest -q --collect-only >/dev/null 2>&1 & compiling=$$!; \
 		$(MAKE) --no-print-directory lint; wait $$compiling || true
 	$(COMPILED) $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
@@ -60,11 +62,11 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 	$(BIN)/memwarden bench speed --install . --tiers
 	$(BIN)/pytest -q -m slow
 
-soak: $(READY) $(UPSTREAM) ## Run the long tests: kills, several processes, many writes
+soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) tests/aimock/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/aimock/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
@@ -89,8 +91,8 @@ $(READY): uv.lock pyproject.toml
 	@$(SYNC) --no-extra peers
 	@touch $(READY)
 
-$(UPSTREAM): tests/aimock/package-lock.json | $(READY)
-	@cd tests/aimock && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
+$(UPSTREAM) $(SCRIPTS): %/node_modules/.package-lock.json: %/package-lock.json | $(READY)
+	@cd $* && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
 
 $(PEERS): $(READY)
 	@$(SYNC) --no-extra testing

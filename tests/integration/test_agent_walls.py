@@ -118,6 +118,7 @@ HANDLES: Mapping[str, Attempts] = {
     "AsyncReview.approve": lambda s: each(s, s.me.review.approve),
     "AsyncReview.reject": lambda s: each(s, s.me.review.reject),
     "AsyncJournal.history": lambda s: [s.me.journal.history, *each(s, s.me.journal.history)],
+    "AsyncJournal.forgotten": lambda s: [s.me.journal.forgotten, *each(s, s.me.journal.forgotten)],
     "AsyncJournal.delta": lambda s: [lambda: s.me.journal.delta(0)],
     "AsyncJournal.undo": lambda s: [
         lambda change=change: s.me.journal.undo(change)  # type: ignore[misc]

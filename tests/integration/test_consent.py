@@ -501,7 +501,8 @@ WRITES: dict[str, Attempt] = {
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
     "AsyncScope.overview", "AsyncScope.statements", "AsyncScope.ask",
-    "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
+    "AsyncJournal.delta", "AsyncJournal.history", "AsyncJournal.forgotten",
+    "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",

@@ -136,6 +136,7 @@ READS: dict[str, Call] = {
     "AsyncScope.ask": lambda site: _ask(site),
     "AsyncScope.statements": lambda site: site.me.statements(site.home),
     "AsyncJournal.delta": lambda site: site.me.journal.delta(),
+    "AsyncJournal.forgotten": lambda site: site.me.journal.forgotten(),
     "AsyncJournal.history": lambda site: site.me.journal.history(site.home),
     "AsyncConsent.user_context": lambda site: site.me.consent.user_context(),
     "AsyncConsent.proposals": lambda site: site.me.consent.proposals(None),

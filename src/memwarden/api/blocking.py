@@ -244,6 +244,7 @@ class Journal(Facade):
     who = Attribute[Scope]("The identity of the caller.")
     history = blocking(AsyncJournal.history)
     undo = blocking(AsyncJournal.undo)
+    forgotten = blocking(AsyncJournal.forgotten)
     delta = blocking(AsyncJournal.delta)
     events = blocking(AsyncJournal.events)
     event_counts = blocking(AsyncJournal.event_counts)

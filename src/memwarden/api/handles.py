@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from memwarden import arguments, clock
 from memwarden.agent.stored_sessions import check_allowed
-from memwarden.categories import Categories
+from memwarden.categories import OWN_RECORDS, Categories
 from memwarden.checks import NAME, check_whole, word
 from memwarden.errors import Denied, InvalidInput, NotFound
+from memwarden.filters import Condition
 from memwarden.observability.instrument import EventDraft, instrumented, record_event
 from memwarden.observability.records import (
     DAY_SECONDS,
@@ -43,6 +44,7 @@ from memwarden.records import (
 )
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.resolve.user_context import CATEGORY, read_patch
+from memwarden.remember.write_store import is_reserved
 from memwarden.runtime import Runtime
 from memwarden.stores.shared.checkpoints import CheckpointOutline
 
@@ -205,6 +207,29 @@ class AsyncJournal(ScopeHandle):
             f"no change {change} in {namespace.path}: {last}. If the memory was erased, no undo brings it back: an "
             "erasure takes the history, too"
         )
+
+    async def forgotten(self, memory_id: str | None = None, *, limit: int = 100) -> list[Memory]:
+        """List what was forgotten and can still be restored, the last forgotten first; ``purge_at`` tells until when.
+
+        Args:
+            memory_id: a single memory; the list is empty when it is not forgotten. limit: the most memories.
+
+        Raises InvalidInput, StoreError.
+        """
+        wanted = None if memory_id is None else arguments.check_memory_id(memory_id)
+        most = check_whole(limit, "limit", 1, None)
+        where: tuple[Condition, ...] = () if wanted is None else (Condition("id", "$eq", wanted),)
+        if self._readable is not None:
+            where = (*where, Condition("category", "$in", self._readable))
+        # Proposals that were declined are memories of ours, and were none of the person's.
+        found = await self._parts.store.find(
+            self.who.namespace,
+            (*where, Condition("category", "$ne", OWN_RECORDS)),
+            limit=most,
+            order_by="updated_at",
+            state=MemoryState.SOFT_DELETED,
+        )
+        return [item for item in found if not is_reserved(item.id)]
 
     async def delta(self, since_rev: int | None = None) -> Delta:
         """Return what changed since this thread looked last, or since a revision: facts, not turns.

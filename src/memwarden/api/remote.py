@@ -202,6 +202,10 @@ class RemoteJournal(RemoteHandle, AsyncJournal):
     async def undo(self, given: dict[str, Any]) -> WriteResult:
         return _record(await self.send("POST", f"/v1/journal/{_part(given['change'])}/undo"), WriteResult)
 
+    @sent_as(AsyncJournal.forgotten)
+    async def forgotten(self, given: dict[str, Any]) -> list[Memory]:
+        return _record(await self.read("/v1/trash", **given), list[Memory])
+
     @sent_as(AsyncJournal.delta)
     async def delta(self, given: dict[str, Any]) -> Delta:
         path = f"/v1/threads/{_part(self.who.thread or 'default')}/delta"

@@ -293,6 +293,7 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "delta": [partial(me.journal.delta, n) for n in (0, 1, None)],
         "history": [lambda: me.journal.history(limit=10_000)],
         "history of a guessed id": [partial(me.journal.history, i) for i in victim.ids],
+        "trash": [me.journal.forgotten, *(partial(me.journal.forgotten, i) for i in victim.ids)],
         "relations": [partial(me.relations, i) for i in victim.ids],
         "audit": [me.audit],
         "waiting": [partial(me.review.pending, limit=1000)],

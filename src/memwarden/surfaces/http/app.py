@@ -23,6 +23,7 @@ from memwarden.surfaces.http.routes import changes, health, journal, memories, m
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
 from memwarden.surfaces.proxy import routes as models
 from memwarden.surfaces.proxy.routes import ModelProxy
+from memwarden.surfaces.web.app import add_pages
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
 
@@ -119,6 +120,7 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600
         )
+    add_pages(app)
     app.add_middleware(
         Gate,
         hosts=chosen.hosts,

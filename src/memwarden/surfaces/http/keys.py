@@ -150,9 +150,14 @@ class KeyRing:
         key, digest = _read(stored[_PATH, form[1]]) if stored else (None, _hash(""))
         if not hmac.compare_digest(digest, _hash(form[2])) or key is None:
             raise KeyRefused("this is no key of this server; memwarden key create makes keys")
-        if not key.is_alive(clock.now()):
-            raise KeyRefused(f"key {key.id} was revoked or has expired; memwarden key create makes another")
-        return key
+        return _check_alive(key)
+
+    async def get(self, id: str) -> AccessKey:
+        """Return a key by its id. Raises KeyRefused for an unknown, expired or revoked key."""
+        stored = await self._items().get(_PLACE, [(_PATH, id)])
+        if not stored:
+            raise KeyRefused(f"there is no key {id!r:.80}; memwarden key create makes keys")
+        return _check_alive(_read(stored[_PATH, id])[0])
 
     async def revoke(self, id: str) -> AccessKey:
         """End a key at once. Raises NotFound. Revoking it again changes nothing."""
@@ -206,6 +211,12 @@ def _check_grant(tenant: str, user: str | None, agent: str | None, operations: S
     named = checked_name(tenant, "tenant")
     assert named is not None
     return Grant(named, checked_name(user, "user"), checked_name(agent, "agent"), tuple(words))
+
+
+def _check_alive(key: AccessKey) -> AccessKey:
+    if not key.is_alive(clock.now()):
+        raise KeyRefused(f"key {key.id} was revoked or has expired; memwarden key create makes another")
+    return key
 
 
 def _hash(secret: str) -> str:

@@ -15,6 +15,7 @@ from memwarden.surfaces.http.answers import (
     EventCountView,
     EventView,
     HistoryView,
+    MemoryView,
     PendingView,
     ThreadView,
     WriteView,
@@ -40,6 +41,14 @@ async def list_changes(scope: ReadScope, since: Revision = 0, limit: Limit = 100
 async def undo_change(rev: Annotated[int, Path(ge=1, le=2**53)], scope: WriteScope) -> Any:
     """Take a decision back, whole: everything that was changed together with this revision."""
     return await scope.journal.undo(rev)
+
+
+@router.get("/trash", response_model=list[MemoryView])
+async def list_forgotten(
+    scope: ReadScope, memory_id: Annotated[Name | None, Query()] = None, limit: Limit = 100
+) -> Any:
+    """List what was forgotten and can still be restored; purge_at tells until when."""
+    return await scope.journal.forgotten(memory_id, limit=limit)
 
 
 @router.get("/threads/{thread}", response_model=ThreadView)
