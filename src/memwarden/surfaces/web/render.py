@@ -28,17 +28,16 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]|(?<![^\x00-\x7f])[\u200c\u200d]"
 )
-_SCRIPTS: Final = "scripts/node_modules"
 ASSETS: Final[Mapping[str, tuple[str, str]]] = {
     "style.css": ("static/style.css", "text/css"),
     "page.js": ("static/page.js", "text/javascript"),
     "graph.js": ("static/graph.js", "text/javascript"),
     "events.js": ("static/events.js", "text/javascript"),
     "icon.svg": ("static/icon.svg", "image/svg+xml"),
-    "htmx.js": (f"{_SCRIPTS}/htmx.org/dist/htmx.min.js", "text/javascript"),
-    "cytoscape.js": (f"{_SCRIPTS}/cytoscape/dist/cytoscape.min.js", "text/javascript"),
-    "uplot.js": (f"{_SCRIPTS}/uplot/dist/uPlot.iife.min.js", "text/javascript"),
-    "uplot.css": (f"{_SCRIPTS}/uplot/dist/uPlot.min.css", "text/css"),
+    "htmx.js": ("vendor/htmx.js", "text/javascript"),
+    "cytoscape.js": ("vendor/cytoscape.js", "text/javascript"),
+    "uplot.js": ("vendor/uplot.js", "text/javascript"),
+    "uplot.css": ("vendor/uplot.css", "text/css"),
 }
 
 
