@@ -2,7 +2,8 @@
 # See docs/howto/serve-over-http.md before others can reach it.
 FROM python:3.13-slim AS build
 WORKDIR /build
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
+COPY scripts/package.json scripts/package-lock.json scripts/.npmrc scripts/place.mjs ./scripts/
 COPY src ./src
 RUN python -m venv /opt/memwarden && /opt/memwarden/bin/pip install --no-cache-dir '.[server,postgres,mcp]'
 
