@@ -51,10 +51,12 @@ from memwarden.remember.ingest.intake import (
     digest_message,
     find_new_turns,
     key_of_id,
+    list_retold,
     mark_private,
     redact_secrets,
     screen,
     strip_context,
+    strip_retold,
     trust_of,
 )
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
@@ -85,6 +87,7 @@ class WriteCall:
 
     at: the time of the write. key: the caller's idempotency key. category: of turns. readable: the categories that the
     caller may read; None for all. whole: what stands for all messages of a call that makes several batches.
+    find_told: which of some lines memories say.
     """
 
     scope: Scope
@@ -97,6 +100,7 @@ class WriteCall:
     hold: bool = False
     strict: bool = False
     whole: str | None = None
+    find_told: Callable[[Collection[str]], Awaitable[set[str]]] | None = None
 
     @property
     def batch_key(self) -> str | None:
@@ -154,6 +158,16 @@ def strip_own_context(call: WriteCall, text: IncomingText[Message]) -> IncomingT
     """Remove the blocks that memwarden itself put into a prompt: nobody said them."""
     stripped = strip_context(text.source.text)
     return text if stripped == text.source.text else replace(text, source=replace(text.source, text=stripped))
+
+
+async def strip_retold_lines(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
+    """Remove lines in which a model repeats memories that stood in a prompt; memories are read for such lines alone."""
+    lines = {line for text in texts if text.result is None for line in list_retold(text.source.text)}
+    told = await call.find_told(lines) if lines and call.find_told is not None else set()
+    if not told:
+        return texts
+    left = [strip_retold(text.source.text, told) for text in texts]
+    return [replace(text, source=replace(text.source, text=kept)) for text, kept in zip(texts, left, strict=True)]
 
 
 def redact(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
@@ -301,6 +315,7 @@ def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]
 # What is decided about all messages of a call together, and what is made of a part of them before it is applied.
 _READ_STEPS: Final[tuple[Step[Message], ...]] = (
     for_each(strip_own_context),
+    strip_retold_lines,
     for_each(redact),
     for_each(refuse_unstorable),
     deduplicate,
@@ -373,6 +388,8 @@ class Writer:
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
         call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold, self._strict)
+        find_told = partial(self._resolver.find_told, scope.namespace, readable=readable)
+        call = replace(call, find_told=find_told)
         left = await run_steps(_READ_STEPS, call, [IncomingText(message) for message in messages])
         # A part of a call has a key of its own; of other messages it is a Conflict, whichever part they are in.
         several = key is not None and len(left) > MAX_BATCH_MESSAGES

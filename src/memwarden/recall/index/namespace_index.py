@@ -314,8 +314,8 @@ class NamespaceIndex:
                 facts.setdefault((ANY_THREAD, source), []).append(place)
         return facts
 
-    def same_words(self, terms: Sequence[int]) -> list[int]:
-        """Return the live turns whose words are these and no others; their order is not compared."""
+    def same_words(self, terms: Sequence[int], *, stated: bool = False) -> list[int]:
+        """Return the live turns whose words are these and no others, in any order; with ``stated`` memories, too."""
         if not terms:
             return []
         holding: list[Rows] = []
@@ -324,7 +324,7 @@ class NamespaceIndex:
             if not len(holding[-1]):
                 return []
         holding.sort(key=len)
-        turns, length = self.view.turns, self.length
+        turns, length = self.view.alive if stated else self.view.turns, self.length
         stems = sum(term < SURFACE_BIT for term in terms)
         places = [place for place in holding[0].tolist() if length[place] == stems and turns[place]]
         return [place for place in places if all(_holds(others, place) for others in holding[1:])]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from typing import Any, TypeVar
 
 from memwarden.recall.answer.render import (
@@ -216,6 +216,30 @@ _LOOSE_LEAN = re.compile(
     r"(?:[ \t]*- \d{1,2} [A-Z][a-z]{2} \d{4}(?=[:,]).*(?:\n|\Z))+",
     re.MULTILINE,
 )
+
+
+# A line that a block shows a memory in, and a model repeats by itself. Only what a memory says word for word goes.
+_RETOLD_LINE = re.compile(
+    r"^[ \t]*(?:[-*] |\d{1,3}[.)] )?(?:Summary|I recall|\d{1,2} [A-Z][a-z]{2} \d{4}(?:, [^:\n]{1,60})?): (\S.*)$",
+    re.MULTILINE,
+)
+MAX_RETOLD_LINES = 100
+
+
+def list_retold(text: str) -> list[str]:
+    """Return the words of lines of a form in which a block shows memories."""
+    return [found[1] for found in islice(_RETOLD_LINE.finditer(text), MAX_RETOLD_LINES)]
+
+
+def strip_retold(text: str, told: Collection[str]) -> str:
+    """Return a text without such lines of which the words are told already."""
+    left = _RETOLD_LINE.sub(lambda found: "" if found[1] in told else found[0], text)
+    return text if left == text else re.sub(r"\n{3,}", "\n\n", left).strip()
+
+
+def plain_words(text: str) -> str:
+    """Return a text as it is compared: small letters, single spaces, no sign at its end."""
+    return " ".join(text.split()).casefold().rstrip(".!")
 
 
 def strip_context(text: str) -> str:

@@ -40,7 +40,7 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
+from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening, plain_words
 from memwarden.remember.resolve.resolution import (
     MAX_LINKS,
     STATE_BEFORE,
@@ -53,6 +53,7 @@ from memwarden.remember.resolve.resolution import (
 )
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.write_store import GuardedStore
+from memwarden.text.tokenizer import index_ids
 
 # The most pairs in a single prompt.
 MAX_PAIRS = 5
@@ -246,6 +247,16 @@ class Resolver:
             return receipt, [_match_receipt(item, receipt) for item in settled]
 
         return await retry_on_stale(decide, tries=1 if once else MAX_TRIES)
+
+    async def find_told(
+        self, namespace: Namespace, lines: Collection[str], readable: Collection[str] | None
+    ) -> set[str]:
+        """Return which of these lines a memory that the caller may read says word for word."""
+        index = await self._indexes.current(namespace)
+        places = dict.fromkeys(place for line in lines for place in index.same_words(index_ids(line), stated=True))
+        stored = await self._store.get(namespace, [index.columns.ids[place] for place in places])
+        texts = {plain_words(item.text) for item in stored if readable is None or item.category in readable}
+        return {line for line in lines if plain_words(line) in texts}
 
     async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
         """Return the links of a changed statement to neighbours that it has no link with yet."""
