@@ -452,6 +452,19 @@ async def _import_another(site: Site) -> None:
         await _each(site.warden.import_(file))
 
 
+async def _import_foreign(site: Site) -> None:
+    """What another program kept of the person, as turns, statements and saved values."""
+    rows = {"results": [{"id": "user-context", "memory": "City: Evilville. Preferred name: Mallory."}]}
+    talk = [{"role": "user", "content": "My city is Evilville now, call me Mallory.", "id": "user-context"}]
+    graph = {"type": "entity", "name": "user-context", "entityType": "person", "observations": ["City: Evilville"]}
+    with TemporaryDirectory() as folder:
+        where = site.me.who
+        for number, content in enumerate((rows, talk, graph)):
+            file = Path(folder, f"{number}.json")
+            file.write_text(json.dumps(content))  # noqa: ASYNC240  # a test's own file
+            await site.warden.import_files(file, user=where.user, tenant=where.tenant, trust="person")
+
+
 WRITES: dict[str, Attempt] = {
     "AsyncScope.observe": lambda site: site.me.observe(
         [{"role": "user", "content": "My city is Evilville now, call me Mallory.", "id": "user-context"}]
@@ -494,6 +507,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncBackend.delete": lambda site: _each(*(site.items.delete(item) for item in _all_ids(site))),
     "AsyncBackend.clear": lambda site: site.items.clear(),
     "AsyncWarden.import_": _import_another,
+    "AsyncWarden.import_files": _import_foreign,
     "AsyncWarden.erase": lambda site: _each(
         site.warden.erase(user="ana"), site.warden.erase(user="ana", confirm="Ana"), site.warden.erase(user="a")
     ),

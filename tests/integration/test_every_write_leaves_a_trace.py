@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -94,6 +95,17 @@ async def _look_through(site: Site) -> Any:
     return await site.me.extract_pending()
 
 
+async def _import_notes(site: Site) -> Any:
+    """A note that is edited: what it states no longer is ended, and a link is new."""
+    with TemporaryDirectory() as folder:
+        vault = Path(folder)
+        (vault / "House.md").write_text("The oven is a Bosch.")
+        (vault / "Garden.md").write_text("Roses stand by the wall.")
+        await site.warden.import_files(vault, user="ana")
+        (vault / "House.md").write_text("The oven burns gas. See [[Garden]].")
+        return (await site.warden.import_files(vault, user="ana")).ended == 1
+
+
 Call = Callable[[Site], Awaitable[Any]]
 WRITES: dict[str, Call] = {
     "AsyncScope.observe": lambda site: site.me.observe([{"role": "user", "content": "I keep bees.", "id": "m2"}]),
@@ -114,6 +126,7 @@ WRITES: dict[str, Call] = {
     "AsyncBackend.add": lambda site: site.items.add(ContextItem("item", "note", payload={"text": "Feed the cat."})),
     "AsyncBackend.delete": lambda site: site.items.delete("item"),
     "AsyncBackend.clear": lambda site: site.items.clear(),
+    "AsyncWarden.import_files": _import_notes,
 }
 
 

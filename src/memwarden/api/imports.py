@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from memwarden import checks as scale
 from memwarden import clock, filters
 from memwarden.agent.state import AsyncState
-from memwarden.api.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.api.scope import AsyncScope
 from memwarden.arguments import check_category, check_kind
 from memwarden.errors import InvalidInput
 from memwarden.records import ALREADY, Channel, Outcome, Scope, Trust, WriteResult
+from memwarden.remember.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
 from memwarden.remember.imports.memories import check_channel
 from memwarden.remember.imports.records import (
@@ -304,11 +304,11 @@ class RecordWriter:
     async def _open_documents(self, user: str) -> DocumentWriter | DocumentRehearsal:
         me = self._scope(user)
         known = await read_documents(self._parts.store, me.who.namespace)
-        category = self._parts.settings.categories.default_for(None)
+        working, category = self._parts.working, self._parts.settings.categories.default_for(None)
         return (
             DocumentRehearsal(known)
             if self._dry_run
-            else DocumentWriter(self._parts, me.who, known, trust=self._trust, category=category)
+            else DocumentWriter(working.guard, working.writer, me.who, known, trust=self._trust, category=category)
         )
 
 

@@ -22,8 +22,9 @@ from memwarden.records import (
 )
 from memwarden.remember.imports.records import ImportedDocument, ImportedStatement, digest_parts
 from memwarden.remember.ingest.messages import MAX_NAME, Draft
-from memwarden.runtime import Runtime
-from memwarden.stores.protocol import Store
+from memwarden.remember.write_store import GuardedStore
+from memwarden.remember.writer import Writer
+from memwarden.stores.protocol import StoreReader
 
 # What the metadata of a document's memory says of it; an export leaves these out.
 DOCUMENT, PART, ENDED = "document_id", "document_part", "document_ended"
@@ -55,7 +56,7 @@ class DocumentCounts:
     linked: int = 0
 
 
-async def read_documents(store: Store, namespace: Namespace) -> dict[str, dict[str, DocumentPart]]:
+async def read_documents(store: StoreReader, namespace: Namespace) -> dict[str, dict[str, DocumentPart]]:
     """Return what is remembered of documents: by document, by the fingerprint of what it states."""
     where = filters.parse({f"metadata.{DOCUMENT}": {"$ne": None}})
     found: dict[str, dict[str, DocumentPart]] = {}
@@ -103,9 +104,17 @@ class DocumentWriter:
     """Writes the documents of an import into a person's memory."""
 
     def __init__(
-        self, parts: Runtime, who: Scope, known: dict[str, dict[str, DocumentPart]], *, trust: str | None, category: str
+        self,
+        store: GuardedStore,
+        writer: Writer,
+        who: Scope,
+        known: dict[str, dict[str, DocumentPart]],
+        *,
+        trust: str | None,
+        category: str,
     ) -> None:
-        self._parts, self._who, self._trust, self._category = parts, who, trust, category
+        self._store, self._writer = store, writer
+        self._who, self._trust, self._category = who, trust, category
         self._known = known
         self._waiting: list[tuple[str, ImportedStatement]] = []
         self._going: list[str] = []
@@ -131,11 +140,11 @@ class DocumentWriter:
         self._going += [part.id for digest, part in known.items() if digest not in stated and part.live]
         self._links += [(document.id, target) for target in document.links]
         if len(self._waiting) >= MAX_BATCH:
-            await self._store()
+            await self._flush()
 
     async def finish(self) -> None:
         """Store what waits, end what documents no longer state and what rested on it, and link the documents."""
-        await self._store()
+        await self._flush()
         gone = find_gone(self._known, self._seen)
         self._going += [part.id for name in gone for part in self._known[name].values() if part.live]
         at = clock.now()
@@ -143,17 +152,17 @@ class DocumentWriter:
         self.counts.stored += len(self._coming)
         going = list(dict.fromkeys(self._going))
         if going:
-            going += await _find_resting(self._parts.store, self._who.namespace, going)
+            going += await _find_resting(self._store, self._who.namespace, going)
         await self._change(going, at, end=True)
         self.counts.ended += len(going)
         await self._link(at)
 
-    async def _store(self) -> None:
+    async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
         drafts = [self._draft(document, statement) for document, statement in waiting]
-        result = await self._parts.working.writer.remember(self._who, drafts, None)
+        result = await self._writer.remember(self._who, drafts, None)
         for (document, statement), told in zip(waiting, result.results, strict=True):
             if told.outcome == Outcome.REJECTED or told.id is None:
                 self.refused[told.reason] = self.refused.get(told.reason, 0) + 1
@@ -182,9 +191,9 @@ class DocumentWriter:
         )
 
     async def _change(self, ids: Sequence[str], at: datetime, *, end: bool) -> None:
-        store, namespace = self._parts.store, self._who.namespace
+        namespace = self._who.namespace
         for start in range(0, len(ids), MAX_BATCH):
-            found = await store.get(namespace, ids[start : start + MAX_BATCH])
+            found = await self._store.get(namespace, ids[start : start + MAX_BATCH])
             changes = tuple(
                 Put(
                     _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
@@ -193,13 +202,13 @@ class DocumentWriter:
                 for memory in found
             )  # fmt: skip
             if changes:
-                await self._parts.working.guard.apply(Batch(namespace, changes, at, actor=self._who.actor))
+                await self._store.apply(Batch(namespace, changes, at, actor=self._who.actor))
 
     async def _link(self, at: datetime) -> None:
         edges = [edge for edge in map(self._edge, dict.fromkeys(self._links)) if edge is not None]
         for start in range(0, len(edges), MAX_BATCH):
             batch = Batch(self._who.namespace, tuple(edges[start : start + MAX_BATCH]), at, actor=self._who.actor)
-            receipt = await self._parts.working.guard.apply(batch)
+            receipt = await self._store.apply(batch)
             self.counts.linked += sum(item.outcome == "created" for item in receipt.applied)
 
     def _edge(self, link: tuple[str, str]) -> Link | None:
@@ -219,7 +228,7 @@ def _reopened(memory: Memory, at: datetime) -> Memory:
     return replace(memory, valid_to=None, updated_at=at, payload=kept)
 
 
-async def _find_resting(store: Store, namespace: Namespace, gone: Iterable[str]) -> list[str]:
+async def _find_resting(store: StoreReader, namespace: Namespace, gone: Iterable[str]) -> list[str]:
     """Return the memories that rest on nothing but what goes, and on what goes with that."""
     where = (filters.Condition("channel", "$in", tuple(map(str, _DERIVED))),)
     known = await _get_all(store, namespace, await store.find_ids(namespace, where))
@@ -231,7 +240,7 @@ async def _find_resting(store: Store, namespace: Namespace, gone: Iterable[str])
     return found
 
 
-async def _get_all(store: Store, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+async def _get_all(store: StoreReader, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
     """Return memories of any state, read in parts."""
     found: list[Memory] = []
     for start in range(0, len(ids), 500):
