@@ -11,7 +11,7 @@ from memwarden import arguments, clock
 from memwarden import checks as scale
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
-from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache, check_allowed
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
 from memwarden.api.changes import ScopeChanges
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
@@ -348,7 +348,7 @@ class AsyncScope(ScopeChanges):
         """
         from memwarden.conversation.turn import AsyncTurn  # numpy
 
-        return AsyncTurn(self._parts, self, request, settings, form=form, key=key, only=only, seconds=seconds)
+        return AsyncTurn(self._log, self, request, settings, form=form, key=key, only=only, seconds=seconds)
 
     def chat(
         self,
@@ -389,8 +389,9 @@ class AsyncScope(ScopeChanges):
         """
         from memwarden.conversation.chat import AsyncChat  # numpy
 
+        self._check_sessions()  # now, and not after each answer that was paid for
         return AsyncChat(
-            self._parts,
+            self._log,
             self,
             upstream,
             settings,
@@ -403,6 +404,10 @@ class AsyncScope(ScopeChanges):
             seconds=seconds,
             window_tokens=window_tokens,
         )
+
+    def _check_sessions(self) -> None:
+        """Raise CategoryDenied for an agent that may not read sessions."""
+        check_allowed(self._parts, self.who)
 
     @property
     def review(self) -> AsyncReview:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS, Message
-from memwarden.agent.stored_sessions import AsyncSessions, check_allowed
+from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.agent.tools import CREATE_TOOL, AsyncTools, Tool
 from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.concurrency.isolation import call_user_code, is_stream, iterate_user_stream
@@ -25,12 +25,11 @@ from memwarden.conversation.recording import TurnLog, assemble_response, ensure_
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import MAX_SECONDS_BEFORE, NO_BLOCK, AsyncTurn, ContextScope, check_chat_settings
 from memwarden.conversation.upstreams import Upstream, as_upstream
-from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotKept
-from memwarden.observability.instrument import EventDraft, record_event
+from memwarden.errors import Denied, InvalidInput, MemwardenError, ModelUnavailable, NotKept
+from memwarden.observability.instrument import EventDraft
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import ContextBlock, MessageResult, WriteResult
 from memwarden.remember.ingest.messages import checked_name, checked_text
-from memwarden.runtime import Runtime
 
 DIGEST_BYTES: Final = 16
 # Time limit for taking an exchange into the session: writers of a session wait for each other for up to 30 seconds, and
@@ -48,9 +47,9 @@ class ChatExchange:
     """
 
     def __init__(
-        self, parts: Runtime, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
+        self, turns: TurnLog, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
     ) -> None:
-        self._parts = parts
+        self._open_turns = turns.open_turns
         self._turn = turn
         self._sessions = sessions
         self._session = session
@@ -60,7 +59,7 @@ class ChatExchange:
 
     async def __aenter__(self) -> Self:
         await self._turn.__aenter__()
-        self._parts.turns.add(self)
+        self._open_turns.add(self)
         return self
 
     async def __aexit__(
@@ -82,7 +81,7 @@ class ChatExchange:
         try:
             await shielded(lambda: self._store(look))  # whole: a turn that is stored belongs in the session
         finally:
-            self._parts.turns.discard(self)
+            self._open_turns.discard(self)
 
     async def _store(self, look: bool) -> None:
         """Store the turn, then the exchange. Repeatable."""
@@ -281,6 +280,9 @@ class Reply:
 class ChatScope(ContextScope, Protocol):
     """The part of a scope that a chat needs."""
 
+    @property
+    def sessions(self) -> AsyncSessions: ...
+
     def tools(self, *, only: Sequence[str] | None = ...) -> AsyncTools: ...
 
 
@@ -305,7 +307,7 @@ class AsyncChat:
 
     def __init__(
         self,
-        parts: Runtime,
+        turns: TurnLog,
         scope: ChatScope,
         upstream: Any,
         settings: ChatSettings | None = None,
@@ -319,22 +321,18 @@ class AsyncChat:
         seconds: float = DEFAULT_SECONDS,
         window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> None:
-        self._parts = parts
+        self._log = turns
         self._scope = scope
         self._upstream = as_upstream(upstream)
         self._settings = check_chat_settings(settings)
         self._check_action = check_action
         self.session = checked_name(session, "session") or scope.who.thread or DEFAULT_THREAD
-        self._sessions = AsyncSessions(parts, scope.who, window_tokens=window_tokens)
-        check_allowed(parts, scope.who)  # now, and not after each answer that was paid for
-        self._system = (
-            [] if system is None else [_system_message(checked_text(system, "system", parts.settings.max_text_bytes))]
-        )
+        self._sessions = scope.sessions.with_options(window_tokens=window_tokens)
+        self._system = [] if system is None else [_system_message(checked_text(system, "system", turns.max_text_bytes))]
         self._tools = tools
         self._tool_cache = dict(tool_cache or {})
         self._defer_remote = defer_remote
         self._seconds = _check_seconds(seconds)
-        self._log = TurnLog(parts, scope.who)
 
     @property
     def settings(self) -> ChatSettings:
@@ -389,7 +387,7 @@ class AsyncChat:
     async def _answer(
         self, message: str, key: str | None, progress: _AnswerProgress, *, stream: bool
     ) -> AsyncGenerator[str]:
-        text = checked_text(message, "message", self._parts.settings.max_text_bytes)
+        text = checked_text(message, "message", self._log.max_text_bytes)
         name = checked_name(key, "key")
         if self._defer_remote is not None:
             async for words in self._remote(text, progress):
@@ -400,7 +398,7 @@ class AsyncChat:
             progress.reply = Reply(None, action, kept=kept)
             return
         turn = await self._turn(text, name, progress)
-        running = ChatExchange(self._parts, turn, self._sessions, self.session, text, name)
+        running = ChatExchange(self._log, turn, self._sessions, self.session, text, name)
         try:
             async with running:
                 progress.block = turn.block
@@ -423,13 +421,15 @@ class AsyncChat:
         messages = [*map(dict, self._system), *await self._prepare_messages(text, progress)]
         said = [{"role": "user", "content": text}]
         request, form = self._upstream.request(messages), self._upstream.form
-        return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
+        return AsyncTurn(self._log, self._scope, request, self._settings, form=form, key=key, new=said)
 
     async def _prepare_messages(self, text: str, progress: _AnswerProgress) -> list[Message]:
         """Return the session's messages and the new message; only the new message when the store fails."""
         try:
             async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 return await self._sessions.prepare_messages_for_agent(self.session, text)
+        except Denied:  # an agent that may not read sessions: nothing is asked of a model
+            raise
         except Exception as error:
             progress.failures.append(error)
             log.warning("the chat goes on without its session %r: %s", self.session, type(error).__name__)
@@ -479,10 +479,7 @@ class AsyncChat:
         return add_missing_tools(tools, self._scope.tools(only=[CREATE_TOOL]).tools if triggered else ())
 
     def _tell(self, reason: str) -> None:
-        if self._parts.events.takes:
-            record_event(
-                self._parts.events.put, self._scope.who, Node.SESSION, EventDraft(Op.MODEL, Status.ERROR, reason)
-            )
+        self._log.record(Node.SESSION, EventDraft(Op.MODEL, Status.ERROR, reason))
 
 
 class AsyncReplyStream:

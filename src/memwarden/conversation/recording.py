@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from memwarden.conversation.formats.base import as_dict, as_list, field
+from memwarden.conversation.prompt_cache import PromptCacheStore, PromptLayout
+from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Stale
-from memwarden.observability.instrument import instrumented
-from memwarden.observability.records import Node, Op
-from memwarden.records import MessageResult, Scope, WriteResult
+from memwarden.observability.instrument import EventDraft, instrumented, record_event
+from memwarden.observability.records import Node, Op, Status, UseVerdict
+from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
-from memwarden.runtime import Runtime
+from memwarden.runtime import OpenTurn, Runtime
 
 log = logging.getLogger(__name__)
 
 
+class LoggedScope(Protocol):
+    """The part of a scope that a log needs."""
+
+    _parts: Runtime
+    who: Scope
+
+
 class TurnLog:
-    """The turns of a scope's thread. Cheap, holds nothing open."""
+    """The store as turns use it: it keeps what is said and lays prompts out. Cheap, holds nothing open."""
 
     def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self.who = who
+
+    @classmethod
+    def of_scope(cls, scope: LoggedScope) -> TurnLog:
+        """Return the log of a scope, for programs that run its turns elsewhere, such as a server."""
+        return cls(scope._parts, scope.who)
+
+    @property
+    def open_turns(self) -> set[OpenTurn]:
+        """Turns that are not over; what is in them when the warden closes is stored."""
+        return self._parts.turns
+
+    @property
+    def late_searches(self) -> dict[Namespace, asyncio.Task[Any]]:
+        """Searches that nobody waits for any more, and that still go on."""
+        return self._parts.late
+
+    @property
+    def max_text_bytes(self) -> int:
+        """The most bytes of a text."""
+        return self._parts.settings.max_text_bytes
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def store(
@@ -77,6 +107,36 @@ class TurnLog:
         settled = await self._parts.working.extractor.look_through(self.who, again=again)
         head = await self._parts.store.head(self.who.namespace)
         return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))
+
+    async def lay_out(
+        self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
+    ) -> PromptLayout | None:
+        """Return where memories stand in the thread's prompt (``cache_stable``), and keep that."""
+        return await PromptCacheStore(self._parts, self.who).at(said, block, settings, renew=renew)
+
+    async def record_uses(self, uses: Iterable[MemoryVerdict], rev: int) -> None:
+        """Record which memories of a prompt its answer used, as events that may be lost."""
+        for use in uses:
+            status = Status.OK if use.verdict == UseVerdict.USED else Status.SKIPPED
+            self.record(
+                Node.CONTEXT,
+                EventDraft(Op.USE, status, use.verdict, use.memory_id, use.category, use.share),
+                rev,
+            )
+
+    def record(self, node: Node, draft: EventDraft, rev: int | None = None) -> None:
+        """Record an operational event of the thread."""
+        if self._parts.events.takes:
+            record_event(self._parts.events.put, self.who, node, draft, rev)
+
+
+class MemoryVerdict(NamedTuple):
+    """Of what use a memory was in a prompt. share: of its own words, those that the answer repeats; 0..1."""
+
+    memory_id: str
+    category: str
+    verdict: UseVerdict
+    share: float
 
 
 @dataclass(slots=True)

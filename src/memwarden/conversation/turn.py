@@ -22,24 +22,29 @@ from memwarden.clock import new_id
 from memwarden.concurrency.tasks import shielded, with_deadline
 from memwarden.conversation.formats import MessageFormat, Request, detect_format
 from memwarden.conversation.formats.base import hold_messages, messages_since_answer, read_prefill
-from memwarden.conversation.prompt_cache import PromptCacheStore, delta_places
-from memwarden.conversation.recording import ResponseRecorder, SpokenAnswer, TurnLog, tee_async_stream, tee_stream
+from memwarden.conversation.prompt_cache import delta_places
+from memwarden.conversation.recording import (
+    MemoryVerdict,
+    ResponseRecorder,
+    SpokenAnswer,
+    TurnLog,
+    tee_async_stream,
+    tee_stream,
+)
 from memwarden.conversation.settings import ChatSettings
 from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
-from memwarden.observability.instrument import EventDraft, record_event
+from memwarden.observability.instrument import EventDraft
 from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
 from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime
 from memwarden.text.tokenizer import content_terms
 
 
 async def inject_memories(
-    parts: Runtime,
-    who: Scope,
+    turns: TurnLog,
     form: MessageFormat,
     request: Request,
     block: ContextBlock,
@@ -58,7 +63,7 @@ async def inject_memories(
     if settings.memory_injection_mode != "cache_stable":
         return form.with_block(bare, block.text, settings.memory_injection_mode)
     said = form.read_turns(bare)
-    stable = await PromptCacheStore(parts, who).at(said, block, settings, renew=renew)
+    stable = await turns.lay_out(said, block, settings, renew=renew)
     return bare if stable is None else form.with_placed(bare, stable.snapshot.text, delta_places(stable, said))
 
 
@@ -114,7 +119,7 @@ class AsyncTurn:
 
     def __init__(
         self,
-        parts: Runtime,
+        turns: TurnLog,
         scope: ContextScope,
         request: Request,
         settings: ChatSettings | None = None,
@@ -126,9 +131,8 @@ class AsyncTurn:
         seconds: float | None = None,
     ) -> None:
         """new: what of the request is to be stored, where the caller knows. Raises InvalidInput."""
-        self._parts = parts
         self._scope = scope
-        self._log = TurnLog(parts, scope.who)
+        self._log = turns
         request = hold_messages(request)
         self._form = detect_format(request, form)
         self._given = request
@@ -204,7 +208,7 @@ class AsyncTurn:
             await self._put_in()
             await self._store_asked_early()
         self._state, self._ends_at = "open", inf
-        self._parts.turns.add(self)
+        self._log.open_turns.add(self)
         return self
 
     async def __aexit__(
@@ -306,11 +310,11 @@ class AsyncTurn:
             if self._settings.use_memory:
                 await shielded(self._store)
                 if look:
-                    self._judge_uses()
+                    await self._judge_uses()
                 if look and self._only != "read":
                     await self._look()
         finally:
-            self._parts.turns.discard(self)
+            self._log.open_turns.discard(self)
 
     def _check_open(self) -> None:
         if self._state != "open":
@@ -370,10 +374,10 @@ class AsyncTurn:
                 template=settings.template,
                 overview_tokens=settings.overview_tokens,
             )
-            parts, who = self._parts, self._scope.who
-            block = await with_deadline(parts.late, who.namespace, search, self._seconds_left())
+            turns = self._log
+            block = await with_deadline(turns.late_searches, turns.who.namespace, search, self._seconds_left())
             async with asyncio.timeout(self._seconds_left()):
-                self.request = await inject_memories(parts, who, self._form, self._given, block, settings, renew=renew)
+                self.request = await inject_memories(turns, self._form, self._given, block, settings, renew=renew)
             self.block = block
         except Exception as error:
             self._goes_on("without memories", error, Node.CONTEXT, Op.SEARCH)
@@ -434,19 +438,20 @@ class AsyncTurn:
         digest = hashlib.blake2b(answer["content"].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"answer:{hashlib.blake2b(self._own_key.encode(), digest_size=16).hexdigest()}:{number}:{digest}"
 
-    def _judge_uses(self) -> None:
-        """Record which memories of the prompt the answer used, as events that may be lost."""
+    async def _judge_uses(self) -> None:
+        """Record which memories of the prompt the answer used."""
         answer = "\n".join(answer.text for answer in self._heard.answers)
-        if not self.block.items or not answer.strip() or not self._parts.events.takes:
+        if not self.block.items or not answer.strip():
             return
         try:
             said = [str(message["content"]) for message in strip_messages(self._said, self._settings.template)]
             # An overview is made for its prompt, and no memory of its own.
             remembered = [item for item in self.block.items if item.id != OVERVIEW_ID]
-            for item, used, share in judge_uses(remembered, said, answer):
-                verdict, status = (UseVerdict.USED, Status.OK) if used else (UseVerdict.UNUSED, Status.SKIPPED)
-                deed = EventDraft(Op.USE, status, verdict, item.id, item.category, round(share, 3))
-                record_event(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
+            verdicts = [
+                MemoryVerdict(item.id, item.category, UseVerdict.USED if used else UseVerdict.UNUSED, round(share, 3))
+                for item, used, share in judge_uses(remembered, said, answer)
+            ]
+            await self._log.record_uses(verdicts, self.block.rev)
         except Exception as error:  # a signal is no reason to fail
             self._note("without a word on what its memories were of use for", error)
 
@@ -463,8 +468,8 @@ class AsyncTurn:
 
     def _goes_on(self, how: str, error: Exception, node: Node, op: Op) -> None:
         self._note(how, error)
-        if isinstance(error, TimeoutError) and self._parts.events.takes:  # the verb tells what it raises itself
-            record_event(self._parts.events.put, self._scope.who, node, EventDraft(op, Status.ERROR, "TimeoutError"))
+        if isinstance(error, TimeoutError):  # the verb tells what it raises itself
+            self._log.record(node, EventDraft(op, Status.ERROR, "TimeoutError"))
 
     def _note(self, how: str, error: Exception, *, tell: bool = False) -> None:
         """Keep an error and log its kind.
