@@ -132,6 +132,20 @@ def shipped_categories() -> Categories:
     return read_categories(tomllib.loads(Path(__file__).with_name("categories.toml").read_text(encoding="utf-8")))
 
 
+def categories_content(categories: Categories) -> dict[str, Any]:
+    """Return what :func:`read_categories` makes the same categories of."""
+    declared = [
+        {"name": item.name, "context": "all" if item.always else "rag"}
+        | ({} if item.rag_length is None else {"rag_length": item.rag_length})
+        for item in categories.declared.values()
+        if not is_own_category(item.name)
+    ]
+    lists = {
+        agent: [name for name in names if name != own_category(agent)] for agent, names in categories.allowlists.items()
+    }
+    return {"categories": {"custom": declared}, "allowlists": lists}
+
+
 def _categories(content: Mapping[str, Any], where: str, file: Path | None) -> Categories:
     unknown = sorted(str(name) for name in content if name not in _TOP_LEVEL)
     if unknown:

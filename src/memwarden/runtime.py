@@ -209,6 +209,13 @@ class Runtime:
         """Return the verbs of somebody who asks."""
         return self._verbs(self, who)
 
+    async def end_turns(self) -> None:
+        """Store what was said in turns that nobody left: a generator that was never closed, a task that still waits."""
+        turns = list(self.turns)
+        for error in await asyncio.gather(*(turn.end(look=False) for turn in turns), return_exceptions=True):
+            if error is not None:
+                log.error("a turn that was open when the warden was closed: %s", error)
+
     def open(self, services: Services) -> None:
         """Let calls work with these parts."""
         self.opened = self.working = services

@@ -167,12 +167,16 @@ def test_decisions_state_and_sessions_are_alike(served: Served) -> None:
         (lambda me: me.get("none"), "NotFound"),
         (lambda me: me.journal.undo(10**6), "NotFound"),
         (lambda me: me.update("none", text="x"), "NotFound"),
-        (lambda me: me.turn([{"role": "user", "content": "x"}]), "InvalidInput"),
-        (lambda me: me.chat(print), "InvalidInput"),
-        (lambda me: me.reset(confirm="ana"), "InvalidInput"),
-        (lambda me: me.statements("m1"), "NotFound"),
-        (lambda me: me.usage.uses(), "InvalidInput"),
-        (lambda me: me.overseer(), "InvalidInput"),
+        (lambda me: me.turn(7), "InvalidInput"),
+        (lambda me: me.chat(7), "InvalidInput"),
+        (lambda me: me.reset(confirm="tom"), "InvalidInput"),
+        (lambda me: me.statements("none"), "NotFound"),
+        (lambda me: me.usage.feedback("none", "used", rev=1), "NotFound"),
+        (lambda me: me.usage.feedback("none", "splendid", rev=1), "InvalidInput"),
+        (lambda me: me.ask("Where do I live?"), "InvalidConfig"),
+        (lambda me: me.forget(["none"]), "NotFound"),
+        (lambda me: me.consent.acknowledge("none"), "NotFound"),
+        (lambda me: me.checkpoints.copy_thread("", "t1"), "InvalidInput"),
     ],
 )
 def test_errors_are_those_of_a_store(served: Served, call: Callable[[Any], object], error: str) -> None:
@@ -219,3 +223,27 @@ async def test_the_async_warden_is_served_too(served: Served) -> None:
         tools = me.tools(only=["searchMemories"])
         found = await tools.call_tool("searchMemories", {"query": "What does Kim ride?"})
         assert "bicycle" in str(found)
+
+
+def test_a_turn_that_nobody_left_is_stored_when_the_warden_closes(served: Served) -> None:
+    with Warden.open(served.server.url) as far:
+        turn = far.scope(user="ola", thread="t1").turn([{"role": "user", "content": "I play chess."}])
+        turn.__enter__()
+        turn.record_response("Since when?")
+    assert [item.text for item in served.near.scope(user="ola").find()] == ["Since when?", "I play chess."]
+
+
+def test_an_agent_without_the_category_asks_no_model_for_nothing(served: Served) -> None:
+    asked: list[Any] = []
+    chat = served.far.scope(user="ola", agent="outsider").chat(asked.append)
+    with pytest.raises(errors.UnknownAgent):
+        chat.continue_chat("Hello?")
+    assert asked == []
+
+
+def test_many_messages_go_in_several_calls(served: Served) -> None:
+    told: list[int] = []
+    said = [{"role": "user", "content": f"I saw bird {number}."} for number in range(4_001)]
+    result = served.far.scope(user="bird").observe(said, key="birds", progress=told.append)
+    assert (told, len(result.results)) == ([4_000, 4_001], 4_001)
+    assert served.far.scope(user="bird").observe(said, key="birds").rev == result.rev

@@ -28,6 +28,22 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/memory/context"): MESSAGES,
     ("post", "/v1/memory/extract"): {"response": '["Ana lives in Graz."]'},
     ("post", "/v1/memories"): {"text": "Ana lives in Graz."},
+    ("post", "/v1/memory/layout"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
+    ("post", "/v1/memories/forget"): {"memory_ids": ["m1"]},
+    ("post", "/v1/uses"): {"rev": 1, "uses": [{"memory_id": "m1", "verdict": "used"}]},
+    ("post", "/v1/threads/{thread}/extract-due"): {"mode": "periodic", "turns": 8},
+    ("post", "/v1/consents/acknowledge"): {"turn_id": "t1"},
+    ("put", "/v1/checkpoints/{thread}"): {"copy_of": "t1"},
+    ("post", "/v1/state/relevant"): {"goal": "thank somebody"},
+    ("post", "/v1/state/values"): {"keys": ["kudos"]},
+    ("post", "/v1/sessions/{session_id}/screen"): {"screen": {}, "messages": [], "sentence": "A screen."},
+    ("put", "/v1/config/categories"): {"categories": [{"name": "activity"}], "allowlists": {"planner": ["activity"]}},
+    ("put", "/v1/agents/{name}/allowlist"): {"categories": ["activity"]},
+    ("patch", "/v1/tiers/{tier}/{place}/items/{item_id}"): {"preference": "Short answers."},
+    ("post", "/v1/tiers/{tier}/{place}/items/{item_id}/promote"): {},
+    ("post", "/v1/tiers/{tier}/{place}/items/{item_id}/pin"): {"pinned": True},
+    ("post", "/v1/tiers/{tier}/{place}/state"): {"state": "running"},
+    ("post", "/v1/tiers/{tier}/{place}/room"): {"max_items": 10},
     ("patch", "/v1/memories/{memory_id}"): {"pinned": True},
     ("post", "/v1/memories/{memory_id}/promote"): {"to": "project/p1"},
     ("post", "/v1/review/{memory_id}/decision"): {"approve": True},
@@ -55,9 +71,15 @@ PASSED_ON = {
 """What goes to a provider of models: clients parse errors as it writes them, and headers say whose memory it is."""
 PATHS = {"tier": "project", "rev": "1", "name": "planner"}
 """What stands in paths; everything else is the name of something that is not there."""
-READS = {"/v1/memory/query", "/v1/memory/context", "/v1/assemble"}
+READS = {"/v1/memory/query", "/v1/memory/context", "/v1/assemble", "/v1/state/relevant", "/v1/state/values"}
 """Their questions stand in a body."""
-OF_TENANTS = {"/v1/tiers/{tier}/{place}", "/v1/assemble"}
+OF_TENANTS = {"/v1/assemble"} | {
+    f"/v1/tiers/{{tier}}/{{place}}{rest}"
+    for rest in (
+        "", "/items", "/items/{item_id}", "/items/{item_id}/promote", "/items/{item_id}/pin",
+        "/items/{item_id}/restore", "/history", "/journal/{rev}/undo", "/state", "/room",
+    )
+}  # fmt: skip
 """What belongs to a whole tenant takes a key that is bound to nobody."""
 OF_NOBODY = {"/metrics", "/v1/users", "/v1/config/categories", "/v1/agents/{name}/allowlist", "/v1/backup"}
 """What is about no single user: a key sees of it what its grant says."""

@@ -101,8 +101,8 @@ class AsyncWarden:
         Args:
             url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db``, ``json:///folder`` or
                 ``postgresql://login:password@host/database`` (extra ``postgres``), or of a server,
-                ``https://host`` (extra ``client``), whose settings then hold. None means the setting
-                ``db``, by default a file in the user's data folder.
+                ``https://host`` (extra ``client``), whose settings then hold for what is kept, and those here for
+                what models see. None means the setting ``db``, by default a file in the user's data folder.
             config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
                 and ``memwarden.toml`` in the working folder.
             reranker: what judges a query's candidates by reading them
@@ -119,9 +119,13 @@ class AsyncWarden:
         Raises InvalidConfig for a wrong setting or URL.
         """
         if url is not None and str(url).startswith(("http://", "https://")):
-            from memwarden.api.remote import RemoteWarden
+            from memwarden.api.remote.warden import RemoteWarden
 
-            return cast("Self", RemoteWarden(str(url), key or os.environ.get("MEMWARDEN_KEY")))
+            settings = _settings(config)
+            own = RemoteWarden(
+                str(url), key or os.environ.get("MEMWARDEN_KEY"), settings, chat_model or _chat_model(settings)
+            )
+            return cast("Self", own)
         settings = _settings(config)
         if url is not None and not str(url).strip():
             raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")
@@ -310,7 +314,7 @@ class AsyncWarden:
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
-        await self._end_turns()
+        await self._parts.end_turns()
         self._parts.closed = True
         for search in list(self._parts.late.values()):
             search.cancel()
@@ -321,13 +325,6 @@ class AsyncWarden:
                 await self._parts.opened.filler.close()
             await self._parts.opened.larges.close()
         await self._parts.store.close()
-
-    async def _end_turns(self) -> None:
-        """Store what was said in turns that nobody left: a generator that was never closed, a task that still waits."""
-        turns = list(self._parts.turns)
-        for error in await asyncio.gather(*(turn.end(look=False) for turn in turns), return_exceptions=True):
-            if error is not None:
-                log.error("a turn that was open when the warden was closed: %s", error)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -136,7 +136,7 @@ class MemoryVerdict(NamedTuple):
     memory_id: str
     category: str
     verdict: UseVerdict
-    share: float
+    share: float | None
 
 
 @dataclass(slots=True)

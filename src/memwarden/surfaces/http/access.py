@@ -12,6 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from memwarden import AsyncScope, AsyncWarden
 from memwarden.errors import Denied, InvalidInput, KeyRefused
 from memwarden.surfaces.http.bodies import IdentifiedBody, Name
+from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.proxy.headers import read_own_key
@@ -31,6 +32,7 @@ class Entrance(NamedTuple):
     keys: KeyRing
     limits: RateLimits
     open_door: bool
+    categories: KeptCategories
 
     async def find_grant(self, key: str | None, address: str, state: dict[str, Any]) -> Grant:
         """Return the grant of a caller, and count the call. Raises KeyRefused, RateLimited, StoreError.
@@ -39,6 +41,7 @@ class Entrance(NamedTuple):
             key: what stands in the header, without the word Bearer. address: the caller's, for callers without a key.
             state: of the request; the headers of rate limits are put there.
         """
+        await self.categories.follow()
         if key is None:
             await self.limits.count(f"address {address}", state)
             if self.open_door and not await self.keys.has_keys():
@@ -74,6 +77,9 @@ class Caller(NamedTuple):
             thread=body.thread_id,
             run=body.run_id,
             actor=body.actor_id,
+            project=body.project_id,
+            task=body.task_id,
+            role=body.role,
         )
 
     def open_user(self, user: str | None, *, agent: str | None = None, thread: str | None = None) -> AsyncScope:

@@ -182,6 +182,45 @@ class WriteView(RecordView):
     undated: int
 
 
+class DueExtraction(RecordView):
+    """What was decided about a conversation; None when it was not looked through now."""
+
+    result: WriteView | None
+
+
+class PlacedBlockView(RecordView):
+    """A block of memories at its place in a conversation."""
+
+    anchor: str
+    text: str
+    tokens: int
+    marks: Mapping[str, str]
+
+
+class LayoutView(RecordView):
+    """The memories in a conversation: a snapshot early, and deltas before later messages."""
+
+    snapshot: PlacedBlockView
+    deltas: tuple[PlacedBlockView, ...]
+
+
+class LayoutAnswer(RecordView):
+    """A layout; None for a conversation without a user's message."""
+
+    layout: LayoutView | None
+
+
+class UseView(RecordView):
+    """In how many prompts a memory was used, unused and wrong."""
+
+    memory_id: str
+    category: str | None
+    used: int
+    unused: int
+    wrong: int
+    last: datetime
+
+
 class PromotionView(RecordView):
     """The id of a copy in a project."""
 
@@ -415,6 +454,30 @@ class TierItemList(RecordView):
     """Items of a tier, newest or largest first."""
 
     items: list[TierItemView]
+
+
+class OptionalItem(RecordView):
+    """An item; None when the person declined."""
+
+    item: TierItemView | None
+
+
+class OptionalPromotion(RecordView):
+    """The id of a copy; None when the person declined."""
+
+    id: str | None
+
+
+class OptionalWrite(RecordView):
+    """The answer to a write; None when the person declined."""
+
+    result: WriteView | None
+
+
+class TaskStateAnswer(RecordView):
+    """Whether a task's memory was cleared."""
+
+    cleared: bool
 
 
 class RemovedCount(RecordView):

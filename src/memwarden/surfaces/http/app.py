@@ -15,11 +15,24 @@ from starlette.middleware.cors import CORSMiddleware
 
 from memwarden import AsyncWarden, __version__
 from memwarden.surfaces.http.access import Entrance
+from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.gate import Gate
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
-from memwarden.surfaces.http.routes import changes, health, journal, memories, memory, operation, people, state, tiers
+from memwarden.surfaces.http.routes import (
+    changes,
+    health,
+    journal,
+    memories,
+    memory,
+    operation,
+    people,
+    state,
+    tier_items,
+    tiers,
+    turns,
+)
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
 from memwarden.surfaces.proxy import routes as models
 from memwarden.surfaces.proxy.routes import ModelProxy
@@ -107,11 +120,14 @@ def create_app(
         generate_unique_id_function=_name_operation,
     )
     app.state.warden = warden
-    app.state.entrance = Entrance(KeyRing(warden.store), RateLimits(chosen.rate), chosen.open_door)
+    limits = RateLimits(chosen.rate)
+    app.state.entrance = Entrance(KeyRing(warden.store), limits, chosen.open_door, KeptCategories(warden))
     install_handlers(app)
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
-    for noun in (memory, memories, journal, changes, people, state, tiers, operation, health, models):
+    for noun in (
+        memory, memories, journal, turns, changes, people, state, tiers, tier_items, operation, health, models,
+    ):  # fmt: skip
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)
     if door is not None:

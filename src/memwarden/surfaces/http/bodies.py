@@ -33,10 +33,13 @@ class IdentifiedBody(RequestBody):
     thread_id: Name | None = Field(None, description="The conversation.")
     run_id: Name | None = None
     actor_id: Name | None = None
+    project_id: Name | None = Field(None, description="A query and a block search its memory, too.")
+    task_id: Name | None = Field(None, description="A query and a block search its memory, too.")
+    role: Literal["user", "assistant"] | None = Field(None, description="Whose words those are that have no role.")
 
     def verb_arguments(self) -> dict[str, Any]:
         """Return what the request says beside who calls."""
-        return self.given("user_id", "agent", "thread_id", "run_id", "actor_id")
+        return self.given(*IdentifiedBody.model_fields)
 
 
 class MessageBody(BaseModel):
@@ -51,6 +54,7 @@ class MessageBody(BaseModel):
     created_at: str | float | None = None
 
 
+MAX_TEMPLATE = 2_000
 # What a call brings is worked on before others are answered: it may take about a second.
 MAX_MESSAGES = 10_000
 MAX_TEXTS = 100
@@ -81,6 +85,7 @@ class ObserveBody(IdentifiedBody):
 
     messages: Messages
     key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
+    extract: bool = Field(True, description="False: only store; whoever runs the turn says when to look through it.")
 
 
 class QueryBody(IdentifiedBody):
@@ -101,6 +106,15 @@ class QueryBody(IdentifiedBody):
     since_rev: int | None = Field(None, ge=0)
 
 
+class TemplateBody(RequestBody):
+    """The words of a block: before the memories, after them, and of each of them."""
+
+    prefix: str = Field(max_length=MAX_TEMPLATE)
+    suffix: str = Field(max_length=MAX_TEMPLATE)
+    format: str = Field(max_length=MAX_TEMPLATE)
+    numbered: bool
+
+
 class BlockBody(IdentifiedBody):
     """A conversation whose last message is to be answered."""
 
@@ -112,7 +126,55 @@ class BlockBody(IdentifiedBody):
     explain: bool = False
     max_memories: int = Field(100, ge=1, le=100)
     overview_tokens: int = Field(0, ge=0, le=1_000_000)
-    template: Literal["lean", "classic"] = "lean"
+    template: Literal["lean", "classic"] | TemplateBody = "lean"
+
+
+class DueBody(RequestBody):
+    """When a conversation is looked through: at each turn, or after so many turns."""
+
+    mode: Literal["every_turn", "periodic"]
+    turns: int = Field(ge=1, le=10_000)
+
+
+class LayoutBody(IdentifiedBody):
+    """The talk of a prompt that is laid out for a provider's prefix cache."""
+
+    messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_MESSAGES)]
+    settings: dict[str, Any] = Field({}, description="Settings of a chat, by name.")
+    renew: bool = Field(False, description="Make the layout anew.")
+
+
+class VerdictBody(RequestBody):
+    """Of what use a memory was in a prompt. share: what an answer repeats of it; None for a person's word."""
+
+    memory_id: Name
+    verdict: Literal["used", "unused", "wrong", "withdrawn"]
+    share: float | None = Field(None, ge=0, le=1)
+
+
+class UsesBody(IdentifiedBody):
+    """Verdicts on memories of a prompt. rev: of the block that they stood in."""
+
+    rev: int = Field(ge=0, le=2**53)
+    uses: Annotated[list[VerdictBody], Field(min_length=1, max_length=1_000)]
+
+
+class ForgetBody(RequestBody):
+    """Memories that are forgotten together, or none of them."""
+
+    memory_ids: Annotated[list[Name], Field(min_length=1, max_length=1_000)]
+
+
+class TurnBody(RequestBody):
+    """The id of a turn that a person said."""
+
+    turn_id: Name
+
+
+class CopyBody(RequestBody):
+    """The conversation whose checkpoints are copied."""
+
+    copy_of: Name
 
 
 class MemoryBody(IdentifiedBody):
@@ -188,9 +250,10 @@ class ContextPatch(RequestBody):
 
 
 class ConsentDecision(RequestBody):
-    """A person's decision on a proposal."""
+    """A person's decision on a proposal. way: how the person decided."""
 
     approve: bool
+    way: Literal["api", "cli", "ui", "chat"] = "api"
 
 
 class ReviewDecision(RequestBody):
@@ -207,6 +270,23 @@ class StateBody(RequestBody):
     description: Annotated[str, Field(max_length=1_000)] | None = None
     expires_in: float | None = Field(None, gt=0, le=1e9, description="Seconds.")
     trust: Literal["person", "assistant", "external"] = "person"
+    tool: Name | None = Field(None, description="The tool whose result it is: external, and never over a person's.")
+
+
+class GoalBody(RequestBody):
+    """A goal, to find saved keys for. bar: the least relevance; with 0 irrelevant keys follow."""
+
+    goal: Annotated[str, Field(min_length=1)]
+    most: int = Field(5, ge=1, le=1_000)
+    bar: float = Field(0.35, ge=0, le=1)
+    described: bool = False
+
+
+class KeysBody(RequestBody):
+    """Saved keys whose values are shown to a model. marked: what a tool saved stands under a name that says so."""
+
+    keys: Annotated[list[Name], Field(max_length=1_000)]
+    marked: bool = False
 
 
 class SessionBody(RequestBody):
@@ -219,6 +299,15 @@ class UserMessageBody(RequestBody):
     """What the user said."""
 
     user_message: Annotated[str, Field(min_length=1)]
+    window_tokens: int | None = Field(None, ge=1, le=10_000_000, description="The most that the messages take.")
+
+
+class ScreenBody(RequestBody):
+    """A screen, and what the tools of the application answered for it: messages, and a sentence about it."""
+
+    screen: dict[str, Any]
+    messages: Annotated[list[dict[str, Any]], Field(max_length=1_000)]
+    sentence: str
 
 
 class ExchangeBody(RequestBody):
@@ -277,12 +366,13 @@ class ConventionBody(RequestBody):
 
 
 class FailureBody(RequestBody):
-    """A failure of a project and its lesson."""
+    """A failure of a project and its lesson. whole: all of it, in place of message and details."""
 
     kind: Literal["failure"]
     code: Name
     message: str = ""
     details: dict[str, Any] = {}
+    whole: dict[str, Any] | None = None
     lesson: Annotated[str, Field(min_length=1)]
 
 
@@ -309,6 +399,65 @@ TierItemBody = Annotated[
 ]
 
 
+class TierPromotion(RequestBody):
+    """Where an item of a task goes; an item of a project goes to all projects.
+
+    confirm: you have the person's word, which a preference takes. max_items: of the project; with more some go.
+    """
+
+    project_id: Name | None = None
+    max_items: int | None = Field(None, ge=1, le=10_000_000)
+    confirm: bool = False
+
+
+class PinBody(RequestBody):
+    """Whether an item is kept from eviction."""
+
+    pinned: bool = True
+
+
+class WordsBody(RequestBody):
+    """The new words of a preference. confirm: you have the person's word."""
+
+    preference: Annotated[str, Field(min_length=1)]
+    confirm: bool = False
+
+
+class TaskStateBody(RequestBody):
+    """The state that a task enters. will_retry: a failed task is tried again, and keeps its memory."""
+
+    state: Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
+    will_retry: bool = False
+
+
+class RoomBody(RequestBody):
+    """How many items a project holds at most. new: an item that goes only where nothing else may."""
+
+    max_items: int = Field(1_000, ge=1, le=10_000_000)
+    new: Name | None = None
+
+
+class CategoryBody(RequestBody):
+    """A category, as the categories file says it."""
+
+    name: Name
+    context: Literal["all", "rag"] = "rag"
+    rag_length: int | None = Field(None, ge=1, le=1_000)
+
+
+class CategoriesBody(RequestBody):
+    """All categories and allowlists; they take the place of those in force."""
+
+    categories: Annotated[list[CategoryBody], Field(max_length=1_000)]
+    allowlists: dict[Name, Names]
+
+
+class AllowlistBody(RequestBody):
+    """The categories that an agent may read and write."""
+
+    categories: Names
+
+
 class AssembleBody(RequestBody):
     """What a context is assembled for."""
 
@@ -316,7 +465,8 @@ class AssembleBody(RequestBody):
     project_id: Name = "default"
     budget_tokens: int = Field(ge=1, le=1_000_000)
     query: Annotated[str, Field(min_length=1)] | None = None
-    shares: dict[Literal["task", "project", "global"], float] | None = None
+    user: Name | None = Field(None, description="What is known of this user takes part.")
+    shares: dict[Literal["task", "user", "project", "global"], float] | None = None
     agent: Name | None = None
     threshold: float | None = Field(None, ge=0, le=1)
     head_tail_preserve: int | None = Field(None, ge=0, le=1_000)

@@ -189,19 +189,29 @@ def open_scope(
     thread: str | None = None,
     run: str | None = None,
     actor: str | None = None,
+    project: str | None = None,
+    task: str | None = None,
+    role: str | None = None,
 ) -> AsyncScope:
     """Return the scope that a grant opens for an operation; what is asked for may equal or narrow the grant.
+
+    What projects and tasks remember belongs to a whole tenant: it takes a grant that is bound to no user and no agent.
 
     Raises Denied, with an operational event of the key's user, and what ``warden.scope`` raises.
     """
     try:
         grant.check_operation(operation)
         whose, by = grant.narrow_user(user), grant.narrow_agent(agent)
+        if (project or task) and (grant.user is not None or grant.agent is not None):
+            raise Denied("the memory of projects and tasks takes a key that is bound to no user and no agent")
     except Denied:
         who = Scope(grant.tenant, grant.user or "default", grant.agent, checked_name(thread, "thread"))
         warden.record_refusal(who, Op.SEARCH if operation == Operation.READ else Op.UPDATE, "key")
         raise
-    return warden.scope(user=whose, agent=by, thread=thread, run=run, actor=actor, tenant=grant.tenant)
+    return warden.scope(
+        user=whose, agent=by, thread=thread, run=run, actor=actor, project=project, task=task, role=role,
+        tenant=grant.tenant,
+    )  # fmt: skip
 
 
 def _check_grant(tenant: str, user: str | None, agent: str | None, operations: Sequence[str]) -> Grant:

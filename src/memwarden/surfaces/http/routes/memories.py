@@ -20,9 +20,10 @@ from memwarden.surfaces.http.answers import (
     MemoryView,
     PromotionView,
     RelationView,
+    StatementView,
     WriteView,
 )
-from memwarden.surfaces.http.bodies import MemoryBody, MemoryPatch, Moment, PromotionBody, plain_messages
+from memwarden.surfaces.http.bodies import ForgetBody, MemoryBody, MemoryPatch, Moment, PromotionBody, plain_messages
 from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
 
 router = APIRouter(tags=["memories"])
@@ -75,6 +76,22 @@ async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: Ide
     return await caller.open(body).remember(
         plain_messages(stated), **arguments, key=choose_key(body.key, idempotency_key)
     )
+
+
+@router.delete("/v1/memories", response_model=WriteView)
+async def reset_memories(
+    scope: WriteScope,
+    confirm: Annotated[str | None, Query(max_length=256, description="The user's name.")] = None,
+    filters: Annotated[str | None, Query(description="A JSON object: forget only what fits.")] = None,
+) -> Any:
+    """Forget everything of a user, or what fits. Each memory can be restored for 30 days."""
+    return await scope.reset(confirm=confirm, filters=None if filters is None else read_filters(filters))
+
+
+@router.post("/v1/memories/forget", response_model=WriteView)
+async def forget_memories(body: ForgetBody, scope: WriteScope) -> Any:
+    """Take several memories out of every answer, or none of them."""
+    return await scope.forget(body.memory_ids)
 
 
 @router.get("/v1/memories/{memory_id}", response_model=MemoryView, responses=UNCHANGED)
@@ -142,6 +159,12 @@ async def memory_history(
 async def memory_relations(memory_id: MemoryId, scope: ReadScope) -> Any:
     """List the edges that begin or end at a memory."""
     return await scope.relations(memory_id)
+
+
+@router.get("/v1/memories/{memory_id}/statements", response_model=list[StatementView])
+async def memory_statements(memory_id: MemoryId, scope: ReadScope) -> Any:
+    """Tell what the words of a memory state: who has which value of which attribute, since when."""
+    return await scope.statements(memory_id)
 
 
 def _tag(memory: Memory) -> str:

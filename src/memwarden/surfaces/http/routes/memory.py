@@ -6,11 +6,20 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 
+from memwarden.conversation.recording import TurnLog
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
+from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
 from memwarden.surfaces.http.access import Reader, WritingCaller
 from memwarden.surfaces.http.answers import BlockView, QueryView, WriteView
-from memwarden.surfaces.http.bodies import BlockBody, Name, ObserveBody, QueryBody, ResponseBody, plain_messages
+from memwarden.surfaces.http.bodies import (
+    BlockBody,
+    Name,
+    ObserveBody,
+    QueryBody,
+    ResponseBody,
+    TemplateBody,
+    plain_messages,
+)
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
 IdempotencyKey = Annotated[
@@ -24,7 +33,8 @@ TEMPLATES = {"lean": LEAN_TEMPLATE, "classic": CLASSIC_TEMPLATE}
 async def observe(body: ObserveBody, caller: WritingCaller, idempotency_key: IdempotencyKey = None) -> Any:
     """Store what was said, word for word, durably and once."""
     scope = caller.open(body)
-    return await scope.observe(plain_messages(body.messages), key=choose_key(body.key, idempotency_key))
+    messages, key = plain_messages(body.messages), choose_key(body.key, idempotency_key)
+    return await (scope.observe(messages, key=key) if body.extract else TurnLog.of_scope(scope).store(messages, key))
 
 
 @router.post("/query", response_model=QueryView)
@@ -43,7 +53,7 @@ async def query(body: QueryBody, caller: Reader) -> Any:
 async def context(body: BlockBody, caller: Reader) -> Any:
     """Make the block to put before a turn; empty when nothing is relevant."""
     arguments = body.verb_arguments()
-    arguments |= {"messages": plain_messages(body.messages), "template": TEMPLATES[body.template]}
+    arguments |= {"messages": plain_messages(body.messages), "template": read_template(body.template)}
     return await caller.open(body).context(**arguments)
 
 
@@ -51,6 +61,11 @@ async def context(body: BlockBody, caller: Reader) -> Any:
 async def extract(body: ResponseBody, caller: WritingCaller) -> Any:
     """Store the memories that a model's answer lists as worth remembering."""
     return await caller.open(body).extract(**body.verb_arguments())
+
+
+def read_template(given: str | TemplateBody) -> Template:
+    """Return the template that a request names or holds."""
+    return Template(**given.model_dump()) if isinstance(given, TemplateBody) else TEMPLATES[given]
 
 
 def choose_key(in_body: str | None, in_header: str | None) -> str | None:

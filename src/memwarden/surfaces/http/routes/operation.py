@@ -6,13 +6,16 @@ import tempfile
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, PlainTextResponse
 
+from memwarden.categories import categories_content
 from memwarden.errors import NotFound
-from memwarden.surfaces.http.access import Operator, Reader
+from memwarden.surfaces.http.access import Entrance, Operator, Reader
 from memwarden.surfaces.http.answers import AllowlistView, CategoriesView
+from memwarden.surfaces.http.bodies import AllowlistBody, CategoriesBody
+from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.metrics import render_metrics
 
 router = APIRouter(prefix="/v1", tags=["operation"])
@@ -33,6 +36,32 @@ async def get_allowlist(name: Annotated[str, Path(min_length=1, max_length=256)]
     if allowed is None:
         raise NotFound(f"agent {name!r} has no allowlist")
     return {"agent": name, "categories": allowed}
+
+
+@router.put("/config/categories", response_model=CategoriesView)
+async def put_categories(body: CategoriesBody, caller: Operator, request: Request) -> Any:
+    """Put categories and allowlists in force, in place of all earlier ones; other processes follow in a second."""
+    caller.check_whole_store("changing categories")
+    told = body.model_dump(exclude_unset=True)
+    await _kept(request).put({"categories": {"custom": told["categories"]}, "allowlists": told["allowlists"]})
+    return await get_categories(caller)
+
+
+@router.put("/agents/{name}/allowlist", response_model=AllowlistView)
+async def put_allowlist(
+    name: Annotated[str, Path(min_length=1, max_length=256)], body: AllowlistBody, caller: Operator, request: Request
+) -> Any:
+    """Say which categories an agent may read and write. What is not declared yet, is by that."""
+    caller.check_whole_store("changing an allowlist")
+    content = categories_content(caller.warden.settings.categories)
+    lists = {**content["allowlists"], name: body.categories}
+    await _kept(request).put({**content, "allowlists": lists})
+    return await get_allowlist(name, caller)
+
+
+def _kept(request: Request) -> KeptCategories:
+    entrance: Entrance = request.app.state.entrance
+    return entrance.categories
 
 
 @scrape_router.get(

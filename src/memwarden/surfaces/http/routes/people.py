@@ -14,7 +14,7 @@ from memwarden.surfaces.http.answers import (
     UserList,
     WriteView,
 )
-from memwarden.surfaces.http.bodies import ConsentDecision, ContextPatch, Name
+from memwarden.surfaces.http.bodies import ConsentDecision, ContextPatch, Name, TurnBody
 from memwarden.surfaces.http.routes.memories import Limit
 
 router = APIRouter(prefix="/v1", tags=["people"])
@@ -66,4 +66,10 @@ async def decide_consent(
     consent_id: Annotated[str, Path(min_length=1, max_length=256)], body: ConsentDecision, scope: DecideScope
 ) -> Any:
     """Write down the person's decision on a proposal."""
-    return await scope.consent.decide(consent_id, body.approve)
+    return await scope.consent.decide(consent_id, body.approve, way=body.way)
+
+
+@router.post("/consents/acknowledge", response_model=list[ConsentView])
+async def acknowledge_turn(body: TurnBody, scope: DecideScope) -> Any:
+    """Take a person's turn as consent, or as the refusal of it, if it plainly is."""
+    return await scope.consent.acknowledge(body.turn_id)

@@ -19,7 +19,11 @@ from memwarden.surfaces.http.answers import (
     StateValue,
 )
 from memwarden.surfaces.http.bodies import (
+    CopyBody,
     ExchangeBody,
+    GoalBody,
+    KeysBody,
+    ScreenBody,
     SessionBody,
     StateBody,
     ToolCallBody,
@@ -53,6 +57,8 @@ async def load_state(key: Key, scope: ReadScope) -> Any:
 @router.put("/state/{key:path}", response_model=StateKeyView)
 async def save_state(key: Key, body: StateBody, scope: WriteScope) -> Any:
     """Save a value under a key, in place of an earlier value."""
+    if body.tool is not None:
+        return await scope.state.save_from_tool(body.tool, key, body.value, description=body.description)
     return await scope.state.save(
         key, body.value, description=body.description, expires_in=body.expires_in, trust=body.trust
     )
@@ -63,6 +69,18 @@ async def clear_state(key: Key, scope: WriteScope) -> None:
     """Remove a key and its value."""
     if not await scope.state.clear(glob.escape(key)):
         raise NotFound(f"no state is saved under {key!r}")
+
+
+@router.post("/state/relevant", response_model=list[StateKeyView])
+async def find_state_for_goal(body: GoalBody, scope: ReadScope) -> Any:
+    """Find the saved keys that are relevant to a goal, the best first."""
+    return await scope.state.find_for_goal(body.goal, most=body.most, bar=body.bar, described=body.described)
+
+
+@router.post("/state/values", response_model=dict[str, Any])
+async def show_state_values(body: KeysBody, scope: ReadScope) -> Any:
+    """Return the values of keys that exist, fit for a model to read."""
+    return await scope.state.load_for_model(body.keys, marked=body.marked)
 
 
 @router.get("/sessions", response_model=SessionList)
@@ -94,7 +112,17 @@ async def clear_session(session_id: SessionId, scope: WriteScope) -> None:
 @router.post("/sessions/{session_id}/messages", response_model=PreparedMessages)
 async def prepare_messages(session_id: SessionId, body: UserMessageBody, scope: WriteScope) -> Any:
     """Return the messages for an agent, the user's last, and begin the cycle of this message."""
-    return {"messages": await scope.sessions.prepare_messages_for_agent(session_id, body.user_message)}
+    sessions = scope.sessions
+    if body.window_tokens is not None:
+        sessions = sessions.with_options(window_tokens=body.window_tokens)
+    return {"messages": await sessions.prepare_messages_for_agent(session_id, body.user_message)}
+
+
+@router.post("/sessions/{session_id}/screen", response_model=PreparedMessages)
+async def take_in_screen(session_id: SessionId, body: ScreenBody, scope: WriteScope) -> Any:
+    """Take in what an application's tools answered for a screen, once for a session; later calls return none."""
+    sessions = scope.sessions.with_options(get_proactive_tool_messages=lambda _: (body.messages, body.sentence))
+    return {"messages": await sessions.inject_screen_context(session_id, body.screen)}
 
 
 @router.post("/sessions/{session_id}/exchanges", status_code=204)
@@ -119,3 +147,15 @@ async def store_tool(body: ToolResultBody, scope: WriteScope) -> None:
 async def list_checkpoints(thread: Key, scope: ReadScope) -> Any:
     """List the checkpoints that LangGraph's saver keeps of a thread, without their values, the oldest first."""
     return await scope.checkpoints.outlines(thread)
+
+
+@router.put("/checkpoints/{thread}", status_code=204)
+async def copy_checkpoints(thread: Key, body: CopyBody, scope: WriteScope) -> None:
+    """Copy all checkpoints of another thread to this thread, replacing what has the same keys."""
+    await scope.checkpoints.copy_thread(body.copy_of, thread)
+
+
+@router.delete("/checkpoints/{thread}", status_code=204)
+async def delete_checkpoints(thread: Key, scope: WriteScope) -> None:
+    """Remove all checkpoints of a thread; an unknown thread is no error."""
+    await scope.checkpoints.delete_thread(thread)

@@ -26,7 +26,12 @@ from memwarden.surfaces.http.bodies import (
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.memories import Limit, read_filters
 from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Task
-from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemoryStore, AsyncTaskMemoryStore
+from memwarden.tiers.stores import (
+    DEFAULT_MAX_ITEMS,
+    AsyncGlobalMemoryStore,
+    AsyncProjectMemoryStore,
+    AsyncTaskMemoryStore,
+)
 
 router = APIRouter(prefix="/v1", tags=["tiers"])
 TierName = Literal["task", "project", "global"]
@@ -48,11 +53,17 @@ async def list_items(
 
 
 @router.post("/tiers/{tier}/{place}", response_model=TierItemView, status_code=201)
-async def add_item(tier: TierName, place: PlaceId, body: TierItemBody, caller: WritingCaller) -> Any:
+async def add_item(
+    tier: TierName,
+    place: PlaceId,
+    body: TierItemBody,
+    caller: WritingCaller,
+    max_items: Annotated[int, Query(ge=1, le=10_000_000, description="With more a project loses some.")] = 1_000,
+) -> Any:
     """Keep an item of a kind that the tier takes."""
     if isinstance(body, PreferenceBody) and body.confirm:
         caller.grant.check_operation(Operation.DECIDE)
-    return await _add(open_tier(caller, tier, place), body)
+    return await _add(open_tier(caller, tier, place, max_items=max_items), body)
 
 
 @router.delete("/tiers/{tier}/{place}", response_model=RemovedCount)
@@ -89,17 +100,30 @@ async def assemble(body: AssembleBody, caller: Reader) -> Any:
     return await caller.warden.tiers.assembler(tenant=caller.grant.tenant).build_context(task, request)
 
 
-def open_tier(caller: Caller, tier: TierName, place: str) -> AnyTier:
+def open_tier(caller: Caller, tier: TierName, place: str, *, max_items: int = DEFAULT_MAX_ITEMS) -> AnyTier:
     """Return the store of a tier. Raises Denied for a bound key, NotFound for a part of global memory."""
     caller.check_unbound("the memory of tasks and projects")
     tiers, tenant = caller.warden.tiers, caller.grant.tenant
     if tier == "task":
         return tiers.task(place, tenant=tenant)
     if tier == "project":
-        return tiers.project(place, tenant=tenant)
+        return tiers.project(place, max_items=max_items, tenant=tenant)
     if place != "all":
         raise NotFound("global memory has no parts; ask for global/all")
     return tiers.global_store(tenant=tenant)
+
+
+class _ReportedFailure:
+    """A failure as a request tells it."""
+
+    def __init__(self, body: FailureBody) -> None:
+        self.code = body.code
+        self._body = body
+
+    def dict(self) -> dict[str, Any]:
+        """The failure as a JSON object."""
+        told = self._body
+        return FailureSignature(told.code, told.message, told.details).dict() if told.whole is None else told.whole
 
 
 async def _add(store: AnyTier, body: Any) -> ContextItem | None:
@@ -113,7 +137,7 @@ async def _add(store: AnyTier, body: Any) -> ContextItem | None:
         case AsyncProjectMemoryStore(), ConventionBody():
             return await store.add_convention(body.convention, body.scope)
         case AsyncProjectMemoryStore(), FailureBody():
-            return await store.add_failure(FailureSignature(body.code, body.message, body.details), body.lesson)
+            return await store.add_failure(_ReportedFailure(body), body.lesson)
         case AsyncProjectMemoryStore(), PreferenceBody():
             return await store.add_preference(body.preference, body.category)
         case AsyncGlobalMemoryStore(), PreferenceBody():

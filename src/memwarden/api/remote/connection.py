@@ -1,0 +1,153 @@
+"""Calls of a server: paths, bodies, the errors that it answers with, and records made of its answers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from memwarden import errors
+from memwarden.errors import InvalidConfig, InvalidInput, MemwardenError, NotFound, StoreUnavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+T = TypeVar("T")
+
+# The server gives up earlier; this is for a network that lost the answer.
+SECONDS = 120.0
+_BY_STATUS: Mapping[int, type[MemwardenError]] = {
+    401: errors.KeyRefused,
+    403: errors.Denied,
+    404: NotFound,
+    409: errors.Conflict,
+    412: errors.Conflict,
+    422: InvalidInput,
+    429: errors.RateLimited,
+}
+
+
+def sent_as(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]],
+) -> Callable[[Callable[[Any, dict[str, Any]], Awaitable[R]]], Callable[Concatenate[A, P], Coroutine[Any, Any, R]]]:
+    """Give a function that sends what was given the signature of the verb that it stands for."""
+    signature = inspect.signature(method)
+
+    def stand_for(
+        send: Callable[[Any, dict[str, Any]], Awaitable[R]],
+    ) -> Callable[Concatenate[A, P], Coroutine[Any, Any, R]]:
+        @functools.wraps(method)
+        async def verb(self: A, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            given = dict(signature.bind(self, *args, **kwargs).arguments)
+            given.pop("self")
+            return await send(self, given)
+
+        return verb
+
+    return stand_for
+
+
+class Connection:
+    """Calls of a server, with a key. Raises the errors of the product that the server answers with."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        try:
+            import httpx2
+        except ImportError:
+            raise InvalidConfig("a server takes the extra: pip install 'memwarden[client]'") from None
+        self._failures = (httpx2.TransportError, httpx2.InvalidURL)
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._client = httpx2.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=SECONDS)
+        self._url = url
+
+    async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """Call the server; return what it answers as plain values, None for nothing."""
+        params = {name: _as_text(value) for name, value in query.items() if value is not None}
+        content = None if body is None else msgspec.json.encode(body, enc_hook=plain)
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        try:
+            answer = await self._client.request(method, path, params=params, content=content, headers=headers)
+        except self._failures as error:
+            raise StoreUnavailable(
+                f"the server at {self._url} cannot be reached ({type(error).__name__}); is it running there?"
+            ) from error
+        if answer.is_success:
+            return msgspec.json.decode(answer.content) if answer.content else None
+        raise _error_of(answer.status_code, answer.content)
+
+    async def download(self, method: str, path: str, file: Path) -> None:
+        """Write the answer of a call into a new file. Raises Conflict when it is there."""
+        from anyio import Path as AsyncPath  # it comes with the client
+
+        place = AsyncPath(file)
+        if await place.exists():
+            raise errors.Conflict(f"{file} is there already; name another file")
+        try:
+            async with self._client.stream(method, path) as answer:
+                if not answer.is_success:
+                    raise _error_of(answer.status_code, await answer.aread())
+                async with await place.open("xb") as written:
+                    async for piece in answer.aiter_bytes():
+                        await written.write(piece)
+        except self._failures as error:
+            await place.unlink(missing_ok=True)
+            said = f"the server at {self._url} broke off ({type(error).__name__}); try again"
+            raise StoreUnavailable(said) from error
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+
+def refuse(what: str) -> NoReturn:
+    """Say that a verb works on a store of this machine alone."""
+    raise InvalidInput(
+        f"{what} works on a store of this machine; over HTTP use the verbs that docs/howto/serve-over-http.md lists"
+    )
+
+
+def read_record(value: Any, kind: type[T]) -> T:
+    """Return a record of plain values. Raises StoreUnavailable for an answer of another form."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, TypeError, KeyError) as error:
+        raise StoreUnavailable(
+            f"the server answers in another form than this memwarden reads ({error}); use the same release"
+        ) from error
+
+
+def _error_of(status: int, content: bytes) -> MemwardenError:
+    """Return the error that a problem document names."""
+    try:
+        problem = msgspec.json.decode(content)
+        name, detail = str(problem["error"]), str(problem["detail"])
+    except (msgspec.DecodeError, TypeError, KeyError):
+        name, detail = "", f"the server answered {status} and no problem document; is it a memwarden server?"
+    kind = getattr(errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, MemwardenError) and kind is not errors.NotKept:
+        return kind(detail)
+    return _BY_STATUS.get(status, StoreUnavailable)(detail)
+
+
+def path_part(value: Any) -> str:
+    """Return a text as a part of a path."""
+    return quote(str(value), safe="")
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def plain(value: Any) -> Any:
+    """Return a mapping as an object of JSON. Raises InvalidInput for what is no JSON."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidInput(f"{type(value).__name__} is no JSON; keep to texts, numbers, true, false, null, lists, objects")
