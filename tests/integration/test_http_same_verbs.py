@@ -506,6 +506,24 @@ def test_contexts_of_tasks_are_assembled_alike(worlds: Worlds) -> None:
     assert worlds.far.tiers.task("assembled-one").count() == 0
 
 
+def test_a_project_is_asked_beside_a_person(worlds: Worlds) -> None:
+    people = worlds.people("beside")
+    for world in people:
+        world.warden.tiers.project(world.me.who.user).add_decision("Roses stand in the sun.")
+        world.me.remember("Ana waters the roses on Mondays.")
+
+    def ask(world: World) -> Any:
+        me = world.warden.scope(user=world.me.who.user, project=world.me.who.user, role="assistant")
+        me.remember("Ana prunes the roses in March.")
+        return [
+            me.query("Where do the roses stand?", threshold=0.0),
+            me.context("The roses?", threshold=0.0),
+            me.find(),
+        ]
+
+    compare(people, "project", ask)
+
+
 def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds, tmp_path: Path) -> None:
     works = {"scope", "users", "back_up", "reload_categories"}
     assert public(Warden) - {"open"} == works | REFUSED.keys()
