@@ -155,7 +155,8 @@ HANDLES: Mapping[str, tuple[type, Callable[[World], Any], Verbs]] = {
         {
             "history": lambda w: [w.me.journal.history(), w.me.journal.history(w.ids["fact"], descending=True)],
             "delta": lambda w: w.me.journal.delta(0),
-            "undo": lambda w: w.me.journal.undo(1),
+            "forgotten": lambda w: w.me.journal.forgotten(),
+            "undo": lambda w: [w.me.journal.undo(1), w.me.journal.forgotten()],
             "events": lambda w: [(event.op, event.status) for event in w.me.journal.events(op="create")],
             "event_counts": lambda w: [count.count for count in w.me.journal.event_counts(op="create")],
         },
@@ -370,6 +371,7 @@ REFUSED = {
     "erase": "it reports to the operator of the store",
     "export": "it writes a file beside the store",
     "import_": "it reads a file beside the store",
+    "import_files": "it reads files beside the store",
     "verify_erased": "it looks through the bytes of the store",
 }
 """Verbs of a warden that refuse over HTTP, and why."""
@@ -536,7 +538,14 @@ def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds,
     for name in REFUSED:
         verb = getattr(worlds.far, name)
         taken = inspect.signature(getattr(Warden, name)).parameters
-        arguments = {"path": "x", "user": "ana", "namespace": "user/ana", "text": "x", "receipt": None}
+        arguments: dict[str, Any] = {
+            "path": "x",
+            "user": "ana",
+            "namespace": "user/ana",
+            "text": "x",
+            "receipt": None,
+            "paths": [],
+        }
         arguments |= {"who": None, "op": None, "reason": "x"}
         with pytest.raises(InvalidInput, match="works on a store of this machine"):
             verb(**{key: value for key, value in arguments.items() if key in taken})
