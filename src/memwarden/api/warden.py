@@ -119,7 +119,7 @@ class AsyncWarden:
         Raises InvalidConfig for a wrong setting or URL.
         """
         if url is not None and str(url).startswith(("http://", "https://")):
-            from memwarden.api.remote.warden import RemoteWarden
+            from memwarden.api.remote import RemoteWarden
 
             settings = _settings(config)
             own = RemoteWarden(

@@ -1,1 +1,161 @@
-"""The verbs over HTTP: a warden whose store is behind a server (extra ``client``)."""
+"""A warden whose store is behind a server: scopes, tiers and what concerns the whole store, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+
+from memwarden.agent.state import AsyncState
+from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.handles import AsyncThreadCheckpoints
+from memwarden.api.remote.connection import Connection, refuse
+from memwarden.api.remote.scope import RemoteScope
+from memwarden.api.remote.tiers import RemoteTiers, check_tenant
+from memwarden.api.scope import AsyncScope
+from memwarden.categories import categories_content, read_categories
+from memwarden.errors import InvalidInput
+from memwarden.records import Scope
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.runtime import Runtime, Services
+from memwarden.settings import Settings
+from memwarden.stores.transfer.backup import Manifest, read_manifest
+from memwarden.tiers.tiers import AsyncTiers
+
+if TYPE_CHECKING:
+    from memwarden.models.protocols import ChatModel
+    from memwarden.stores.protocol import Store
+
+
+class _OfThisMachine:
+    """Stands for what a program without a store has not: every use says so."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("this")
+
+
+class _ClientServices(_OfThisMachine):
+    """The parts on this side: the program's own chat model."""
+
+    def __init__(self, chat: ChatModel | None) -> None:
+        self.chat = chat
+
+
+def client_runtime(settings: Settings, chat: ChatModel | None) -> Runtime:
+    """Return what of a warden is on this side of a server: settings for what models see, open turns, a chat model."""
+    runtime = Runtime(cast("Store", _OfThisMachine()), settings, lambda *_: refuse("this"))
+    runtime.working = cast("Services", _ClientServices(chat))
+    return runtime
+
+
+class RemoteWarden:
+    """A warden whose store is behind a server. Made by :meth:`memwarden.AsyncWarden.open` with its URL.
+
+    It stands for an AsyncWarden without being made of it: what it has not, it refuses.
+    """
+
+    def __init__(self, url: str, key: str | None, settings: Settings, chat: ChatModel | None = None) -> None:
+        self._connection = Connection(url, key)
+        self._parts = client_runtime(settings, chat)
+
+    async def start(self) -> Self:
+        """Ask the server whether it lives. Raises StoreUnavailable."""
+        try:
+            await self._connection.call("GET", "/healthz")
+        except BaseException:
+            await self._connection.close()
+            raise
+        return self
+
+    async def close(self) -> None:
+        """Store what was said in turns that nobody left, and let go of the connections. May be called twice."""
+        await self._parts.end_turns()
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        refuse(name)
+
+    def scope(
+        self,
+        *,
+        user: str = "default",
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        project: str | None = None,
+        task: str | None = None,
+        role: str | None = None,
+        tenant: str = "default",
+    ) -> AsyncScope:
+        """Return the verbs bound to somebody, as far as the key allows. The key decides about the tenant."""
+        check_tenant(tenant)
+        names = {"user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
+        names |= {"project": project, "task": task, "role": role}
+        checked = {name: checked_name(value, name) for name, value in names.items()}
+        return RemoteScope(self._connection, Scope(**checked), self._parts)  # type: ignore[arg-type]  # user is no None
+
+    async def users(self, *, tenant: str = "default") -> list[str]:
+        """Return the users whom the key may read, by name."""
+        found: list[str] = (await self._connection.call("GET", "/v1/users"))["items"]
+        return found
+
+    async def back_up(self, path: str | Path) -> Manifest:
+        """Copy the whole store as it stands now into a new file here, with a key that may operate."""
+        file = Path(path)
+        await self._connection.download("POST", "/v1/backup", file)
+        return await asyncio.to_thread(read_manifest, file)
+
+    async def reload_categories(self, source: str | Path | Mapping[str, Any] | None = None) -> None:
+        """Put categories and allowlists in force for everybody who uses the server."""
+        if source is None:
+            raise InvalidInput("over HTTP give the file of categories or its content; the server keeps it")
+        categories = await asyncio.to_thread(read_categories, source)
+        content = categories_content(categories)
+        content["categories"] = content["categories"]["custom"]
+        await self._connection.call("PUT", "/v1/config/categories", content)
+
+    @property
+    def tiers(self) -> AsyncTiers:
+        """The stores of tasks, projects and what holds everywhere."""
+        return RemoteTiers(self._connection, self._parts)
+
+    @property
+    def state(self) -> AsyncState:
+        """What was saved by key for the user ``default``."""
+        return self.scope().state
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The stored sessions of the user ``default``."""
+        return self.scope().sessions
+
+    @property
+    def tool_cache(self) -> AsyncToolCache:
+        """The cached results of tools of the user ``default``."""
+        return self.scope().tool_cache
+
+    @property
+    def checkpoints(self) -> AsyncThreadCheckpoints:
+        """The checkpoints of the user ``default``."""
+        return self.scope().checkpoints
+
+    @property
+    def settings(self) -> Any:
+        refuse("reading settings")
+
+    @property
+    def store(self) -> Store:
+        refuse("reading the store itself")

@@ -13,14 +13,22 @@ import msgspec
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
-from memwarden.api.remote.agent import RemoteSessions, RemoteState
-from memwarden.api.remote.answers import read_block, read_query
-from memwarden.api.remote.connection import Connection, path_part, plain, read_record, sent_as
+from memwarden.api.remote.connection import (
+    Connection,
+    path_part,
+    plain,
+    read_block,
+    read_query,
+    read_record,
+    sent_as,
+)
 from memwarden.api.remote.handles import (
     RemoteConsent,
     RemoteHandle,
     RemoteJournal,
     RemoteReview,
+    RemoteSessions,
+    RemoteState,
     RemoteThreadCheckpoints,
     RemoteUsage,
 )
