@@ -16,6 +16,7 @@ DEFAULT_CATEGORY: Final = "activity"
 # The category of what memwarden writes down for itself: which memories stand in a prompt.
 OWN_RECORDS: Final = "in-prompt"
 _TOP_LEVEL: Final = ("categories", "allowlists")
+_CATEGORY_KEYS: Final = ("name", "context", "rag_length", "expire_days", "expire_below", "half_life_days")
 
 
 def own_category(agent: str) -> str:
@@ -35,11 +36,19 @@ class Category:
     Attributes:
         always: True for ``context: all``: where something answers, the others of the category fill 40 % of the budget.
         rag_length: the most memories of it that may be candidates for a query, or None for no limit.
+        expire_days: a memory that stood in no answer for longer may expire; None: 60 days.
+        expire_below: and only when its importance, 0..1, is below this; None: 0.4.
+        half_life_days: with it, importance counts half after so many days without an answer; None: it stays.
+        never_expires: whether memories of it never expire (``expire_days: never``).
     """
 
     name: str
     always: bool = False
     rag_length: int | None = None
+    expire_days: int | None = None
+    expire_below: float | None = None
+    half_life_days: float | None = None
+    never_expires: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +189,9 @@ def _categories(content: Mapping[str, Any], where: str, file: Path | None) -> Ca
 
 def _category(entry: Any, where: str) -> Category:
     entry = _mapping(entry, where)
-    unknown = sorted(set(entry) - {"name", "context", "rag_length"})
+    unknown = sorted(set(entry) - set(_CATEGORY_KEYS))
     if unknown:
-        raise InvalidConfig(f"{where} has an unknown key {unknown[0]!r}; keys are: name, context, rag_length")
+        raise InvalidConfig(f"{where} has an unknown key {unknown[0]!r}; keys are: {', '.join(_CATEGORY_KEYS)}")
     name = _name(entry.get("name"), where)
     context = entry.get("context", "rag")
     if context not in ("all", "rag"):
@@ -192,7 +201,23 @@ def _category(entry: Any, where: str) -> Category:
         raise InvalidConfig(f"{where}: rag_length is a whole number of at least 1, not {length!r}")
     if length is not None and context == "all":
         raise InvalidConfig(f"{where}: rag_length goes with context 'rag' only")
-    return Category(name, context == "all", length)
+    days = entry.get("expire_days")
+    never = days == "never"
+    if not never and days is not None and (isinstance(days, bool) or not isinstance(days, int) or days < 1):
+        raise InvalidConfig(f"{where}: expire_days is a whole number of at least 1, or never, not {days!r}")
+    below = _number(entry, "expire_below", 0.0, 1.0, where)
+    half_life = _number(entry, "half_life_days", 1.0, 36_500.0, where)
+    return Category(name, context == "all", length, None if never else days, below, half_life, never)
+
+
+def _number(entry: Mapping[str, Any], key: str, least: float, most: float, where: str) -> float | None:
+    """Read a number of a category's policy. Raises InvalidConfig."""
+    value = entry.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InvalidConfig(f"{where}: {key} is a number from {least:g} to {most:g}, not {value!r}")
+    return float(value)
 
 
 def _name(value: Any, where: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from memwarden.errors import StoreUnavailable
-from memwarden.observability.instrument import EventQueue
+from memwarden.observability.instrument import AccessLog, EventQueue
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
@@ -194,6 +194,7 @@ class Runtime:
         self.settings = settings
         self._verbs = verbs
         self.events = EventQueue(store, settings)
+        self.accesses = AccessLog(store)
         self.looks = ExtractionTasks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.turns: set[OpenTurn] = set()

@@ -41,6 +41,7 @@ from memwarden.tiers.stores import (
     Confirm,
 )
 from memwarden.tiers.tiers import AsyncTiers
+from memwarden.upkeep.jobs import AsyncJobs
 
 if TYPE_CHECKING:
     from memwarden.models.protocols import ChatModel, Reranker
@@ -435,6 +436,14 @@ class Tiers(Facade):
     assembler = making(ContextAssembler, AsyncTiers.assembler)
 
 
+class Jobs(Facade):
+    """The jobs that keep memory clean. See :class:`memwarden.upkeep.jobs.AsyncJobs`."""
+
+    run = blocking(AsyncJobs.run)
+    run_due = blocking(AsyncJobs.run_due)
+    status = blocking(AsyncJobs.status)
+
+
 @hint_at("a warden", FOREIGN_NAMES)
 class Warden(Facade):
     """The memory of agents on a store, for blocking code. See :class:`memwarden.api.warden.AsyncWarden`.
@@ -461,6 +470,7 @@ class Warden(Facade):
     verify_erased = blocking(AsyncWarden.verify_erased)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")
+    jobs = Handle(Jobs, "The jobs that keep memory clean: run, and when each is due.")
     state = Handle(State, "Saved values of the user ``default``; of somebody else: ``scope(user=...).state``.")
     sessions = Handle(Sessions, "Stored sessions of the user ``default``; else ``scope(user=...).sessions``.")
     tool_cache = Handle(ToolCache, "Results of tools of the user ``default``; else ``scope(user=...).tool_cache``.")

@@ -33,6 +33,7 @@ from memwarden.stores.transfer.backup import Manifest, require_backup
 from memwarden.stores.url import store_at
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
 from memwarden.tiers.tiers import AsyncTiers
+from memwarden.upkeep.jobs import AsyncJobs
 
 if TYPE_CHECKING:
     from memwarden.api.imports import ImportSummary, ImportTick
@@ -319,6 +320,7 @@ class AsyncWarden:
         for search in list(self._parts.late.values()):
             search.cancel()
         await self._parts.looks.close()
+        await self._parts.accesses.close()
         await self._parts.events.close()
         if self._parts.opened is not None:
             if self._parts.opened.filler is not None:
@@ -417,6 +419,11 @@ class AsyncWarden:
     def tiers(self) -> AsyncTiers:
         """The stores of tasks, projects and what holds everywhere."""
         return self._tiers
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """The jobs that keep memory clean: run, and when each is due."""
+        return AsyncJobs(self._parts)
 
     @property
     def state(self) -> AsyncState:

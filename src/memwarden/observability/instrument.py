@@ -22,7 +22,18 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from memwarden import clock
 from memwarden.errors import StoreError
 from memwarden.observability.records import Node, Op, OpEvent, Status
-from memwarden.records import ALREADY, ContextBlock, Memory, Namespace, Outcome, QueryResult, Scope, WriteResult
+from memwarden.records import (
+    ALREADY,
+    Channel,
+    ContextBlock,
+    Memory,
+    Namespace,
+    Outcome,
+    QueryResult,
+    RecallItem,
+    Scope,
+    WriteResult,
+)
 from memwarden.settings import Settings
 
 P = ParamSpec("P")
@@ -109,12 +120,15 @@ def instrumented(
         async def verb(self: S, /, *args: P.args, **named: P.kwargs) -> R:
             scope: Any = self
             events = scope._parts.events
-            if not events.takes:
-                return await method(self, *args, **named)
-            with open_operation(events.put, scope.who, node, op) as operation:
+            if events.takes:
+                with open_operation(events.put, scope.who, node, op) as operation:
+                    result = await method(self, *args, **named)
+                for draft in _of_result(op, result):
+                    operation.emit(draft)
+            else:
                 result = await method(self, *args, **named)
-            for draft in _of_result(op, result):
-                operation.emit(draft)
+            if isinstance(result, QueryResult | ContextBlock):
+                scope._parts.accesses.note(result.items)
             return result
 
         return verb
@@ -219,6 +233,13 @@ class EventSink(Protocol):
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
         """Remove old events of a namespace, and return how many."""
+
+
+class AccessSink(Protocol):
+    """The part of a store that an access log needs."""
+
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        """Note when memories last stood in an answer."""
 
 
 class EventQueue:
@@ -339,6 +360,66 @@ class EventQueue:
             self._unpruned[namespace] = 0
             before = clock.now() - timedelta(days=self._settings.events_days)
             await self._store.prune_events(namespace, before=before, most=self._settings.events_rows)
+
+
+# A memory is noted as read so often at most: expiry counts in days.
+ACCESS_SECONDS = 86_400
+_MAX_NOTED = 200_000
+
+
+class AccessLog:
+    """Notes which facts stood in answers, and writes that down beside the calls: what nobody asks for may expire.
+
+    Turns never expire, so they are not noted.
+    """
+
+    def __init__(self, store: AccessSink) -> None:
+        self._store = store
+        self._noted: dict[tuple[Namespace, str], datetime] = {}
+        self._waiting: dict[Namespace, set[str]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def note(self, items: Sequence[RecallItem]) -> None:
+        """Note that memories stood in an answer; never waits and never raises."""
+        at = clock.now()
+        for item in items:
+            memory = item.memory
+            if memory.channel == Channel.TURN:
+                continue
+            before = self._noted.get((memory.namespace, memory.id))
+            if before is None or (at - before).total_seconds() >= ACCESS_SECONDS:
+                self._noted[memory.namespace, memory.id] = at
+                self._waiting.setdefault(memory.namespace, set()).add(memory.id)
+        if len(self._noted) > _MAX_NOTED:
+            self._noted.clear()
+        if self._waiting and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
+
+    async def flush(self) -> None:
+        """Write down what was noted. What cannot be written is noted again another day."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, {}
+        for namespace, ids in waiting.items():
+            try:
+                await self._store.touch(namespace, sorted(ids), max(self._noted[namespace, item] for item in ids))
+            except Exception as error:  # no answer fails because of it
+                log.warning("what was read is not noted: %s", _describe_error(error))
+
+    async def close(self) -> None:
+        """Write down what was noted, within a limited time."""
+        try:
+            await asyncio.wait_for(self.flush(), CLOSE_SECONDS)
+        except TimeoutError:
+            log.warning("what was read last is not noted: the store takes longer than %g seconds", CLOSE_SECONDS)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        task = asyncio.get_running_loop().create_task(self.flush())
+        self._tasks.add(task)  # a loop holds its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
 
 
 def _make_events(waiting: Sequence[PendingEvent]) -> list[OpEvent]:

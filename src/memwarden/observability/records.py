@@ -42,7 +42,8 @@ class Op(StrEnum):
 
     ``restore``: what was removed is there again, also by an undo. ``model``: a model was asked and gave no answer that
     can be used, so that memwarden went on without it. ``drop``: events were lost, ``count`` of them. ``use``: a memory
-    stood in a prompt, and it was judged whether that was of use.
+    stood in a prompt, and it was judged whether that was of use. ``job``: a job of the upkeep ran, ``count`` changes of
+    it; the reason names the job.
     """
 
     CLASSIFY = "classify"
@@ -57,6 +58,7 @@ class Op(StrEnum):
     MODEL = "model"
     DROP = "drop"
     USE = "use"
+    JOB = "job"
 
 
 class Status(StrEnum):

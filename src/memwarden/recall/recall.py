@@ -136,7 +136,7 @@ class Recall:
         left_out: frozenset[str] = frozenset(),
         external: bool = True,
         count: TokenCounter = estimate,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
     ) -> None:
         self._store = store
         self._indexes = indexes

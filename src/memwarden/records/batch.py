@@ -18,7 +18,7 @@ class Event(StrEnum):
     that it was put back to wait. CONFIRM: what was stored apart became a memory, or a part of a memory. TTL: its
     time was
     over, and it was soft-deleted. PROMOTE: it was copied to a wider namespace. EVICT: its project held too many items,
-    and it mattered least.
+    and it mattered least. PURGE: its contents were removed for good, after the time in which it could be restored.
     """
 
     ADD = "ADD"
@@ -35,6 +35,7 @@ class Event(StrEnum):
     TTL = "TTL"
     PROMOTE = "PROMOTE"
     EVICT = "EVICT"
+    PURGE = "PURGE"
 
 
 # In the ``meta`` of an entry that takes a change back: the step that it takes back.
@@ -97,6 +98,7 @@ class WriteMode(StrEnum):
     CREATE = "create"
     UPSERT = "upsert"
     UPDATE = "update"
+    PURGE = "purge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,9 @@ class Put:
         mode: ``create`` refuses an id that is in use (Conflict), also by a memory that is not active; ``update``
             refuses an id that no active memory has (NotFound); ``upsert`` takes both, and revives a memory that
             is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
+            ``purge`` takes every content of a memory that is not active away for good: what is written is a memory
+            without words, in the state ``purged`` (outcome ``deleted``, event PURGE); for an active memory, or none,
+            the outcome is ``missing``.
         source_key: when given, at most a single memory per (namespace, thread, source_key) is ever created: a second
             is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
             counts where a memory would be created, and is looked at before the id.

@@ -44,7 +44,8 @@ class MemoryState(StrEnum):
 
     A ``soft_deleted`` memory can be restored until it is purged; a ``merged`` memory says what another memory says,
     which stands for both until the merge is undone. A ``candidate`` waits until it is heard again or confirmed, a
-    ``quarantined`` memory looks like an attack, a ``proposed`` memory needs a person's consent.
+    ``quarantined`` memory looks like an attack, a ``proposed`` memory needs a person's consent. Of a ``purged`` memory
+    nothing is left but its id, and nothing brings it back: no read finds it.
     """
 
     ACTIVE = "active"
@@ -53,6 +54,7 @@ class MemoryState(StrEnum):
     CANDIDATE = "candidate"
     QUARANTINED = "quarantined"
     PROPOSED = "proposed"
+    PURGED = "purged"
 
 
 # States of what waits for somebody's word, and was no memory yet.

@@ -43,7 +43,7 @@ class ItemWriter:
         self,
         store: GuardedStore,
         embedder: Embedder | None,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
         *,
         hold: bool = False,
         strict: bool = False,

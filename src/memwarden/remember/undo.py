@@ -194,6 +194,8 @@ def _invert_entry(
         return _pend_again(entry, MemoryState(noted[STATE_BEFORE]), at, meta)
     if was_closed_while_pending(entry):
         return None
+    if entry.event == Event.PURGE:
+        raise Conflict(f"change {entry.step} purged memory {entry.memory_id!r}; nothing of it is left to bring back")
     if entry.event in _EDGES:
         return _invert_edge(entry, noted, meta)
     if entry.event in _APART:

@@ -180,6 +180,8 @@ def is_reserved(memory_id: str) -> bool:
 def check_batch(batch: Batch) -> None:
     """Raise Denied if a batch touches a user context, or a proposal for it, otherwise than by an undo."""
     for change in batch.changes:
+        if isinstance(change, Put) and change.mode == WriteMode.PURGE:
+            continue  # it changes nothing that anybody reads, and no store purges what is active
         for memory_id in _changed_ids(change):
             # An undo was checked by rules.check_context_undo: it may take an approval back, and nothing else.
             if is_reserved(memory_id) and UNDOES not in (change.meta or {}):
@@ -235,6 +237,8 @@ def events_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
 def _event_of_change(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
     reason = "undo" if UNDOES in (change.meta or {}) else ""
     sim = (change.meta or {}).get("cosine")
+    if isinstance(change, Put) and change.mode == WriteMode.PURGE:
+        return EventDraft(Op.DELETE, Status.OK, reason or "purged", applied.id, change.memory.category)
     if isinstance(change, Put):
         category = change.memory.category
         if applied.outcome == "created":

@@ -352,7 +352,7 @@ class Writer:
         embedder: Embedder | None,
         resolver: Resolver,
         filler: SignalFiller | None = None,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
         *,
         hold: bool = False,
         strict: bool = False,

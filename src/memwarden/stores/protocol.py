@@ -158,6 +158,15 @@ class Store(BatchStore, Protocol):
         a batch.
         """
 
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        """Note when memories last stood in an answer; the latest counts, and unknown ids are passed over.
+
+        Nothing is journaled and no revision moves. May be less durable than a batch.
+        """
+
+    async def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+        """Return when memories last stood in an answer, as far as it was noted."""
+
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         """Return the rows of :meth:`scan` that active memories have, in any order; unknown ids are left out."""
 

@@ -24,6 +24,7 @@ from memwarden.records import (
     Remove,
     Restore,
     SeenMark,
+    Signals,
     ThreadMarks,
     Unlink,
     WriteMode,
@@ -340,6 +341,56 @@ class ChangeTests:
         assert len(await store.get(NAMESPACE, names, removed=True)) == len(names)
         assert (await store.head(NAMESPACE)).rev == 4 * len(names) - 1
 
+    # Purging, and when a memory was last read
+
+    async def test_a_purged_memory_keeps_nothing_but_its_id(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a", source_key="k", text="old words", tags=("secret",))))
+        await store.apply(a_batch(a_put("a", UPDATE, text="new words"), Remove("a", purge_at=AT)))
+        receipt = await store.apply(a_batch(a_purge("a"), actor="ann"))
+        assert receipt.applied == (ChangeResult("a", "deleted"),)
+        assert await store.get(NAMESPACE, ["a"], removed=True) == []
+        assert await store.versions(NAMESPACE, [("a", 1), ("a", 2)]) == []
+        page = await store.dump_page(NAMESPACE)
+        assert "words" not in repr(page)
+        assert "secret" not in repr(page)
+        assert not page.earlier
+        (entry,) = await store.journal(NAMESPACE, since=receipt.rev - 1)
+        assert (entry.event, entry.memory_id, entry.old_version, entry.new_version) == (Event.PURGE, "a", None, None)
+        assert (await store.apply(a_batch(Restore("a")))).applied == (ChangeResult("a", "missing"),)
+        again = await store.apply(a_batch(a_put("b", source_key="k")))
+        assert again.applied == (ChangeResult("a", "duplicate"),)
+
+    async def test_only_what_is_not_active_can_be_purged(self, store: Store) -> None:
+        await some_history(store)
+        rev = (await store.head(NAMESPACE)).rev
+        receipt = await store.apply(a_batch(a_purge("a"), a_purge("nobody")))
+        assert [item.outcome for item in receipt.applied] == ["missing", "missing"]
+        assert receipt.rev == rev
+        with pytest.raises(InvalidInput, match="no words"):
+            await store.apply(a_batch(replace(a_purge("gone"), memory=a_memory("gone"))))
+
+    async def test_a_purge_that_was_decided_before_a_restore_is_stale(self, store: Store) -> None:
+        await some_history(store)
+        rev = (await store.head(NAMESPACE)).rev
+        await store.apply(a_batch(Restore("gone"), Remove("gone")))
+        with pytest.raises(Stale):
+            await store.apply(replace(a_batch(a_purge("gone")), decided_at=rev))
+
+    async def test_accesses_are_noted_beside_the_journal(self, store: Store) -> None:
+        await some_history(store)
+        before = await store.head(NAMESPACE)
+        assert await store.accesses(NAMESPACE, ["a", "b"]) == {}
+        await store.touch(NAMESPACE, ["a", "nobody"], AT)
+        await store.touch(NAMESPACE, ["a"], START)
+        assert await store.accesses(NAMESPACE, ["b", "a", "nobody"]) == {"a": AT}
+        assert await store.accesses(OTHER_USER, ["a"]) == {}
+        assert await store.head(NAMESPACE) == before
+
 
 def _turns(thread: str, count: int) -> Iterable[Put]:
     return (a_put(f"{thread}-{number}", channel="turn", thread_id=thread) for number in range(count))
+
+
+def a_purge(memory_id: str) -> Put:
+    """Return the change that takes the contents of a memory away for good."""
+    return Put(a_memory(memory_id, text=""), Signals(), WriteMode.PURGE)

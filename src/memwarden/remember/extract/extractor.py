@@ -112,7 +112,7 @@ class Extractor:
         preset: str,
         most_a_day: int,
         instructions: ExtractionInstructions | None = None,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
     ) -> None:
         self._store = store
         self._indexes = indexes

@@ -204,7 +204,7 @@ class Proposals:
         self,
         store: BatchStore,
         embedder: Embedder | None,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
         *,
         strict: bool = False,
     ) -> None:

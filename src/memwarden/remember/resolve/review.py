@@ -71,7 +71,7 @@ class ReviewQueue:
         store: GuardedStore,
         resolver: Resolver,
         embedder: Embedder | None,
-        now: Callable[[], datetime] = clock.now,
+        now: Callable[[], datetime] = lambda: clock.now(),
     ) -> None:
         self._store = store
         self._resolver = resolver

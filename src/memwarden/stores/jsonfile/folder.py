@@ -474,3 +474,27 @@ def _event(line: bytes, namespace: Namespace) -> OpEvent | None:
         return event_of(namespace, [row.get(name) for name in COLUMNS])
     except (ValueError, TypeError, AttributeError):
         return None
+
+
+ACCESSES = "accesses.json"
+
+
+def save_accesses(folder: Path, accessed: Mapping[str, datetime]) -> None:
+    """Replace the file that tells when memories last stood in an answer, atomically."""
+    new = folder / f"{ACCESSES}.new"
+    with explain_os_errors(folder):
+        make_folder(folder)
+        with open_private(new, "wb") as file:
+            file.write(_line({memory_id: at.isoformat() for memory_id, at in accessed.items()}).encode())
+        new.replace(folder / ACCESSES)
+
+
+def read_accesses(folder: Path) -> dict[str, datetime] | None:
+    """Return when memories last stood in an answer; None without a file, or with a torn one."""
+    with explain_os_errors(folder):
+        file = folder / ACCESSES
+        said = file.read_bytes() if file.exists() else b""
+    try:
+        return {str(memory_id): datetime.fromisoformat(at) for memory_id, at in json.loads(said).items()}
+    except (ValueError, TypeError, AttributeError):
+        return None

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 from filelock import FileLock, Timeout
 
+from memwarden import clock
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import Batch, Fill, Namespace, Promises, Receipt
@@ -162,6 +163,9 @@ class JsonStore(MemoryStore):
     async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
         await self._run_to_end(self._fill(namespace, fills))
 
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        await self._run_to_end(self._touch(namespace, ids, at))
+
     async def load_page(self, page: Page) -> None:
         await self._run_to_end(self._load_page(page))
 
@@ -239,9 +243,18 @@ class JsonStore(MemoryStore):
             await super().fill(namespace, fills)
             self._save_later(namespace)
 
+    async def _touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        async with self._write_locks[namespace]:
+            await super().touch(namespace, ids, at)
+            if namespace in self._spaces:
+                accessed = dict(self._spaces[namespace].accessed)
+                await asyncio.to_thread(event_file.save_accesses, self._root / folder_of(namespace), accessed)
+
     async def _load_page(self, page: Page) -> None:
         async with self._write_locks[page.namespace]:
             await super().load_page(page)
+            accessed = dict(self._spaces[page.namespace].accessed)
+            await asyncio.to_thread(event_file.save_accesses, self._root / folder_of(page.namespace), accessed)
 
     async def _erase(self, namespace: Namespace) -> Holdings:
         async with self._write_locks[namespace]:
@@ -284,6 +297,7 @@ class JsonStore(MemoryStore):
                     folder = Folder(self._root / folder_of(namespace))
                     space = await asyncio.to_thread(_read_space, folder, namespace)
                     space.epoch = 0 if space.rev else self._first_epoch
+                    space.accessed = await asyncio.to_thread(_read_accesses, folder.path, space)
                     self._folders[namespace], self._spaces[namespace] = folder, space
         return self._spaces.get(namespace) or NamespaceTables(epoch=self._first_epoch)
 
@@ -429,3 +443,12 @@ def _read_space(folder: Folder, namespace: Namespace) -> NamespaceTables:
             space.follow(page)
     space.sort()
     return space
+
+
+def _read_accesses(folder: Path, space: NamespaceTables) -> dict[str, datetime]:
+    """Return when memories last stood in an answer; what nobody watched so far is watched from now on."""
+    found = event_file.read_accesses(folder)
+    if found is None and space.rows:
+        found = dict.fromkeys(space.rows, clock.now())
+        event_file.save_accesses(folder, found)
+    return found or {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from memwarden import clock
 from memwarden.filters import Where, matches
 from memwarden.records import UNDOES, JournalEntry, Memory, MemoryState, Namespace
-from memwarden.stores.shared.decide import find_dropped, may_leave
+from memwarden.stores.shared.decide import find_dropped, find_purged, may_leave
 from memwarden.stores.transfer.pages import (
     EarlierContent,
     IdempotentAnswer,
@@ -31,7 +33,7 @@ class NamespaceTables:
     count: how many rows were ever written. versions: earlier contents, by id and version. threads: for each thread the
     numbers of the rows that are or were in it, ascending. ids: the rows' ids by number. source_keys: the id behind each
     thread and source key (:func:`memwarden.stores.shared.decide.join_source_key`). seen, extracted: the marks of
-    threads.
+    threads. accessed: when a memory last stood in an answer.
     """
 
     rev: int = 0
@@ -47,6 +49,7 @@ class NamespaceTables:
     extracted: dict[str, int] = field(default_factory=dict)
     journal: list[JournalEntry] = field(default_factory=list)
     receipts: dict[str, IdempotentAnswer] = field(default_factory=dict)
+    accessed: dict[str, datetime] = field(default_factory=dict)
 
     def is_forgotten(self, row: MemoryRow) -> bool:
         """Whether a row was an active memory until it was forgotten or expired; what an undo removed never was."""
@@ -69,7 +72,7 @@ class NamespaceTables:
         """Return a memory as it was in a version, as active; None if unknown."""
         row = self.rows.get(memory_id)
         if row is not None and row.memory.version == version:
-            return as_active(row.memory)
+            return None if row.memory.state == MemoryState.PURGED else as_active(row.memory)
         return self.versions.get((memory_id, version))
 
     def matching(self, where: Where, state: MemoryState, *, newest_first: bool = False) -> Iterable[Memory]:
@@ -118,6 +121,10 @@ class NamespaceTables:
         """See :meth:`memwarden.stores.protocol.Store.load_page`."""
         self.follow(page)
         self.sort()
+        # Nobody knows here when they were read: they are watched from now on.
+        at = clock.now()
+        for row in page.memories:
+            self.accessed.setdefault(row.memory.id, at)
         self.epoch += 1
 
     def sort(self) -> None:
@@ -136,6 +143,7 @@ class NamespaceTables:
             self.edges[said.from_id, said.to_id, str(said.type)] = edge
         self.journal.extend(page.changes)
         self._drop_versions(page.changes)
+        self._drop_purged(page.changes)
         self.seen.update((mark.thread_id, mark.seen) for mark in page.marks if mark.seen is not None)
         self.extracted.update((mark.thread_id, mark.extracted) for mark in page.marks if mark.extracted is not None)
         self.receipts.update((answer.key, answer) for answer in page.answers)
@@ -149,6 +157,13 @@ class NamespaceTables:
                 if may_leave(self.versions[key]):
                     del self.versions[key]
                 key = memory_id, key[1] - 1
+
+    def _drop_purged(self, changes: Iterable[JournalEntry]) -> None:
+        """Remove the earlier contents of memories that are purged."""
+        named = (self.rows.get(item) for item in find_purged(changes))
+        purged = {row.memory.id for row in named if row is not None and row.memory.state == MemoryState.PURGED}
+        if purged:
+            self.versions = {key: kept for key, kept in self.versions.items() if key[0] not in purged}
 
     def _marks(self) -> tuple[Mark, ...]:
         threads = sorted(self.seen.keys() | self.extracted.keys())

@@ -37,6 +37,7 @@ from memwarden.records import (
     Remove,
     Restore,
     Scan,
+    Signals,
     ThreadMarks,
     Unlink,
     WriteMode,
@@ -45,6 +46,7 @@ from memwarden.stores.memory.checkpoints import MemoryCheckpoints, MemoryItems
 from memwarden.stores.memory.space import EdgeKey, NamespaceTables, as_active
 from memwarden.stores.shared.decide import (
     build_rewrite_meta,
+    can_be_purged,
     can_be_removed,
     check_all,
     check_kinds,
@@ -110,7 +112,18 @@ class _MemoryDraft:
             return self._rewrite(put, row, memory)
         if put.mode == WriteMode.UPSERT and row is not None:
             return self._rewrite(put, row, memory)
+        if put.mode == WriteMode.PURGE:
+            return self._purge(put, row)
         return self._create(put, memory, taken=row is not None)
+
+    def _purge(self, put: Put, row: MemoryRow | None) -> ChangeResult:
+        if row is None or not can_be_purged(row.memory.state):
+            return ChangeResult(put.memory.id, "missing", put.step)
+        self._check_unchanged(row)
+        rev = self._log(put, Event.PURGE, row.memory, None, None)
+        husk = replace(put.memory, version=row.memory.version, state=MemoryState.PURGED)
+        self._rows[husk.id] = replace(row, rev=rev, memory=husk, signals=put.signals or Signals())
+        return ChangeResult(husk.id, "deleted", put.step)
 
     def remove(self, remove: Remove) -> ChangeResult:
         row = self._row(remove.id)
@@ -126,7 +139,7 @@ class _MemoryDraft:
 
     def restore(self, restore: Restore) -> ChangeResult:
         row = self._row(restore.id)
-        if row is None or row.live:
+        if row is None or row.live or row.memory.state == MemoryState.PURGED:
             return ChangeResult(restore.id, "missing", restore.step)
         self._check_unchanged(row)
         rev = self._log(restore, restore.event, row.memory, None, row.memory.version)
@@ -324,6 +337,16 @@ class MemoryStore:
             if row is not None and row.memory.version == fill.version:
                 space.rows[fill.id] = replace(row, signals=fill.signals)
 
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        space = await self._space(namespace)
+        for memory_id in ids:
+            if memory_id in space.rows:
+                space.accessed[memory_id] = max(at.astimezone(UTC), space.accessed.get(memory_id, at))
+
+    async def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+        accessed = (await self._space(namespace)).accessed
+        return {memory_id: accessed[memory_id] for memory_id in ids if memory_id in accessed}
+
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         space = await self._space(namespace)
         found = (space.rows.get(memory_id) for memory_id in dict.fromkeys(ids))
@@ -335,11 +358,8 @@ class MemoryStore:
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         rows = (await self._space(namespace)).rows
-        return [
-            rows[item].memory
-            for item in ids
-            if item in rows and (removed or rows[item].memory.state == MemoryState.ACTIVE)
-        ]
+        wanted = set(MemoryState) - {MemoryState.PURGED} if removed else {MemoryState.ACTIVE}
+        return [rows[item].memory for item in ids if item in rows and rows[item].memory.state in wanted]
 
     async def find(
         self,

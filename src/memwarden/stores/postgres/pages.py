@@ -10,6 +10,7 @@ from typing import Any
 from psycopg import Connection, Error
 from psycopg.errors import Diagnostic
 
+from memwarden import clock
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
@@ -29,17 +30,19 @@ from memwarden.stores.postgres.rows import (
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.write import (
     DROP,
+    DROP_PURGED,
     DROP_VERSIONS,
     EDGE,
     JOURNAL,
     NEW,
     NUMBERED_SIGNALS,
+    PURGED,
     RECEIPT,
     VERSION,
     insert,
     receipt_row,
 )
-from memwarden.stores.shared.decide import find_dropped
+from memwarden.stores.shared.decide import find_dropped, find_purged
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
 from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.pages import (
@@ -101,6 +104,11 @@ _NEW_SPACE = (f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH
 _LOCK = f"{_SPACE} FOR UPDATE".encode()
 _ADVANCE = (
     f"UPDATE memwarden.namespaces SET rev = %s::int8, rows = greatest(rows, %s::int8), epoch = epoch + 1 WHERE {_HERE}"
+).encode()
+# Nobody knows here when they were read: they are watched from now on.
+_WATCH = (
+    f"UPDATE memwarden.memories SET accessed_at = %s::int8 WHERE {_HERE} AND rev > %s::int8 AND accessed_at IS NULL "
+    "AND channel <> 'turn'"
 ).encode()
 _MARK = {"thread_id": "text", "seen": "int8", "extracted": "int8"}
 
@@ -255,6 +263,7 @@ class IncomingPage:
         with db.pipeline():
             for sql, columns, rows in self._statements:
                 db.execute(sql, (*names, *arrays(columns, rows)))
+            db.execute(_WATCH, (microseconds(clock.now()), *names, page.since))
             db.execute(_ADVANCE, (page.rev, page.rows, *names))
         self._sent = True
         db.execute(b"COMMIT")
@@ -280,6 +289,7 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
     yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(memory.n, *_signals(memory.signals)) for memory in page.memories]
     yield _TAKE_EARLIER, VERSION, earlier
     yield DROP_VERSIONS, DROP, [(encode_text(item), version) for item, version in find_dropped(page.changes).items()]
+    yield DROP_PURGED, PURGED, [(encode_text(item),) for item in find_purged(page.changes)]
     yield _TAKE_CHANGES, JOURNAL, [_journal_row(entry) for entry in page.changes]
     yield _TAKE_EDGES, EDGE, [_edge_row(edge) for edge in page.edges]
     yield _TAKE_MARKS, _MARK, [(encode_text(mark.thread_id), mark.seen, mark.extracted) for mark in page.marks]

@@ -53,7 +53,8 @@ _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {_HERE}"
 _MEMORIES = f"FROM memwarden.memories WHERE {_HERE}"
 _PAIRS = "(id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
 _VERSIONS = (
-    f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE} AND {_PAIRS} UNION ALL "
+    f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE} AND state <> '{MemoryState.PURGED}' AND {_PAIRS} "
+    "UNION ALL "
     f"SELECT id, version, 'active', NULL, {_NAMES} FROM memwarden.versions WHERE {_HERE} AND {_PAIRS}"
 )
 _EDGES = f"SELECT from_id, to_id, type, strength, live FROM memwarden.relations WHERE {_HERE}"
@@ -73,6 +74,13 @@ _ROWS = (
 _NAMESPACES = b"SELECT tenant, namespace FROM memwarden.namespaces WHERE rev > 0"
 _MODEL = b"SELECT value FROM memwarden.meta WHERE key = 'model'"
 _NEW_MODEL = b"INSERT INTO memwarden.meta (key, value) VALUES ('model', %s) ON CONFLICT DO NOTHING"
+
+# Memories that a batch is changing are passed over: whoever waits here could make that batch wait in turn.
+_TOUCH = (
+    b"UPDATE memwarden.memories AS t SET accessed_at = greatest(t.accessed_at, %s::int8) "
+    b"WHERE t.tenant = %s AND t.namespace = %s AND t.n IN (SELECT n FROM memwarden.memories "
+    b"WHERE tenant = %s AND namespace = %s AND id = ANY(%s::text[]) FOR NO KEY UPDATE SKIP LOCKED)"
+)
 
 
 class Reader:
@@ -96,10 +104,14 @@ class Reader:
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
         wanted = encode_text(list(dict.fromkeys(ids)))
-        state = "" if removed else _in_state(MemoryState.ACTIVE)
+        state = f" AND state <> '{MemoryState.PURGED}'" if removed else _in_state(MemoryState.ACTIVE)
         rows = self._ask(namespace, f"SELECT {_CONTENT} {_MEMORIES}{state} AND id = ANY(%s::text[])", wanted)
         found = {item.id: item for item in (decode_memory(namespace, row) for row in rows)}
         return [found[item] for item in ids if item in found]
+
+    def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+        sql = f"SELECT id, accessed_at {_MEMORIES} AND accessed_at IS NOT NULL AND id = ANY(%s::text[])"
+        return {decode_text(row[0]): moment(row[1]) for row in self._ask(namespace, sql, encode_text(list(ids)))}
 
     def find(
         self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool, state: MemoryState
@@ -218,6 +230,16 @@ class Reader:
             asked = [self._connection.execute(sql.encode(), values, binary=True) for sql, values in questions]
             self._connection.execute(b"COMMIT")
         return [item.fetchall() for item in asked]
+
+
+def touch_memories(db: Connection[Any], namespace: Namespace, ids: Sequence[str], at: datetime, seconds: float) -> None:
+    """See :meth:`memwarden.stores.protocol.Store.touch`. No lock of the namespace is taken."""
+    names = scope_values(namespace)
+    with db.pipeline():
+        begin(db, namespace, seconds)
+        db.execute(b"SET LOCAL synchronous_commit = off")  # an access that a crash takes costs nothing
+        db.execute(_TOUCH, (microseconds(at), *names, *names, encode_text(list(ids))))
+        db.execute(b"COMMIT")
 
 
 def _in_state(state: MemoryState) -> str:

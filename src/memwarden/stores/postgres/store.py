@@ -39,7 +39,7 @@ from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.health import probe_row_security
 from memwarden.stores.postgres.items import PostgresItems
-from memwarden.stores.postgres.read import Reader
+from memwarden.stores.postgres.read import Reader, touch_memories
 from memwarden.stores.postgres.schema import make_ready
 from memwarden.stores.postgres.search import Searcher
 from memwarden.stores.postgres.transaction import explain
@@ -109,6 +109,13 @@ class PostgresStore:
     async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
         if fills:
             await self._in_thread(lambda db: fill_signals(db, namespace, fills, self._seconds), _always)
+
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        if ids:
+            await self._in_thread(lambda db: touch_memories(db, namespace, ids, at, self._seconds), _always)
+
+    async def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+        return await self._read(lambda reader: reader.accesses(namespace, ids))
 
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         return await self._read(lambda reader: reader.index_rows(namespace, ids))

@@ -132,7 +132,8 @@ class PendingWrites:
 
     rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
     overwritten. versions: id, version and content of those that were made and overwritten by these batches. dropped:
-    ids, and before which version their contents are not kept. journal: whole rows. seen, extracted: marks of threads.
+    ids, and before which version their contents are not kept. purged: ids of which no content is kept. journal: whole
+    rows. seen, extracted: marks of threads.
     receipts: key, and the time of the write beside its answer.
     """
 
@@ -143,6 +144,7 @@ class PendingWrites:
     archived: list[int] = field(default_factory=list)
     versions: list[Values] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
+    purged: list[str] = field(default_factory=list)
     journal: list[Values] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     extracted: dict[str, int] = field(default_factory=dict)
@@ -221,6 +223,7 @@ class _BatchDraft:
         self._create(plan)
         self._rewrite(plan, names)
         self._move(plan, names)
+        self._purge(plan, names)
         self._relate(plan)
         at, actor = self._prepared.at, encode_text(self._batch.actor)
         self._entries += [(entry.seq, entry.channel) for entry in plan.entries]
@@ -246,6 +249,7 @@ class _BatchDraft:
         writes.versions += new.versions
         for memory_id, version in new.dropped.items():
             _drop(writes, memory_id, version)
+        writes.purged += new.purged
         writes.journal += new.journal
         for layer in self._layers:
             layer.maps[1].update(layer.maps[0])
@@ -299,6 +303,15 @@ class _BatchDraft:
             moved = self._row(item.row, found)._replace(rev=item.rev, state=item.state, purge_at=purge_at)
             self._new.rows[item.row] = moved
             self._found[names[item.row]] = found._replace(rev=item.rev, state=item.state)
+
+    def _purge(self, plan: ChangePlan[PostgresRow], names: dict[int, str]) -> None:
+        for item in plan.purged:
+            found = self._found[names[item.row]]
+            self._new.rows[item.row] = self._row(item.row, found)._replace(
+                rev=item.rev, state=MemoryState.PURGED, purge_at=None, put=item.put, signals=item.put.signals
+            )
+            self._new.purged.append(encode_text(names[item.row]))
+            self._found[names[item.row]] = found._replace(rev=item.rev, state=MemoryState.PURGED)
 
     def _relate(self, plan: ChangePlan[PostgresRow]) -> None:
         for edge in plan.edges:
@@ -359,6 +372,13 @@ DROP_VERSIONS = (
     f"AND t.version < u.version AND (t.channel = '{Channel.STATE}' OR t.namespace LIKE '{TASKS}%%')"
 ).encode()
 
+PURGED = {"id": "text"}
+DROP_PURGED = (
+    f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
+    f"USING h, {unnest(PURGED)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
+    "AND EXISTS (SELECT FROM memwarden.memories m WHERE m.tenant = t.tenant AND m.namespace = t.namespace "
+    f"AND m.id = t.id AND m.state = '{MemoryState.PURGED}')"
+).encode()
 _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
 _CHANGED = {**_STATE, "version": "int8", **CONTENT}
 NEW = {"id": "text", "source_key": "text", **_CHANGED}
@@ -538,6 +558,7 @@ def _statements(writes: PendingWrites) -> Iterable[tuple[bytes, Mapping[str, str
     yield _INSERT_SIGNALS, NUMBERED_SIGNALS, [(n, *(row.signals or ())) for n, row, _ in new]
     yield DROP_VERSIONS, DROP, list(writes.dropped.items())
     yield _UPDATE_MEMORIES, _CHANGED, whole
+    yield DROP_PURGED, PURGED, [(item,) for item in writes.purged]
     yield _UPDATE_SIGNALS, NUMBERED_SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
     yield _MOVE_MEMORIES, _STATE, moved
     yield _WRITE_EDGES, EDGE, [(*map(encode_text, key), *edge) for key, edge in writes.edges.items()]

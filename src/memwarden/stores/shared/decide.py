@@ -55,6 +55,8 @@ def check_kinds(changes: Sequence[object]) -> None:
             raise InvalidInput(f"a batch holds changes ({known}), not {change!r:.80}")
         if isinstance(change, Put) and change.signals is None and change.mode != WriteMode.UPDATE:
             raise InvalidInput(f"memory {change.memory.id!r} needs signals; only an update keeps those that are stored")
+        if isinstance(change, Put) and change.mode == WriteMode.PURGE and change.memory.text:
+            raise InvalidInput(f"memory {change.memory.id!r} is purged, so that it has no words")
         if isinstance(change, Put) and change.keep_versions is not None and change.keep_versions < 0:
             raise InvalidInput(f"keep_versions is a number from 0, not {change.keep_versions}")
 
@@ -191,6 +193,11 @@ def can_be_removed(state: str, into: str) -> bool:
     return state == MemoryState.ACTIVE or state in APART or (state == MemoryState.SOFT_DELETED and into in APART)
 
 
+def can_be_purged(state: str) -> bool:
+    """Return whether the contents of a memory in a state may be taken away for good."""
+    return state not in (MemoryState.ACTIVE, MemoryState.PURGED)
+
+
 def check_mark(wanted: ExtractionMark, stands: int) -> None:
     """Raise Stale if a thread's extraction mark has moved since the work began."""
     if wanted.since != stands:
@@ -233,6 +240,7 @@ class ChangePlan(Generic[E]):
         self.created: list[MemoryInsert[E]] = []
         self.rewritten: list[MemoryUpdate[E]] = []
         self.moved: list[StateChange] = []
+        self.purged: list[MemoryUpdate[E]] = []
         self.edges: list[EdgeRow] = []
         self.entries: list[Entry] = []
         self._batch = batch
@@ -284,6 +292,8 @@ class ChangePlan(Generic[E]):
             return self._rewrite(place, put, found)
         if put.mode == WriteMode.UPSERT and found is not None:
             return self._rewrite(place, put, found)
+        if put.mode == WriteMode.PURGE:
+            return self._purge(place, put, found)
         if first is not None:
             return ChangeResult(first, "duplicate", put.step)
         if found is not None:
@@ -310,6 +320,14 @@ class ChangePlan(Generic[E]):
         self.rewritten.append(MemoryUpdate(found.row, rev, version, self._encoded[place]))
         return ChangeResult(memory.id, "updated" if found.live else "created", put.step)
 
+    def _purge(self, place: int, put: Put, found: StoredMemory | None) -> ChangeResult:
+        if found is None or not can_be_purged(found.state):
+            return ChangeResult(put.memory.id, "missing", put.step)
+        self._check_unchanged(put.memory.id, found)
+        rev = self._log(put, Event.PURGE, put.memory.id, (None, None), found.thread_id, found.channel)
+        self.purged.append(MemoryUpdate(found.row, rev, found.version, self._encoded[place]))
+        return ChangeResult(put.memory.id, "deleted", put.step)
+
     def _remove(self, change: Remove, found: StoredMemory | None) -> ChangeResult:
         if found is None:
             return ChangeResult(change.id, "missing", change.step)
@@ -322,7 +340,7 @@ class ChangePlan(Generic[E]):
         return ChangeResult(change.id, "deleted", change.step)
 
     def _restore(self, change: Restore, found: StoredMemory | None) -> ChangeResult:
-        if found is None or found.live:
+        if found is None or found.live or found.state == MemoryState.PURGED:
             return ChangeResult(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
         rev = self._log(change, change.event, change.id, (None, found.version), found.thread_id, found.channel)
@@ -405,6 +423,11 @@ def check_text(*values: object) -> None:
 def may_leave(memory: Memory) -> bool:
     """Tell whether an earlier content may be removed: of state, and of tasks, which end."""
     return memory.channel == Channel.STATE or memory.namespace.path.startswith(TASKS)
+
+
+def find_purged(changes: Iterable[JournalEntry]) -> list[str]:
+    """Return the ids whose contents these entries took away for good."""
+    return [change.memory_id for change in changes if change.event == Event.PURGE]
 
 
 def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from memwarden import clock
 from memwarden.clock import microseconds, moment
 from memwarden.errors import StoreUnavailable
-from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
-from memwarden.stores.shared.decide import find_dropped
+from memwarden.records import ChangeResult, Memory, MemoryState, Namespace, Put, Receipt, Signals
+from memwarden.stores.shared.decide import find_dropped, find_purged
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
 from memwarden.stores.sqlite.rows import (
     CONTENT,
@@ -88,6 +89,11 @@ _DROP_EARLIER = (
     "DELETE FROM versions WHERE row = (SELECT row FROM memories WHERE ns = ? AND id = ?) AND version < ? "
     f"AND {MAY_LEAVE}"
 )
+_DROP_PURGED = (
+    "DELETE FROM versions WHERE row = "
+    f"(SELECT row FROM memories WHERE ns = ? AND id = ? AND state = '{MemoryState.PURGED}')"
+)
+_WATCH = "UPDATE memories SET accessed_at = ? WHERE ns = ? AND rev > ? AND accessed_at IS NULL AND channel <> 'turn'"
 _TAKE_CHANGE = (
     f"INSERT INTO journal (ns, {JOURNAL_COLUMNS}) VALUES (?, {', '.join('?' * len(JOURNAL_COLUMNS.split(',')))})"
 )
@@ -252,6 +258,10 @@ def _take_in(
         ),
     ):
         db.executemany(sql, rows)
+    for memory_id in find_purged(page.changes):
+        db.execute(_DROP_PURGED, (no, memory_id))
+    # Nobody knows here when they were read: they are watched from now on.
+    db.execute(_WATCH, (microseconds(clock.now()), no, page.since))
     db.execute(
         "UPDATE namespaces SET rev = ?, rows = max(rows, ?), epoch = epoch + 1 WHERE no = ?", (page.rev, page.rows, no)
     )

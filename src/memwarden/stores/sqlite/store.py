@@ -55,7 +55,15 @@ from memwarden.stores.sqlite.rows import (
     decode_relation,
     order_sql,
 )
-from memwarden.stores.sqlite.write import Write, WriterThread, bind_model, fill_signals, prepare
+from memwarden.stores.sqlite.write import (
+    Write,
+    WriterThread,
+    bind_model,
+    fill_signals,
+    prepare,
+    read_accesses,
+    touch_memories,
+)
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.erasure import Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
@@ -146,6 +154,14 @@ class SqliteStore:
             await self._ready().writer.submit(
                 lambda: partial(fill_signals, namespace=namespace, fills=fills), len(fills)
             )
+
+    async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+        if ids and not self._ready().read_only:
+            touch = partial(touch_memories, namespace=namespace, ids=ids, at=at)
+            await self._ready().writer.submit(lambda: touch, len(ids))
+
+    async def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+        return await self._read(partial(read_accesses, namespace=namespace, ids=ids), rows=len(ids))
 
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         return await self._read(partial(_rows, namespace=namespace, ids=ids), rows=len(ids))
@@ -503,7 +519,9 @@ def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
 def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
     found: dict[str, Memory] = {}
     columns, decoded, state = (
-        (_ANY_CONTENT, decode_any_state, "") if removed else (_CONTENT, decode_memory, " AND state = 'active'")
+        (_ANY_CONTENT, decode_any_state, " AND state <> 'purged'")
+        if removed
+        else (_CONTENT, decode_memory, " AND state = 'active'")
     )
     for some in _batches(ids):
         marks = ", ".join("?" * len(some))
@@ -540,7 +558,7 @@ def _versions(db: sqlite3.Connection, namespace: Namespace, wanted: Sequence[tup
     found: dict[tuple[str, int], Memory] = {}
     for some in _batches(list(dict.fromkeys(identity for identity, _ in wanted))):
         ids = ", ".join("?" * len(some))
-        now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id IN ({ids})"
+        now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND state <> 'purged' AND id IN ({ids})"
         earlier = (
             f"SELECT m.id, {earlier_names} FROM memories m JOIN versions v ON v.row = m.row "
             f"WHERE m.ns = {_NS} AND m.id IN ({ids})"

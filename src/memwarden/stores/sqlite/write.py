@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds
+from memwarden.clock import moment as from_microseconds
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import (
     Batch,
@@ -65,6 +66,14 @@ _ARCHIVE = (
     "WHERE row = ?"
 )
 _DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND {MAY_LEAVE}"
+_PURGE_MEMORY = (
+    f"UPDATE memories SET rev = ?, state = '{MemoryState.PURGED}', purge_at = NULL, accessed_at = NULL, "
+    f"{', '.join(f'{name} = ?' for name in CONTENT)} WHERE row = ?"
+)
+_TOUCH = (
+    "UPDATE memories SET accessed_at = max(coalesce(accessed_at, ?1), ?1) "
+    "WHERE ns = (SELECT no FROM namespaces WHERE tenant = ?2 AND path = ?3) AND id = ?4"
+)
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = (
     "INSERT INTO signals (flags, terms, vector, days, pieces, statements, row) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -144,6 +153,25 @@ def fill_signals(db: sqlite3.Connection, namespace: Namespace, fills: Sequence[F
     db.executemany(_FILL_SIGNALS, [(*signal_values(fill.signals), *name, fill.id, fill.version) for fill in fills])
 
 
+def touch_memories(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
+    """See :meth:`memwarden.stores.protocol.Store.touch`."""
+    moment = microseconds(at)
+    db.executemany(_TOUCH, [(moment, namespace.tenant, namespace.path, memory_id) for memory_id in ids])
+
+
+def read_accesses(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
+    """See :meth:`memwarden.stores.protocol.Store.accesses`."""
+    found: dict[str, datetime] = {}
+    for some in _batches(ids):
+        sql = (
+            "SELECT id, accessed_at FROM memories WHERE ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?) "
+            f"AND accessed_at IS NOT NULL AND id IN ({_marks(some)})"
+        )
+        rows = db.execute(sql, (namespace.tenant, namespace.path, *some))
+        found.update((memory_id, from_microseconds(at)) for memory_id, at in rows)
+    return found
+
+
 def bind_model(db: sqlite3.Connection, model: str) -> str:
     """Bind the file to an embedding model unless it is bound; return the bound model."""
     db.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('model', ?)", (model,))
@@ -218,6 +246,9 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
         (_DROP_VERSIONS, dropped),
         (_UPDATE_SIGNALS, [(*item.put.signals, item.row) for item in plan.rewritten if item.put.signals is not None]),
         (_MOVE_MEMORY, moved),
+        (_PURGE_MEMORY, [(item.rev, *item.put.content, item.row) for item in plan.purged]),
+        (_UPDATE_SIGNALS, [(*(item.put.signals or ()), item.row) for item in plan.purged]),
+        ("DELETE FROM versions WHERE row = ?", [(item.row,) for item in plan.purged]),
         (_WRITE_EDGE, [(ns, *edge.key, edge.strength, int(edge.live), edge.rev, at) for edge in plan.edges]),
         (_INSERT_JOURNAL, [(ns, at, actor, *entry[:-1], meta_text(entry.meta)) for entry in plan.entries]),
     ):

@@ -104,6 +104,8 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "audit": CommandPlace(
         f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."
     ),
+    "job": CommandPlace(f"{_HERE}.admin.jobs:app", "Run a job that keeps memory clean, and see when each ran."),
+    "worker": CommandPlace(f"{_HERE}.admin.jobs:worker", "Run jobs when they are due, beside everything else."),
     "hook": CommandPlace(f"{_HERE}.commands.hook:hook", "Answer an event of a coding agent's session (on stdin)."),
     "mcp": CommandPlace(f"{_HERE}.commands.mcp:mcp", "Serve memory to desktop clients and IDEs (MCP, over stdio)."),
     "serve": CommandPlace(f"{_HERE}.admin.server:serve", "Serve the store over HTTP (extra server)."),

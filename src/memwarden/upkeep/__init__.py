@@ -1,0 +1,1 @@
+"""Upkeep: jobs that run beside the calls and keep memory clean."""

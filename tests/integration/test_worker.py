@@ -1,0 +1,78 @@
+"""The commands ``job`` and ``worker``, as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import Warden, clock
+from memwarden.surfaces.cli.main import run
+
+
+@pytest.fixture
+def old_store(tmp_path: Path) -> str:
+    """A store in which a memory was told two months ago and nobody asked for it since."""
+    url = f"sqlite:///{tmp_path / 'old.db'}"
+    with pytest.MonkeyPatch.context() as patch, Warden.open(url) as warden:
+        now = clock.now()
+        patch.setattr(clock, "now", lambda: now - timedelta(days=61))
+        warden.scope(user="ana").remember("Ana saw a heron at the lake.", importance=0.2)
+    return url
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "memwarden", *words]
+
+
+def test_a_job_is_tried_run_and_shown(old_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["job", "run", "expire", "--dry-run", "--db", old_store, "--json"]) == 0
+    tried = json.loads(capsys.readouterr().out)
+    assert [(item["dry_run"], [change["verb"] for change in item["changes"]]) for item in tried] == [
+        (True, ["soft_delete"])
+    ]
+    assert run(["job", "run", "expire", "--db", old_store]) == 0
+    assert "1 expire soft delete in 1 namespaces." in capsys.readouterr().out
+    assert run(["find", "--user", "ana", "--db", old_store, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert run(["job", "status", "--db", old_store, "--json"]) == 0
+    told = {item["job"]: item for item in json.loads(capsys.readouterr().out)}
+    assert (told["expire"]["status"], told["expire"]["changed"]) == ("ok", 1)
+    assert run(["job", "run", "expire", "--db", old_store]) == 0
+    assert "nothing to do in 1 namespaces." in capsys.readouterr().out
+    assert run(["job", "run", "tidy", "--db", old_store]) == 2
+
+
+def test_a_worker_does_what_is_due_once(old_store: str) -> None:
+    told = _run_worker("--once", "--db", old_store, "--json")
+    assert [change["verb"] for item in told if item["job"] == "expire" for change in item["changes"]] == ["soft_delete"]
+    assert _run_worker("--once", "--db", old_store, "--json") == []
+    with Warden.open(old_store) as warden:
+        assert warden.scope(user="ana").find() == []
+        (event,) = warden.scope(user="ana").journal.events(node="worker", op="ttl")
+        assert event.status == "ok"
+
+
+def test_a_worker_goes_on_until_it_is_told_to_end(old_store: str) -> None:
+    worker = subprocess.Popen(
+        command("worker", "--every", "0.2", "--db", old_store, "--json"), stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdout is not None
+    assert worker.stdout.readline().startswith("[")  # it has looked once, and rests
+    if sys.platform == "linux":
+        assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(19, 15 + os.getpriority(os.PRIO_PROCESS, 0))
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=20)
+    assert worker.returncode == 0
+
+
+def _run_worker(*words: str) -> Any:
+    done = subprocess.run(command("worker", *words), capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
