@@ -266,11 +266,11 @@ async def test_a_write_without_an_entry_is_found_out(tmp_path: Path) -> None:
 
 
 def test_only_the_write_path_applies_batches() -> None:
-    """Above the stores nobody but ``remember`` hands a batch over; nobody but the move
+    """Above the stores nobody but ``remember`` and ``upkeep`` hand a batch over; nobody but the move
     of a store hands pages over, which come with the journal that they had; and there is no other verb that writes."""
     folders = {str(item.parent) for item in callers_of("apply")}
     above = {folder for folder in folders if not folder.startswith(("stores", "testing"))}
-    assert above == {"remember", "remember/extract", "remember/resolve"}
+    assert above == {"remember", "remember/extract", "remember/resolve", "upkeep"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
     erasers = {str(item) for item in callers_of("erase") if item.parts[0] not in ("stores", "testing")}
     assert erasers == {"api/erasure.py", "surfaces/cli/admin/erase.py", "surfaces/doctor.py"}
