@@ -21,6 +21,7 @@ from memwarden.categories import read_categories
 from memwarden.checks import quote
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput
+from memwarden.models.protocols import first_width, second_width
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import Scope
@@ -413,7 +414,7 @@ class AsyncWarden:
             raise InvalidInput("this store has no vectors (embedder 'none')")
         said = checked_text(text, "text", self._parts.settings.max_text_bytes)
         made = (await asyncio.to_thread(embedder.embed, [said]))[0]
-        return [float(number) for number in made[: _first_width(embedder)]]
+        return [float(number) for number in made[: first_width(embedder)]]
 
     @property
     def tiers(self) -> AsyncTiers:
@@ -481,8 +482,8 @@ class AsyncWarden:
         indexes = NamespaceIndexes(
             self._parts.store,
             session_gap_hours=self._parts.settings.session_gap_hours,
-            dimensions=_first_width(embedder),
-            second_dimensions=_second_width(embedder),
+            dimensions=first_width(embedder),
+            second_dimensions=second_width(embedder),
             stating=statement_reader(embedder) is not None,
             max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
@@ -574,20 +575,6 @@ def _settings(config: Config) -> Settings:
     if config is not None and not isinstance(config, str | Path):
         raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
     return configuration.load(None if config is None else Path(config))
-
-
-def _first_width(embedder: Embedder | None) -> int | None:
-    """Dimensions of the first side of an embedder's vectors; None without vectors."""
-    if embedder is None:
-        return None
-    sides = getattr(embedder, "sides", (embedder.dimensions,))
-    return int(sides[0]) or None
-
-
-def _second_width(embedder: Embedder | None) -> int | None:
-    """Dimensions of the multilingual side; None where there is none."""
-    sides: tuple[int, ...] = getattr(embedder, "sides", ())
-    return int(sides[1]) if len(sides) > 1 else None
 
 
 def _chat_model(settings: Settings) -> ChatModel | None:

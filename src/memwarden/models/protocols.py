@@ -107,3 +107,17 @@ class ChatModel(Protocol):
 
         Raises ModelUnavailable: then memwarden goes on by its rules. Must come back within a time limit of its own.
         """
+
+
+def first_width(embedder: Embedder | None) -> int | None:
+    """Dimensions of the first side of an embedder's vectors; None without vectors."""
+    if embedder is None:
+        return None
+    sides = getattr(embedder, "sides", (embedder.dimensions,))
+    return int(sides[0]) or None
+
+
+def second_width(embedder: Embedder | None) -> int | None:
+    """Dimensions of the multilingual side; None where there is none."""
+    sides: tuple[int, ...] = getattr(embedder, "sides", ())
+    return int(sides[1]) if len(sides) > 1 else None
