@@ -2,7 +2,12 @@
 
 # Annotations are no texts here: FastAPI could not look up the names of closures in them.
 
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Annotated, Any, NamedTuple, cast
 
 from fastapi import Depends, Query, Request, Security
@@ -10,20 +15,52 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memwarden import AsyncScope, AsyncWarden
-from memwarden.errors import Denied, InvalidInput, KeyRefused
+from memwarden.errors import Denied, InvalidInput, KeyRefused, StoreError, StoreUnavailable
 from memwarden.surfaces.http.bodies import IdentifiedBody, Name
 from memwarden.surfaces.http.categories import KeptCategories
-from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, Grant, KeyRing, Operation, open_scope
+from memwarden.surfaces.http.keys import EVERYTHING_GRANTED, AccessKey, Grant, KeyRing, Operation, open_scope
 from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.proxy.headers import read_own_key
 from memwarden.surfaces.proxy.shapes import find_provider
 
 # Where the grant of a request stands in its state: the caller is asked for a key once.
 GRANT = "grant"
+# How long the store took to say so.
+KEY_SECONDS = "key_seconds"
+# A key that was good is good for so long while the store does not answer.
+MAX_REMEMBERED_SECONDS = 600.0
+MAX_REMEMBERED_KEYS = 1_000
 _bearer = HTTPBearer(
     auto_error=False, scheme_name="key", description="A key of memwarden key create, as Authorization: Bearer mw_..."
 )
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+class RememberedKeys:
+    """What a store said of keys lately, for calls that go on while it does not answer. Texts of keys are not kept."""
+
+    def __init__(self) -> None:
+        self._said: OrderedDict[bytes, tuple[float, AccessKey | None]] = OrderedDict()
+
+    async def ask(self, text: str, ask: Callable[[], Awaitable[AccessKey | None]], seconds: float) -> AccessKey | None:
+        """Return what the store says of a key, or said within ten minutes. Raises KeyRefused, StoreUnavailable."""
+        place = hashlib.sha256(text.encode(errors="replace")).digest()
+        try:
+            async with asyncio.timeout(seconds):
+                found = await ask()
+        except (TimeoutError, StoreError):
+            said_at, known = self._said.get(place, (-inf, None))
+            if time.monotonic() - said_at > MAX_REMEMBERED_SECONDS:
+                raise StoreUnavailable("the store does not answer, so no key can be checked; repeat the call") from None
+            return known
+        except KeyRefused:
+            self._said.pop(place, None)
+            raise
+        self._said[place] = (time.monotonic(), found)
+        self._said.move_to_end(place)
+        if len(self._said) > MAX_REMEMBERED_KEYS:
+            self._said.popitem(last=False)
+        return found
 
 
 class Entrance(NamedTuple):
@@ -33,28 +70,45 @@ class Entrance(NamedTuple):
     limits: RateLimits
     open_door: bool
     categories: KeptCategories
+    remembered: RememberedKeys
 
-    async def find_grant(self, key: str | None, address: str, state: dict[str, Any]) -> Grant:
+    async def find_grant(
+        self, key: str | None, address: str, state: dict[str, Any], *, seconds: float | None = None
+    ) -> Grant:
         """Return the grant of a caller, and count the call. Raises KeyRefused, RateLimited, StoreError.
 
         Args:
             key: what stands in the header, without the word Bearer. address: the caller's, for callers without a key.
             state: of the request; the headers of rate limits are put there.
+            seconds: after so long a wait for the store what it said lately decides; None waits.
         """
-        await self.categories.follow()
         if key is None:
             await self.limits.count(f"address {address}", state)
-            if self.open_door and not await self.keys.has_keys():
-                return EVERYTHING_GRANTED
-            raise KeyRefused("this server takes a key: Authorization: Bearer mw_...; memwarden key create makes keys")
+            await self._ask("", self._check_open, seconds)
+            return EVERYTHING_GRANTED
         try:
-            known = await self.keys.check(key)
+            known = await self._ask(key, lambda: self.keys.check(key), seconds)
         except KeyRefused:
             await self.limits.count(f"address {address}", state)
             raise
+        assert known is not None
         await self.limits.count(f"key {known.id}", state)
         state["key_id"] = known.id
         return known.grant
+
+    async def _ask(
+        self, key: str, ask: Callable[[], Awaitable[AccessKey | None]], seconds: float | None
+    ) -> AccessKey | None:
+        async def follow_and_ask() -> AccessKey | None:
+            await self.categories.follow()
+            return await ask()
+
+        return await follow_and_ask() if seconds is None else await self.remembered.ask(key, follow_and_ask, seconds)
+
+    async def _check_open(self) -> None:
+        """Raise KeyRefused unless callers need no key."""
+        if not self.open_door or await self.keys.has_keys():
+            raise KeyRefused("this server takes a key: Authorization: Bearer mw_...; memwarden key create makes keys")
 
 
 class Caller(NamedTuple):
@@ -105,7 +159,11 @@ async def find_grant(request: Request) -> Grant:
     if GRANT in state:  # the gate asked before it read the body
         return cast(Grant, state[GRANT])
     address = request.client.host if request.client else "unknown"
-    state[GRANT] = await entrance.find_grant(_read_key(request), address, state)
+    passed_on = find_provider(request.scope) is not None
+    seconds = request.app.state.warden.settings.memory_seconds if passed_on else None
+    began = time.monotonic()
+    state[GRANT] = await entrance.find_grant(_read_key(request), address, state, seconds=seconds)
+    state[KEY_SECONDS] = time.monotonic() - began
     return cast(Grant, state[GRANT])
 
 

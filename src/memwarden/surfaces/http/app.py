@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
 from memwarden import AsyncWarden, __version__
-from memwarden.surfaces.http.access import Entrance
+from memwarden.surfaces.http.access import Entrance, RememberedKeys
 from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.gate import Gate
 from memwarden.surfaces.http.keys import KeyRing
@@ -120,8 +120,8 @@ def create_app(
         generate_unique_id_function=_name_operation,
     )
     app.state.warden = warden
-    limits = RateLimits(chosen.rate)
-    app.state.entrance = Entrance(KeyRing(warden.store), limits, chosen.open_door, KeptCategories(warden))
+    limits, categories = RateLimits(chosen.rate), KeptCategories(warden)
+    app.state.entrance = Entrance(KeyRing(warden.store), limits, chosen.open_door, categories, RememberedKeys())
     install_handlers(app)
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)

@@ -128,7 +128,7 @@ def headers_for_caller(raw: Iterable[tuple[bytes, bytes]], *, decoded: bool) -> 
     given = list(raw)
     left_out = (_OF_CONNECTION - {"content-length"}) | _named_by_connection(given)
     left_out |= {"content-encoding", "content-length"} if decoded else set()
-    return [(name, value) for name, value in given if _is_passed(name, b"", left_out)]
+    return [(name.lower(), value) for name, value in given if _is_passed(name, b"", left_out)]
 
 
 def _is_passed(name: bytes, value: bytes, left_out: frozenset[str] | set[str]) -> bool:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from memwarden import AsyncWarden
 from memwarden.errors import NotFound
-from memwarden.surfaces.http.access import Credentials, find_grant
+from memwarden.surfaces.http.access import KEY_SECONDS, Credentials, find_grant
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.http.problems import request_id_of
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
@@ -27,6 +27,7 @@ log = structlog.get_logger("memwarden.proxy")
 router = APIRouter(prefix="/v1", tags=["models"])
 # How long what was said may take to be stored once the server is told to stop.
 CLOSE_SECONDS: Final = 5.0
+MIN_SECONDS: Final = 0.001
 
 
 class ModelProxy:
@@ -49,7 +50,8 @@ class ModelProxy:
             raise NotFound("this server passes nothing on to a model; start it with --upstream URL")
         exchange = MemoryExchange(held)
         if opened is not None and form:
-            await exchange.begin(opened, asked, self.seconds)
+            # A store that hangs already held the check of the key up.
+            await exchange.begin(opened, asked, max(MIN_SECONDS, self.seconds - request.scope["state"][KEY_SECONDS]))
         try:
             provider = find_provider(request.scope) or "openai"
             answer = await self._upstream.send(request, provider, exchange.body, plain=exchange.records)
