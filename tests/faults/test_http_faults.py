@@ -142,6 +142,24 @@ async def test_a_body_that_comes_too_slowly_is_given_up() -> None:
         assert (answer.status_code, answer.json()["error"]) == (408, "SlowBody")
 
 
+async def test_a_body_that_trickles_is_given_up() -> None:
+    async def trickle() -> AsyncIterator[bytes]:
+        yield b'{"query": "'
+        for _ in range(200):
+            await asyncio.sleep(0.02)
+            yield b"x"
+        yield b'"}'
+
+    async with (
+        AsyncWarden.open("memory://", config={"embedder": "none"}) as warden,
+        calling(warden, ServerOptions(open_door=True, body_seconds=0.3)) as client,
+    ):
+        began = time.monotonic()
+        answer = await client.post("/v1/memory/query", content=trickle(), headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]) == (408, "SlowBody")
+        assert time.monotonic() - began < 2.0
+
+
 async def test_a_flood_of_a_key_leaves_other_keys_alone() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
         loud, quiet = await make_key(warden), await make_key(warden)

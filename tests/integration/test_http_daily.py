@@ -273,3 +273,26 @@ async def test_health_tells_of_store_disk_and_model(client: httpx2.AsyncClient, 
     assert gone.status_code == 503
     assert gone.json()["checks"]["store"] != "ok"
     check_problem(await client.get("/v1/memories"), 503, "StoreUnavailable")
+
+
+async def test_a_key_that_may_only_read_writes_nothing_by_listing_proposals(async_warden: AsyncWarden) -> None:
+    me = async_warden.scope(user="ana")
+    await me.observe("My pronouns are they/them.")
+    rev = (await async_warden.store.head(me.who.namespace)).rev
+    async with calling(async_warden, key=await make_key(async_warden, operations=["read"])) as client:
+        assert (await client.get("/v1/consents", params={"user_id": "ana"})).json() == []
+    assert (await async_warden.store.head(me.who.namespace)).rev == rev
+    async with calling(async_warden, key=await make_key(async_warden, operations=["read", "write"])) as client:
+        (waiting,) = (await client.get("/v1/consents", params={"user_id": "ana"})).json()
+    assert (waiting["field"], waiting["value"]) == ("pronouns", "they/them")
+
+
+async def test_the_key_of_a_person_tells_no_project_about_them(async_warden: AsyncWarden) -> None:
+    (kept,) = (await async_warden.scope(user="ana").remember("Ana lives in Graz.")).results
+    place, body = f"/v1/memories/{kept.id}/promote", {"to": "project/home"}
+    async with calling(async_warden, key=await make_key(async_warden, user="ana", operations=["decide"])) as client:
+        check_problem(await client.post(place, json=body), 403, "Denied")
+    assert await async_warden.tiers.project("home").count() == 0
+    async with calling(async_warden, key=await make_key(async_warden, operations=["decide"])) as client:
+        assert (await client.post(place, params={"user_id": "ana"}, json=body)).status_code == 200
+    assert await async_warden.tiers.project("home").count() == 1

@@ -73,7 +73,7 @@ PATHS = {"tier": "project", "rev": "1", "name": "planner"}
 """What stands in paths; everything else is the name of something that is not there."""
 READS = {"/v1/memory/query", "/v1/memory/context", "/v1/assemble", "/v1/state/relevant", "/v1/state/values"}
 """Their questions stand in a body."""
-OF_TENANTS = {"/v1/assemble"} | {
+OF_TENANTS = {"/v1/assemble", "/v1/memories/{memory_id}/promote"} | {
     f"/v1/tiers/{{tier}}/{{place}}{rest}"
     for rest in (
         "", "/items", "/items/{item_id}", "/items/{item_id}/promote", "/items/{item_id}/pin",

@@ -14,6 +14,7 @@ from mcp.client import Client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
 from memwarden import AsyncScope, AsyncWarden
+from memwarden.agent.tools import Permission
 from memwarden.records import MemoryState
 from memwarden.surfaces.mcp.profiles import serve_scope
 from memwarden.text.tokenizer import estimate
@@ -194,6 +195,18 @@ async def test_consent_is_a_persons() -> None:
         assert (await me.consent.user_context()).city == "Lisbon"
         assert person.asked == ['Approve: city becomes "Lisbon"?']
         assert "waits for a decision" in await refusal(client, "consent_decide", id=proposed.id, approve=True)
+
+
+@pytest.mark.parametrize(("permission", "listed"), [("read", []), ("write", ["pronouns"])])
+async def test_a_client_that_may_only_read_proposes_nothing(permission: Permission, listed: list[str]) -> None:
+    warden = AsyncWarden.open("memory://", {"embedder": "wordllama"})
+    me = warden.scope(user="ana")
+    async with Client(serve_scope(warden, me, permission, "full")) as client:
+        await me.observe("My pronouns are they/them.")
+        rev = (await warden.store.head(me.who.namespace)).rev
+        found = await answer(client, "consent_list")
+        assert [item["field"] for item in found["proposals"]] == listed
+        assert ((await warden.store.head(me.who.namespace)).rev > rev) == bool(listed)
 
 
 async def test_without_a_person_or_for_an_agent_nothing_is_decided() -> None:

@@ -173,6 +173,17 @@ def test_the_model_is_asked_and_counted() -> None:
     assert session["llm_compressions"] == 1
 
 
+@pytest.mark.parametrize(
+    "made", [None, "no", (["text"], "words"), ([None], "words"), ("text", "words"), ([], None), ([], "a", "b")]
+)
+def test_tools_of_a_screen_that_answer_otherwise_are_told_so(made: Any) -> None:
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        sessions = warden.sessions.with_options(get_proactive_tool_messages=lambda _: made)
+        with pytest.raises(InvalidInput, match="get_proactive_tool_messages"):
+            sessions.inject_screen_context("A", {"city": "Gdynia"})
+        assert sessions.list_ids() == []
+
+
 def test_screen_context_once_a_session_and_configured() -> None:
     def tools(json_data: dict[str, Any]) -> Any:
         call = {"id": "c1", "function": {"name": "details", "arguments": json.dumps(json_data)}}

@@ -141,7 +141,7 @@ class SessionMemory:
             return []
         if self._proactive is None:
             raise InvalidInput("there are no tools for screens; give SessionMemory get_proactive_tool_messages")
-        messages, prompt_injection = self._proactive(json_data)
+        messages, prompt_injection = rules.read_screen(self._proactive(json_data))
         for result in rules.proactive_results(messages):
             rules.keep_result(
                 memory["tool_cache"], self._owner(session), *result[:4], clock.now().timestamp(), result.call_id

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from memwarden.agent.shorten import OverlongText, Shortening, size
+from memwarden.checks import quote
 from memwarden.clock import new_id
 from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import clean_line, frame_external
@@ -244,6 +245,19 @@ def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveRe
             duration = message.get("llm_cache_duration", DEFAULT_PROACTIVE_EXCHANGES)
             found.append(ProactiveResult(*calls[call_id], message["content"], duration, call_id))
     return found
+
+
+def read_screen(made: Any) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the messages and the words that the tools of a screen made. Raises InvalidInput for anything else."""
+    if not isinstance(made, Sequence) or isinstance(made, str) or len(made) != 2:
+        raise InvalidInput(f"get_proactive_tool_messages returns messages and a text, not {quote(made)}")
+    messages, words = made
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise InvalidInput(f"get_proactive_tool_messages returns a list of messages first, not {quote(messages)}")
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise InvalidInput(f"a message of get_proactive_tool_messages is a mapping, not {quote(message)}")
+    return list(messages), check_text(words, "the text of get_proactive_tool_messages")
 
 
 def screen_messages(

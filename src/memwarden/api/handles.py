@@ -398,7 +398,7 @@ class AsyncConsent(ScopeHandle):
         arguments.check_truth(confident, "confident")
         return await self._proposals.propose(self.who, read_patch(patch), checked_names(sources, "sources"), confident)
 
-    async def proposals(self, state: str | None = "pending", *, limit: int = 100) -> list[Consent]:
+    async def proposals(self, state: str | None = "pending", *, limit: int = 100, fill: bool = True) -> list[Consent]:
         """List proposed changes of the user context, the newest first.
 
         In a scope of the person, what their own turns of the last seven days say ("My pronouns are they/them", "Please
@@ -408,6 +408,7 @@ class AsyncConsent(ScopeHandle):
             state: ``pending``, ``approved``, ``declined``, ``expired``, ``applied``, ``replaced``, or None for all.
             What
                 was decided is listed for 30 days; the journal keeps the decision.
+            fill: False proposes nothing first and writes nothing, for who may only read.
 
         Raises InvalidInput, CategoryDenied.
         """
@@ -415,7 +416,8 @@ class AsyncConsent(ScopeHandle):
         if state is not None:
             word(ConsentState).check(state, "state")
         check_whole(limit, "limit", 1, None)
-        await self._fill()
+        if arguments.check_truth(fill, "fill"):
+            await self._fill()
         return await self._proposals.consents(self.who.namespace, state, limit)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)

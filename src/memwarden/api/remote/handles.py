@@ -135,7 +135,8 @@ class RemoteConsent(RemoteHandle, AsyncConsent):
     @sent_as(AsyncConsent.proposals)
     async def proposals(self, given: dict[str, Any]) -> list[Consent]:
         state = given.get("state", "pending") or "all"
-        return read_record(await self.read("/v1/consents", state=state, limit=given.get("limit")), list[Consent])
+        asked = {"state": state, "limit": given.get("limit"), "fill": given.get("fill")}
+        return read_record(await self.read("/v1/consents", **asked), list[Consent])
 
     @sent_as(AsyncConsent.decide)
     async def decide(self, given: dict[str, Any]) -> Consent:

@@ -73,7 +73,7 @@ class RemoteScope(RemoteHandle, AsyncScope):
     @sent_as(AsyncScope.remember)
     async def remember(self, given: dict[str, Any]) -> WriteResult:
         stated = given.pop("text_or_messages")
-        name = "text" if isinstance(stated, str) else "texts"
+        name = "text" if isinstance(stated, str | Mapping) else "texts"
         body = {**self.whole_identity, name: stated, **given}
         return read_record(await self._connection.call("POST", "/v1/memories", body), WriteResult)
 

@@ -60,7 +60,8 @@ class ServerOptions:
         origins: pages that may call from a browser.
         open_door: whether a store without keys may be used without a key; for servers on this machine alone.
         rate: the most calls of a key, such as ``600/minute``; None for no limit.
-        max_body: the most bytes of a request's body. body_seconds: the longest wait for a part of it.
+        max_body: the most bytes of a request's body. body_seconds: the longest wait for a part of it, and for
+            all of it, beside a second for each 10 KB.
         root_path: where a reverse proxy mounts the server.
         mcp: the profile of the Model Context Protocol at ``/mcp``: default, full or graph; empty for none.
     """

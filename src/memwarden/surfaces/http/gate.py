@@ -29,6 +29,8 @@ log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ALWAYS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _PARTS_OF_FRAMES = 8
+# Bytes a second that a long body comes with at the least, on the whole.
+MIN_BODY_RATE = 10_000
 # Any word is a method to HTTP; what strangers make up is not counted apart.
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
@@ -39,7 +41,8 @@ class Gate:
     Args:
         hosts: names in the header Host that are served, beside the addresses of this machine; ``*`` serves all.
         origins: pages that may call from a browser.
-        max_body: the most bytes of a body. body_seconds: how long a caller may take for the next part of it.
+        max_body: the most bytes of a body. body_seconds: how long a caller may take for the next part of it, and for
+            all of it, beside a second for each 10 KB.
     """
 
     def __init__(
@@ -76,14 +79,16 @@ class Gate:
 
     def _limit(self, receive: Receive) -> Receive:
         """Limit size and slowness of the body. What comes after it is a hang-up, for which nobody waits."""
-        whole, size = False, 0
+        whole, size, began = False, 0, time.monotonic()
 
         async def receive_within_limits() -> Message:
             nonlocal whole, size
             if whole:
                 return await receive()
+            # A body that trickles is given up like a body that stops: it may take longer only as far as it is long.
+            left = began + self._body_seconds + size / MIN_BODY_RATE - time.monotonic()
             try:
-                message = await asyncio.wait_for(receive(), self._body_seconds)
+                message = await asyncio.wait_for(receive(), min(max(left, 0.0), self._body_seconds))
             except TimeoutError:
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT) from None
             whole = not message.get("more_body", False)

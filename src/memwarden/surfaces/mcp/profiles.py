@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver import MCPServer
@@ -66,7 +67,8 @@ def make_profile(
         return make_server(
             graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
         )
-    tools = memory_tools(find, permission, full_tools if profile == "full" else default_tools)
+    full = partial(full_tools, permission=permission)
+    tools = memory_tools(find, permission, full if profile == "full" else default_tools)
     return make_server(
         [tool for tool in tools if decides or tool.name not in DECISIONS],
         opened,

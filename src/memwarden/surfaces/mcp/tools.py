@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memwarden.agent.tools import Parameter, Tool, create_tool, search_tool, state_tools
+from memwarden.agent.tools import Parameter, Permission, Tool, create_tool, search_tool, state_tools
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.render import clean_line, framed_words, with_notice
@@ -49,9 +49,10 @@ def default_tools(me: AsyncScope) -> tuple[Tool, ...]:
     return search_tool(me, "memory_query"), create_tool(me, "memory_remember"), forget_tool(me)
 
 
-def full_tools(me: AsyncScope) -> tuple[Tool, ...]:
+def full_tools(me: AsyncScope, permission: Permission = "write") -> tuple[Tool, ...]:
     """Return every tool of a person's memory and of saved state."""
-    decisions = (list_reviews_tool(me), decide_review_tool(me), list_consents_tool(me), decide_consent_tool(me))
+    consents = list_consents_tool(me, permission == "write")
+    decisions = (list_reviews_tool(me), decide_review_tool(me), consents, decide_consent_tool(me))
     return (
         *default_tools(me),
         context_tool(me),
@@ -246,11 +247,14 @@ def decide_review_tool(me: AsyncScope) -> Tool:
     )
 
 
-def list_consents_tool(me: AsyncScope) -> Tool:
-    """Return the tool that lists proposed changes of how a person is called and spoken to."""
+def list_consents_tool(me: AsyncScope, fill: bool) -> Tool:
+    """Return the tool that lists proposed changes of how a person is called and spoken to.
+
+    fill: what the person's turns say is proposed first, which writes.
+    """
 
     async def consents() -> dict[str, Any]:
-        found = await me.consent.proposals(limit=MAX_ENTRIES)
+        found = await me.consent.proposals(limit=MAX_ENTRIES, fill=fill)
         return {"success": True, "proposals": [_proposal(item) for item in found]}
 
     return Tool(

@@ -7,13 +7,13 @@ import json
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
 
 from memwarden import AsyncScope
 from memwarden.clock import parse
-from memwarden.errors import InvalidInput
+from memwarden.errors import Denied, InvalidInput
 from memwarden.records import Memory
-from memwarden.surfaces.http.access import DecideScope, ReadScope, WriteScope, WritingCaller
+from memwarden.surfaces.http.access import DecideScope, ReadScope, WriteScope, WritingCaller, find_grant
 from memwarden.surfaces.http.answers import (
     HistoryView,
     MemoryPage,
@@ -137,8 +137,11 @@ async def restore_memory(memory_id: MemoryId, scope: WriteScope) -> Any:
 
 
 @router.post("/v1/memories/{memory_id}/promote", response_model=PromotionView)
-async def promote_memory(memory_id: MemoryId, body: PromotionBody, scope: DecideScope) -> Any:
-    """Copy a memory to a project, for others to read."""
+async def promote_memory(memory_id: MemoryId, body: PromotionBody, request: Request, scope: DecideScope) -> Any:
+    """Copy a memory to a project, for others to read. It takes a key that is bound to no user, as projects do."""
+    grant = await find_grant(request)
+    if grant.user is not None or grant.agent is not None:
+        raise Denied("the memory of a project takes a key that is bound to no user and no agent")
     return {"id": await scope.promote(memory_id, body.to)}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 
-from memwarden.surfaces.http.access import DecideScope, Reader, ReadScope, WritingCaller
+from memwarden.surfaces.http.access import DecideScope, Reader, ReadScope, WritingCaller, find_grant
 from memwarden.surfaces.http.answers import (
     ConsentView,
     OverviewView,
@@ -15,6 +15,7 @@ from memwarden.surfaces.http.answers import (
     WriteView,
 )
 from memwarden.surfaces.http.bodies import ConsentDecision, ContextPatch, Name, TurnBody
+from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.memories import Limit
 
 router = APIRouter(prefix="/v1", tags=["people"])
@@ -56,9 +57,12 @@ async def propose_context(user_id: UserId, body: ContextPatch, caller: WritingCa
 
 
 @router.get("/consents", response_model=list[ConsentView])
-async def list_consents(scope: ReadScope, state: ProposalState = "pending", limit: Limit = 100) -> Any:
-    """List proposed changes of the user context, the newest first."""
-    return await scope.consent.proposals(None if state == "all" else state, limit=limit)
+async def list_consents(
+    request: Request, scope: ReadScope, state: ProposalState = "pending", limit: Limit = 100, fill: bool = True
+) -> Any:
+    """List proposed changes of the user context, the newest first. Keys that may write let turns propose first."""
+    may_write = Operation.WRITE in (await find_grant(request)).operations
+    return await scope.consent.proposals(None if state == "all" else state, limit=limit, fill=fill and may_write)
 
 
 @router.post("/consents/{consent_id}/decision", response_model=ConsentView)
