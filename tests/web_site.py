@@ -126,14 +126,14 @@ async def make_keys(warden: AsyncWarden) -> dict[str, str]:
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
+def site(folder: Path, embedder: str = "wordllama") -> Iterator[Site]:
     """Serve a store with two people in a process of its own."""
     db = f"sqlite:///{folder / 'site.db'}"
 
     async def prepare() -> tuple[dict[str, str], dict[str, str]]:
-        async with AsyncWarden.open(db) as warden:
+        async with AsyncWarden.open(db, config={"embedder": embedder}) as warden:
             return await make_keys(warden), await fill(warden)
 
     keys, ids = asyncio.run(prepare())
-    with ServerProcess(db, folder) as server:
+    with ServerProcess(db, folder, environment={"MEMWARDEN_EMBEDDER": embedder}) as server:
         yield Site(server.url, keys, ids)

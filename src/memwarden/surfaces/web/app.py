@@ -14,7 +14,7 @@ from starlette.routing import Route
 from memwarden.errors import KeyRefused, MemwardenError
 from memwarden.surfaces.http.access import Entrance
 from memwarden.surfaces.http.keys import Operation
-from memwarden.surfaces.web import memories
+from memwarden.surfaces.web import memories, people, preview
 from memwarden.surfaces.web.page import (
     HEADERS,
     ROOT,
@@ -32,7 +32,7 @@ from memwarden.surfaces.web.render import ASSETS, HERE
 from memwarden.surfaces.web.sessions import LoginSessions
 
 MAX_LOGIN_BYTES: Final = 4_096
-MODULES: Final = (memories,)
+MODULES: Final = (people, memories, preview)
 home_routes = PageRoutes()
 last_routes = PageRoutes()
 
@@ -92,15 +92,15 @@ async def send_file(request: Request) -> Response:
 async def home(page: WebPage) -> Response:
     """Lead to the only person, or let choose among several."""
     if page.grant.user is not None:
-        return RedirectResponse(page.at("/memories"), HTTPStatus.SEE_OTHER)
+        return RedirectResponse(page.at("/overview"), HTTPStatus.SEE_OTHER)
     known = await page.warden.users(tenant=page.grant.tenant)
     if len(known) == 1:
-        return RedirectResponse(page.at("/memories", user=known[0]), HTTPStatus.SEE_OTHER)
+        return RedirectResponse(page.at("/overview", user=known[0]), HTTPStatus.SEE_OTHER)
     return page.show("people.html", people=known)
 
 
 @home_routes.get("/people")
-async def people(page: WebPage) -> Response:
+async def list_people(page: WebPage) -> Response:
     """List the people whom the key may read."""
     known = await page.warden.users(tenant=page.grant.tenant)
     return page.show("people.html", people=[user for user in known if page.grant.user in (None, user)])
