@@ -73,7 +73,7 @@ def held_in_files(files: Sequence[Path], words: Sequence[str] = WORDS) -> set[st
     return {word for word in words if word.encode() in content}
 
 
-def held_in_tables(url: str) -> set[str]:
+def held_in_tables(url: str, words: Sequence[str] = WORDS) -> set[str]:
     """The words in the bytes of every heap, index and TOAST table of the schema, and of the statistics of columns."""
     wanted = (
         "SELECT pg_relation_filepath(c.oid) FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid "
@@ -88,7 +88,7 @@ def held_in_tables(url: str) -> set[str]:
             bytes(db.execute("SELECT pg_read_binary_file(%s)", (path,)).fetchone()[0]).lower()  # type: ignore[index]
             for path in paths
         )
-    return {word for word in WORDS if word.encode() in content}
+    return {word for word in words if word.encode() in content}
 
 
 def held(url: str, folder: Path) -> set[str]:

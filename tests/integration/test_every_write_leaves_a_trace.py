@@ -283,7 +283,19 @@ def test_only_the_write_path_applies_batches() -> None:
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}
     assert above == {"recall/index/encode.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    writing = {"open", "close", "identity", "apply", "load_page", "erase", "reclaim", "record", "prune_events", "fill"}
+    writing = {
+        "open",
+        "close",
+        "identity",
+        "apply",
+        "load_page",
+        "erase",
+        "erase_part",
+        "reclaim",
+        "record",
+        "prune_events",
+        "fill",
+    }
     assert verbs - writing == STORE_READS
 
 

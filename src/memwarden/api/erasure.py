@@ -1,27 +1,40 @@
-"""Erases a person: counts, removes, rewrites the storage, and writes the receipt."""
+"""Erases a person, a thread or a memory: counts, removes, rewrites the storage, and writes the receipt."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memwarden import clock
+from memwarden.agent.stored_sessions import PREFIX as SESSION_PREFIX
+from memwarden.conversation.prompt_cache import PREFIX as PROMPT_PREFIX
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import Channel, MemoryState, Namespace
+from memwarden.records import EXTRACTED_BY, Channel, Event, Memory, MemoryState, Namespace
 from memwarden.runtime import Runtime
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.erasure import ErasureReceipt, choose_sample
+from memwarden.stores.transfer.erasure import ErasedPart, ErasureReceipt, choose_sample
 
 BACKUPS = "backups made before {time} hold what was erased: delete them, or erase again after a restore"
 LOGS = "logs, exports and caches of your own application are not memwarden's: look there too"
 KEYS = "keys of a server that name the person still open it: memwarden key list, then memwarden key revoke ID"
+_PAGE = 1_000
 
 
-async def plan_erasure(store: Store, namespace: Namespace) -> ErasureReceipt:
+async def plan_erasure(
+    store: Store, namespace: Namespace, *, thread: str | None = None, memory: str | None = None
+) -> ErasureReceipt:
     """Return the receipt that an erasure would begin with. Nothing is changed."""
-    held = await store.holdings(namespace)
-    kinds = {str(channel): await _count(store, namespace, channel) for channel in Channel}
+    if thread is None and memory is None:
+        ids: Sequence[str] = await store.find_ids(namespace)
+        kinds = {str(channel): await _count(store, namespace, channel) for channel in Channel}
+        counts: Mapping[str, int] = (await store.holdings(namespace))._asdict()
+    else:
+        part = await find_part(store, namespace, thread=thread, memory=memory)
+        ids = part.ids
+        kinds = Counter(str(item.channel) for item in await _get_all(store, namespace, ids))
+        counts = {"memories": len(ids)}
     return ErasureReceipt(
         namespace.tenant,
         namespace.path,
@@ -30,19 +43,21 @@ async def plan_erasure(store: Store, namespace: Namespace) -> ErasureReceipt:
         clock.now().isoformat(),
         None,
         {name: count for name, count in kinds.items() if count},
-        held._asdict(),
-        choose_sample(await store.find_ids(namespace)),
+        counts,
+        choose_sample(ids),
+        thread=thread,
+        memory=memory,
     ).seal()
 
 
-async def erase_person(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
+async def erase_planned(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
     """Erase what a plan names; return the receipt. A broken-off erasure ends when it is repeated with its plan."""
     store, namespace = parts.store, plan.namespace
     if plan.store != store.place:
         raise InvalidInput(f"the erasure was begun at {plan.store}, and this is {store.place}")
     await parts.looks.drain(namespace)
     await parts.events.flush()
-    held = await store.erase(namespace)
+    removed = await (_erase_whole(store, namespace) if plan.whole else _erase_part(store, plan))
     if parts.opened is not None:
         parts.opened.indexes.drop(namespace)
     left = await store.reclaim()
@@ -50,14 +65,100 @@ async def erase_person(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
     return replace(
         plan,
         finished_at=at,
-        counts=_larger(plan.counts, held._asdict()),
-        left_to_do=(BACKUPS.format(time=at), *left, LOGS, KEYS),
+        counts=_larger(plan.counts, removed),
+        left_to_do=(BACKUPS.format(time=at), *left, LOGS, *((KEYS,) if plan.whole else ())),
     ).seal()
+
+
+async def _erase_whole(store: Store, namespace: Namespace) -> Mapping[str, int]:
+    return (await store.erase(namespace))._asdict()
+
+
+async def _erase_part(store: Store, plan: ErasureReceipt) -> Mapping[str, int]:
+    """Erase a thread or a memory; return the rows that went by table."""
+    namespace = plan.namespace
+    before = await store.holdings(namespace)
+    part = await find_part(store, namespace, thread=plan.thread, memory=plan.memory)
+    if plan.thread is not None:
+        await store.checkpoints.delete_threads(namespace, [plan.thread])
+    await store.erase_part(namespace, part)
+    after = await store.holdings(namespace)
+    return {name: was - getattr(after, name) for name, was in before._asdict().items() if was > getattr(after, name)}
+
+
+async def find_part(
+    store: Store, namespace: Namespace, *, thread: str | None = None, memory: str | None = None
+) -> ErasedPart:
+    """Return a thread or a memory with all that rests on it.
+
+    Of what was made of a thread all goes; what other threads say as well stays when it was kept there first. Of what
+    was made of a single turn all goes that names the turn, so that none of its words are left.
+    """
+    if thread is not None:
+        where = (Condition("thread_id", "$eq", thread),)
+        begun = [item for state in MemoryState for item in await store.find_ids(namespace, where, state=state)]
+        begun += [f"{prefix}{thread}" for prefix in (SESSION_PREFIX, PROMPT_PREFIX)]
+    else:
+        begun = [str(memory)]
+    known = {item.id: item for item in await _get_all(store, namespace, await _all_ids(store, namespace))}
+    going: dict[str, None] = dict.fromkeys(item for item in begun if item in known)
+    merged = await _merged_into(store, namespace)
+    while True:
+        by_thread: dict[str | None, set[str]] = {}
+        for name in going:
+            by_thread.setdefault(known[name].thread_id, set()).update(known[name].sources)
+        new = [name for name, item in known.items() if name not in going and _goes(item, going, by_thread, merged)]
+        if not new:
+            citing = [
+                name for name, item in known.items() if name not in going and not going.keys().isdisjoint(item.sources)
+            ]
+            return ErasedPart(tuple(going), () if thread is None else (thread,), citing=tuple(citing))
+        going.update(dict.fromkeys(new))
+
+
+def _goes(
+    item: Memory, going: Mapping[str, None], by_thread: Mapping[str | None, set[str]], merged: Mapping[str, str]
+) -> bool:
+    """Whether a memory goes with those that go: it was merged into such a memory, or rests on such memories.
+
+    by_thread: the ids that callers gave to what goes, which count within their thread alone.
+    """
+    if merged.get(item.id) in going:
+        return True
+    if not item.sources or item.channel == Channel.TURN:
+        return False
+    named = by_thread.get(item.thread_id)
+    resting = [source in going or (named is not None and source in named) for source in item.sources]
+    partly = item.thread_id is None or (named is not None and item.actor_id == EXTRACTED_BY)
+    return all(resting) or (partly and any(resting))
+
+
+async def _merged_into(store: Store, namespace: Namespace) -> dict[str, str]:
+    """Return into which memory others were merged."""
+    found: dict[str, str] = {}
+    since = 0
+    while entries := await store.journal(namespace, since=since, turns=False, limit=_PAGE):
+        for entry in entries:
+            if entry.event == Event.MERGE and "into" in (entry.meta or {}):
+                found[entry.memory_id] = str((entry.meta or {})["into"])
+        since = entries[-1].seq
+    return found
+
+
+async def _all_ids(store: Store, namespace: Namespace) -> list[str]:
+    return [item for state in MemoryState for item in await store.find_ids(namespace, state=state)]
+
+
+async def _get_all(store: Store, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    found: list[Memory] = []
+    for start in range(0, len(ids), _PAGE):
+        found += await store.get(namespace, ids[start : start + _PAGE], removed=True)
+    return found
 
 
 def _larger(planned: Mapping[str, int], removed: Mapping[str, int]) -> dict[str, int]:
     """Return the larger count by table: what a killed call removed is counted in its plan alone."""
-    return {table: max(count, planned.get(table, 0)) for table, count in removed.items()}
+    return {table: max(removed.get(table, 0), planned.get(table, 0)) for table in {**removed, **planned}}
 
 
 async def _count(store: Store, namespace: Namespace, channel: Channel) -> int:

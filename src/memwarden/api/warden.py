@@ -180,38 +180,45 @@ class AsyncWarden:
         *,
         user: str,
         tenant: str = "default",
+        thread: str | None = None,
+        memory: str | None = None,
         confirm: str | None = None,
         dry_run: bool = False,
         begun: ErasureReceipt | None = None,
     ) -> ErasureReceipt:
-        """Remove a person for good: everything in the namespace ``user/<user>``. Nothing brings it back, no undo.
+        """Remove a person, a thread or a memory for good, with what rests on it. Nothing brings it back, no undo.
 
-        Memories with their versions, vectors, relations and journal, sessions, saved state, tool cache, the user
-        context and proposals, checkpoints, items and operational events go; the storage is rewritten, so that freed
-        pages hold nothing. The receipt counts what went and names what is left to the operator, such as backups.
+        Of a person goes everything in the namespace ``user/<user>``; of a thread its turns, what was made of them, its
+        session, checkpoints and events; of a memory what names it as its source. The storage is rewritten. The receipt
+        counts what went and names what is left to the operator, such as backups.
 
         Args:
-            confirm: the user's name, so that nobody is erased by a slip.
+            thread, memory: the name of a thread, or the id of a memory in any state; neither: the person.
+            confirm: the user's name, so that nothing is erased by a slip.
             dry_run: only count; the receipt that comes back is not finished.
-            begun: the unfinished receipt of a call that was broken off, whose counts go into the new receipt.
+            begun: the unfinished receipt of a call that was broken off.
 
         Raises InvalidInput that says how much would be erased, unless ``confirm`` is the user's name; StoreUnavailable
         where this login may not remove rows, or another process keeps the file from being rewritten.
         """
-        from memwarden.api.erasure import erase_person, plan_erasure
+        from memwarden.api.erasure import erase_planned, plan_erasure
 
         namespace = self.scope(user=user, tenant=tenant).who.namespace
-        plan = begun or await plan_erasure(self.store, namespace)
+        if thread is not None and memory is not None:
+            raise InvalidInput("a thread or a memory is erased, not both in one call")
+        checked_name(thread, "thread"), checked_name(memory, "memory")
+        plan = begun or await plan_erasure(self.store, namespace, thread=thread, memory=memory)
         if dry_run:
             return plan
         if confirm != user:
+            what = f"the user {user!r}" if plan.whole else plan.subject
             raise InvalidInput(
-                f"this would erase the user {user!r} for good, {plan.total:,} rows with {sum(plan.kinds.values()):,} "
+                f"this would erase {what} for good, {plan.total:,} rows with {sum(plan.kinds.values()):,} "
                 f"memories; to do it, give confirm={user!r}"
             )
-        if plan.namespace != namespace:
-            raise InvalidInput(f"the erasure that was begun is of {plan.namespace}, not of {namespace}")
-        return await erase_person(self._parts, plan)
+        if (plan.namespace, plan.thread, plan.memory) != (namespace, thread, memory):
+            raise InvalidInput(f"the erasure that was begun is of {plan.subject}, which is something else")
+        return await erase_planned(self._parts, plan)
 
     async def export(self, path: str | Path, *, user: str, tenant: str = "default") -> ExportResult:
         """Write everything that is remembered of a person into a new file, for any store, and for the person to read.
@@ -255,9 +262,8 @@ class AsyncWarden:
     ) -> ImportSummary:
         """Read what other programs keep, with its dates: exports of chats, memories, notes, graphs, logs, tables.
 
-        All of it is checked before anything is written. Everything has a key made of its content, so that reading a
-        file again takes only what changed, and a call that was broken off is made again. A note or a memory that was
-        edited ends what it stated before, and what rested on that alone.
+        All of it is checked before anything is written. Reading a file again takes only what changed; so does a call
+        that was broken off. A note or a memory that was edited ends what it stated before, and what rested on that.
 
         Args:
             paths: files, folders or zips. user: whose it is; None: as the file says, else ``default``.
@@ -273,17 +279,11 @@ class AsyncWarden:
 
         listed = [paths] if isinstance(paths, str | Path) else list(paths)
         checked_name(user, "user")
+        said = options or ImportOptions()
         return await import_paths(
-            self._parts,
-            [Path(path) for path in listed],
-            user=user,
-            tenant=tenant,
-            name=format,
-            options=options or ImportOptions(),
-            trust=trust,
-            dry_run=dry_run,
-            progress=progress,
-        )
+            self._parts, [Path(path) for path in listed], user=user, tenant=tenant, name=format, options=said,
+            trust=trust, dry_run=dry_run, progress=progress,
+        )  # fmt: skip
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
         """Return everything in this store that contradicts a receipt of an erasure; nothing when all is gone.

@@ -30,7 +30,7 @@ from memwarden.records import (
     ThreadMarks,
 )
 from memwarden.stores.shared.checkpoints import Checkpoints
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
 
@@ -236,6 +236,14 @@ class Store(BatchStore, Protocol):
         Atomic, and durable on return; a missing namespace is no error. A later namespace of the same name begins at
         an epoch that no cache knows. Bytes may stay in free space until :meth:`reclaim`. Raises StoreUnavailable where
         this login may not remove rows.
+        """
+
+    async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        """Remove memories and what a namespace holds of threads for good; the rest stays as it is.
+
+        With the memories go their signals, versions, edges, events and the answers to idempotency keys that name them.
+        Journal entries stay, since they are counted, and name nothing. The namespace's epoch changes. Atomic, and
+        durable on return; what is not there is no error. Checkpoints are not touched.
         """
 
     async def reclaim(self) -> list[str]:

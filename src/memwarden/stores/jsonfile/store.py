@@ -36,7 +36,7 @@ from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.backup import Tick, ignore_tick
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals
@@ -172,6 +172,10 @@ class JsonStore(MemoryStore):
     async def erase(self, namespace: Namespace) -> Holdings:
         return await self._run_to_end(self._erase(namespace))
 
+    async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        await self._read_events(namespace)
+        await self._run_to_end(self._erase_part(namespace, part))
+
     async def reclaim(self) -> list[str]:
         self._ready()
         return ["snapshots of the file system and the free blocks of the disk hold what the files held"]
@@ -266,6 +270,20 @@ class JsonStore(MemoryStore):
             async with self._event_locks[namespace]:
                 await asyncio.to_thread(remove_folder, self._root / folder_of(namespace))
             return held
+
+    async def _erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        """Remove a part from the tables, and write them anew: the logs hold what was."""
+        await self._space(namespace)
+        try:
+            async with self._write_locks[namespace]:
+                await super().erase_part(namespace, part)
+            await self._save(namespace)
+        except BaseException:
+            self._forget(namespace)
+            raise
+        async with self._event_locks[namespace]:
+            kept = self._events.events(namespace, EVERYTHING, 2**62, descending=False)
+            await asyncio.to_thread(event_file.replace_events, self._root / folder_of(namespace), kept)
 
     async def _record(self, namespace: Namespace, events: list[OpEvent]) -> None:
         async with self._event_locks[namespace]:

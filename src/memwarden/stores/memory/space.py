@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from memwarden import clock
 from memwarden.filters import Where, matches
 from memwarden.records import UNDOES, JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.shared.decide import find_dropped, find_purged, may_leave
+from memwarden.stores.transfer.erasure import ERASED, MARK_SEPARATOR, ErasedPart
 from memwarden.stores.transfer.pages import (
     EarlierContent,
     IdempotentAnswer,
@@ -87,6 +89,49 @@ class NamespaceTables:
             wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
             rows = (self.rows[self.ids[n]] for n in (reversed(wanted) if newest_first else wanted))
         return (row.memory for row in rows if row.memory.state == state and matches(where, row.memory))
+
+    def erase_part(self, part: ErasedPart) -> None:
+        """See :meth:`memwarden.stores.protocol.Store.erase_part`."""
+        gone, threads = set(part.ids), set(part.threads)
+        numbers = {self.rows[item].n for item in gone if item in self.rows}
+        self.rows = {name: row for name, row in self.rows.items() if name not in gone}
+        self.ids = {n: name for n, name in self.ids.items() if n not in numbers}
+        self.threads = {name: [n for n in of if n not in numbers] for name, of in self.threads.items()}
+        self.threads = {name: of for name, of in self.threads.items() if of}
+        dropped = set(part.versions)
+        self.versions = {
+            key: memory for key, memory in self.versions.items() if key[0] not in gone and key not in dropped
+        }
+        self.source_keys = {key: name for key, name in self.source_keys.items() if name not in gone}
+        self.edges = {key: edge for key, edge in self.edges.items() if not gone & {key[0], key[1]}}
+        self.receipts = {
+            key: answer
+            for key, answer in self.receipts.items()
+            if not gone & {result.id for result in answer.receipt.applied}
+        }
+        for marks in (self.seen, self.extracted):
+            for name in [name for name in marks if name.partition(MARK_SEPARATOR)[0] in threads]:
+                del marks[name]
+        cites, citing = part.make_finder(), set(part.citing)
+        for name in citing & self.rows.keys():
+            row = self.rows[name]
+            self.rows[name] = replace(row, memory=_without(row.memory, part))
+        self.versions = {
+            key: _without(memory, part) if key[0] in citing else memory for key, memory in self.versions.items()
+        }
+        self.journal = [
+            replace(entry, memory_id=ERASED, old_version=None, new_version=None, thread_id=None, meta=None)
+            if entry.memory_id in gone
+            else replace(entry, thread_id=None)
+            if entry.thread_id in threads
+            else entry
+            for entry in self.journal
+        ]
+        self.journal = [
+            replace(entry, meta=None) if entry.meta and cites(json.dumps(entry.meta)) else entry
+            for entry in self.journal
+        ]
+        self.epoch += 1
 
     def tally(self) -> Tally:
         rows, threads = len(self.rows), len(self.seen.keys() | self.extracted.keys())
@@ -168,6 +213,11 @@ class NamespaceTables:
     def _marks(self) -> tuple[Mark, ...]:
         threads = sorted(self.seen.keys() | self.extracted.keys())
         return tuple(Mark(thread, self.seen.get(thread), self.extracted.get(thread)) for thread in threads)
+
+
+def _without(memory: Memory, part: ErasedPart) -> Memory:
+    """Return a memory that does not name what goes as its source."""
+    return replace(memory, sources=part.leave_out(memory.sources))
 
 
 def as_active(memory: Memory) -> Memory:

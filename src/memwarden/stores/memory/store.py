@@ -56,7 +56,7 @@ from memwarden.stores.shared.decide import (
     join_source_key,
 )
 from memwarden.stores.shared.event_list import EventList, check_events
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,
@@ -502,6 +502,11 @@ class MemoryStore:
         self.items.discard(namespace)
         self.checkpoints.discard(namespace)
         return held
+
+    async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        space = await self._space(namespace)
+        space.erase_part(part)
+        self._events.erase_part(namespace, part)
 
     async def reclaim(self) -> list[str]:
         self._ready()

@@ -23,6 +23,7 @@ from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.transaction import ROLE, explain_errors, scope_values
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
+from memwarden.stores.transfer.erasure import ERASED
 from memwarden.stores.transfer.move import NamespaceExtras
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
@@ -134,7 +135,7 @@ CHECKS = (
         "content",
         "memories",
         f"(SELECT DISTINCT tenant, namespace, memory_id FROM memwarden.journal) AS one "
-        f"WHERE {_no('memories', 'm.id = one.memory_id')}",
+        f"WHERE {_no('memories', 'm.id = one.memory_id')} AND one.memory_id <> '{ERASED}'",
         "memories that the journal tells of are gone",
     ),
 )

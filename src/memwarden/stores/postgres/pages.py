@@ -44,7 +44,7 @@ from memwarden.stores.postgres.write import (
 )
 from memwarden.stores.shared.decide import find_dropped, find_purged
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ERASED, ErasedPart, Holdings
 from memwarden.stores.transfer.pages import (
     About,
     EarlierContent,
@@ -86,6 +86,33 @@ _COUNT_ERASURE = (
     f"INSERT INTO memwarden.meta (key, value) VALUES ('erasures', (1 + greatest({FIRST_EPOCH}, %s::int8))::text) "
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 ).encode()
+# In this order: signals are found by their memories. Each takes the ids, or the threads, as often as it names them.
+_ERASE_IDS = (
+    "DELETE FROM memwarden.signals WHERE {here} AND n IN (SELECT m.n FROM memwarden.memories m "
+    "WHERE m.tenant = signals.tenant AND m.namespace = signals.namespace AND m.id = ANY(%s::text[]))",
+    "DELETE FROM memwarden.versions WHERE {here} AND id = ANY(%s::text[])",
+    "DELETE FROM memwarden.memories WHERE {here} AND id = ANY(%s::text[])",
+    "DELETE FROM memwarden.relations WHERE {here} AND (from_id = ANY(%s::text[]) OR to_id = ANY(%s::text[]))",
+    f"UPDATE memwarden.journal SET memory_id = '{ERASED}', old_version = NULL, new_version = NULL, thread_id = NULL, "
+    "meta = NULL WHERE {here} AND memory_id = ANY(%s::text[])",
+    "DELETE FROM memwarden.events WHERE {here} AND memory_id = ANY(%s::text[])",
+    "DELETE FROM memwarden.receipts WHERE {here} AND EXISTS (SELECT 1 FROM jsonb_array_elements(applied::jsonb) one "
+    "WHERE one ->> 0 = ANY(%s::text[]))",
+)
+_ERASE_THREADS = (
+    "DELETE FROM memwarden.threads WHERE {here} AND split_part(thread_id, chr(31), 1) = ANY(%s::text[])",
+    "UPDATE memwarden.journal SET thread_id = NULL WHERE {here} AND thread_id = ANY(%s::text[])",
+    "DELETE FROM memwarden.events WHERE {here} AND thread_id = ANY(%s::text[])",
+)
+_ERASE_VERSIONS = (
+    "DELETE FROM memwarden.versions WHERE {here} AND (id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
+)
+_ENTRIES_WITH_META = f"SELECT seq, meta FROM memwarden.journal WHERE {_HERE} AND meta IS NOT NULL".encode()
+_DROP_META = f"UPDATE memwarden.journal SET meta = NULL WHERE {_HERE} AND seq = ANY(%s::int8[])".encode()
+_FORGET_SOURCES = (
+    "UPDATE memwarden.{table} SET sources = ARRAY(SELECT one FROM unnest(sources) WITH ORDINALITY AS t (one, place) "
+    "WHERE one <> ALL(%s::text[]) ORDER BY place) WHERE {here} AND id = ANY(%s::text[])"
+)
 # Statistics of columns hold values of rows, too.
 _REWRITTEN = b"""
     SELECT oid::regclass::text FROM pg_class
@@ -210,6 +237,29 @@ def erase(db: Connection[Any], namespace: Namespace) -> Holdings:
         # Whoever comes under the same name begins at an epoch that no cache has seen.
         db.execute(_COUNT_ERASURE, found or (0,))
     return held
+
+
+def erase_part(db: Connection[Any], namespace: Namespace, part: ErasedPart) -> None:
+    """Remove memories and threads of a namespace as the login itself."""
+    here, ids, threads = scope_values(namespace), list(part.ids), list(part.threads)
+    versions = [item for item, _ in part.versions], [number for _, number in part.versions]
+    with db.transaction():
+        db.execute(
+            b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)", here
+        )
+        db.execute(f"SELECT epoch FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode(), here)
+        for statements, names in ((_ERASE_IDS, ids), (_ERASE_THREADS, threads)):
+            for sql in statements:
+                db.execute(sql.format(here=_HERE).encode(), (*here, *[names] * sql.count("::text[]")))
+        db.execute(_ERASE_VERSIONS.format(here=_HERE).encode(), (*here, *versions))
+        for table in ("memories", "versions"):
+            db.execute(_FORGET_SOURCES.format(here=_HERE, table=table).encode(), (ids, *here, list(part.citing)))
+        cites = part.make_finder()
+        entries = db.execute(_ENTRIES_WITH_META, here)
+        cited = [int(seq) for seq, meta in entries.fetchall() if cites(decode_text(meta))]
+        db.execute(_DROP_META, (*here, cited))
+        db.execute(f"DELETE FROM memwarden.digests WHERE {_HERE}".encode(), here)  # it holds words of rows
+        db.execute(f"UPDATE memwarden.namespaces SET epoch = epoch + 1 WHERE {_HERE}".encode(), here)
 
 
 def _count(db: Connection[Any], namespace: Namespace) -> Holdings:

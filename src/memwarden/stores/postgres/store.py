@@ -48,7 +48,7 @@ from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
 from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
@@ -224,6 +224,11 @@ class PostgresStore:
         if not await self.drop_search(namespace):
             raise StoreUnavailable(f"search indexes of {namespace} are being made; erase it when they are ready")
         return await self._in_thread(lambda db: pages.erase(db, namespace))
+
+    async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        if not await self.drop_search(namespace):
+            raise StoreUnavailable(f"search indexes of {namespace} are being made; erase it when they are ready")
+        await self._in_thread(lambda db: pages.erase_part(db, namespace, part))
 
     async def reclaim(self) -> list[str]:
         left = await self._at_length(pages.rewrite)

@@ -14,6 +14,7 @@ from memwarden.errors import InvalidInput
 from memwarden.observability.records import EventFilter, OpCount, OpEvent, count_events
 from memwarden.records import Namespace
 from memwarden.stores.shared.decide import check_text
+from memwarden.stores.transfer.erasure import ErasedPart
 
 
 class EventList:
@@ -59,6 +60,14 @@ class EventList:
         """Return the events from the filter's beginning on."""
         events = self._events.get(namespace, [])
         return events if where.since is None else events[bisect_left(events, where.since, key=_time) :]
+
+    def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        """Remove the events of memories and threads."""
+        gone, threads = set(part.ids), set(part.threads)
+        known = self._events.get(namespace, [])
+        left = [event for event in known if event.memory_id not in gone and event.thread_id not in threads]
+        if known:
+            self._events[namespace] = left
 
     def discard(self, namespace: Namespace) -> None:
         self._events.pop(namespace, None)

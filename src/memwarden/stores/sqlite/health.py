@@ -21,6 +21,7 @@ from memwarden.stores.shared.checkpoints import HealthFinding, RepairReport
 from memwarden.stores.sqlite import file
 from memwarden.stores.sqlite.backup import copy_pages, explain_errors, open_copy
 from memwarden.stores.transfer import backup
+from memwarden.stores.transfer.erasure import ERASED
 
 RESTORE = "restore a backup"
 
@@ -111,7 +112,7 @@ CHECKS = (
         "content",
         "memories",
         "SELECT count(DISTINCT one.ns || ' ' || one.memory_id) FROM journal AS one WHERE NOT EXISTS "
-        "(SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.memory_id)",
+        f"(SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.memory_id) AND one.memory_id <> '{ERASED}'",
         "memories that the journal tells of are gone",
     ),
 )

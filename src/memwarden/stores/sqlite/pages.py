@@ -24,8 +24,9 @@ from memwarden.stores.sqlite.rows import (
     decode_memory,
     decode_relation,
     encode_put,
+    list_text,
 )
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ERASED, MARK_SEPARATOR, ErasedPart, Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import (
     About,
@@ -72,6 +73,19 @@ _COUNTS = (
     "SELECT count(*) FROM receipts WHERE ns = ?",
 )
 
+_ERASE_ID = (
+    "DELETE FROM relations WHERE ns = ?1 AND (from_id = ?2 OR to_id = ?2)",
+    f"UPDATE journal SET memory_id = '{ERASED}', old_version = NULL, new_version = NULL, thread_id = NULL, meta = NULL "
+    "WHERE ns = ?1 AND memory_id = ?2",
+)
+_ERASE_THREAD = (
+    f"DELETE FROM threads WHERE ns = ?1 AND (thread_id = ?2 "
+    f"OR substr(thread_id, 1, length(?2) + 1) = ?2 || char({ord(MARK_SEPARATOR)}))",
+    "UPDATE journal SET thread_id = NULL WHERE ns = ?1 AND thread_id = ?2",
+)
+_ERASE_VERSION = (
+    "DELETE FROM versions WHERE row = (SELECT row FROM memories WHERE ns = ?1 AND id = ?2) AND version = ?3"
+)
 _NAMES = ", ".join(CONTENT)
 _MARKED = ", ".join("?" * len(CONTENT))
 _TAKE_MEMORY = (
@@ -167,6 +181,44 @@ def erase(db: sqlite3.Connection, namespace: Namespace) -> Holdings:
     # Whoever comes under the same name begins at an epoch that no cache has seen.
     db.execute(f"INSERT OR REPLACE INTO meta VALUES ('erasures', 1 + max({FIRST_EPOCH}, ?))", found or (0,))
     return held
+
+
+def erase_part(db: sqlite3.Connection, namespace: Namespace, part: ErasedPart) -> None:
+    """Remove memories and threads of a namespace for good."""
+    no, _, _ = _space(db, namespace)
+    db.execute("PRAGMA secure_delete = ON")
+    found = ((item, db.execute("SELECT row FROM memories WHERE ns = ? AND id = ?", (no, item))) for item in part.ids)
+    rows = [(row[0],) for _, cursor in found for row in cursor.fetchall()]
+    for table in ("signals", "versions", "memories"):
+        db.executemany(f"DELETE FROM {table} WHERE row = ?", rows)
+    name = (namespace.tenant, namespace.path)
+    for sql in _ERASE_ID:
+        db.executemany(sql, [(no, item) for item in part.ids])
+    for sql in _ERASE_THREAD:
+        db.executemany(sql, [(no, thread) for thread in part.threads])
+    for column, values in (("memory_id", part.ids), ("thread_id", part.threads)):
+        sql = f"DELETE FROM events WHERE tenant = ? AND namespace = ? AND {column} = ?"
+        db.executemany(sql, [(*name, value) for value in values])
+    db.executemany(_ERASE_VERSION, [(no, *item) for item in part.versions])
+    _forget_sources(db, no, part)
+    cites = part.make_finder()
+    entries = db.execute("SELECT seq, meta FROM journal WHERE ns = ? AND meta IS NOT NULL", (no,)).fetchall()
+    cited = [(no, seq) for seq, meta in entries if cites(meta)]
+    db.executemany("UPDATE journal SET meta = NULL WHERE ns = ? AND seq = ?", cited)
+    gone, answers = set(part.ids), db.execute("SELECT key, applied FROM receipts WHERE ns = ?", (no,))
+    stale = [(no, key) for key, applied in answers.fetchall() if gone & {result[0] for result in json.loads(applied)}]
+    db.executemany("DELETE FROM receipts WHERE ns = ? AND key = ?", stale)
+    db.execute("UPDATE namespaces SET epoch = epoch + 1 WHERE no = ?", (no,))
+
+
+def _forget_sources(db: sqlite3.Connection, no: int, part: ErasedPart) -> None:
+    """Take what goes out of the sources of what stays."""
+    for item in part.citing:
+        (row,) = db.execute("SELECT row FROM memories WHERE ns = ? AND id = ?", (no, item)).fetchone()
+        for table in ("memories", "versions"):
+            for (sources,) in db.execute(f"SELECT DISTINCT sources FROM {table} WHERE row = ?", (row,)).fetchall():
+                kept = list_text(part.leave_out(json.loads(sources)))
+                db.execute(f"UPDATE {table} SET sources = ? WHERE row = ? AND sources = ?", (kept, row, sources))
 
 
 def _rows_of(db: sqlite3.Connection, namespace: Namespace) -> list[tuple[str, str, Values]]:

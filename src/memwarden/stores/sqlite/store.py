@@ -65,7 +65,7 @@ from memwarden.stores.sqlite.write import (
     touch_memories,
 )
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
-from memwarden.stores.transfer.erasure import Holdings
+from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
@@ -301,6 +301,9 @@ class SqliteStore:
     async def erase(self, namespace: Namespace) -> Holdings:
         held: Holdings = await self._ready().writer.submit(lambda: partial(pages.erase, namespace=namespace), 1)
         return held
+
+    async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
+        await self._ready().writer.submit(lambda: partial(pages.erase_part, namespace=namespace, part=part), 1)
 
     async def reclaim(self) -> list[str]:
         await self._ready().writer.submit_errand(self._rewrite)

@@ -9,19 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from memwarden.errors import InvalidInput, StoreUnavailable
-from memwarden.records import Namespace
+from memwarden.filters import Condition, Where
+from memwarden.records import JournalEntry, Memory, MemoryState, Namespace
+from memwarden.stores.shared.checkpoints import Checkpoints
 
 FORMAT = 1
 # Maximum ids in a receipt.
 MAX_SAMPLE = 20
 _ID_LENGTH = 36
-_MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Bytes of a file that are looked through at once.
 _CHUNK = 1 << 20
 
@@ -45,8 +47,60 @@ class Holdings(NamedTuple):
     checkpoint_threads: int
 
 
+# Stands in a journal entry for what was erased: entries are counted, so none may be missing.
+ERASED = "erased"
+# Ends the name of a thread where the mark of an agent in it is kept.
+MARK_SEPARATOR = "\x1f"
+
+
+class ErasedPart(NamedTuple):
+    """A part of a namespace to be removed for good.
+
+    ids: of memories, with all that is theirs. threads: whose marks, journal and events lose their name. versions:
+    earlier contents, by id and version. citing: memories that stay and name some of the ids as their sources.
+    """
+
+    ids: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    versions: tuple[tuple[str, int], ...] = ()
+    citing: tuple[str, ...] = ()
+
+    def make_finder(self) -> Callable[[str], bool]:
+        """Return what tells whether a text, such as the meta of a journal entry, holds the id of what goes."""
+        gone = frozenset(self.ids)
+        return lambda text: not gone.isdisjoint(_MADE.findall(text))
+
+    def leave_out(self, sources: Sequence[str]) -> tuple[str, ...]:
+        """Return sources without what goes."""
+        gone = set(self.ids)
+        return tuple(source for source in sources if source not in gone)
+
+
 class ErasableStore(Protocol):
-    """The part of a store that erasing and verifying take."""
+    """The part of a store that verifying takes."""
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """The saved states of agents."""
+
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
+        """Return memories, also removed ones."""
+
+    async def find_ids(
+        self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[str]:
+        """Return the ids of memories in a state."""
+
+    async def journal(
+        self,
+        namespace: Namespace,
+        *,
+        since: int = 0,
+        memory_id: str | None = None,
+        thread_id: str | None = None,
+        limit: int = 1000,
+    ) -> list[JournalEntry]:
+        """Return journal entries."""
 
     @property
     def place(self) -> str:
@@ -74,6 +128,7 @@ class ErasureReceipt:
         kinds: memories by channel, whatever their state. counts: rows by table.
         left_to_do: what holds copies where no store reaches: backups, replicas, logs.
         digest: SHA-256 over everything else.
+        thread, memory: what was erased of the namespace; both None: all of it.
     """
 
     tenant: str
@@ -87,6 +142,8 @@ class ErasureReceipt:
     sample: tuple[str, ...] = ()
     left_to_do: tuple[str, ...] = ()
     digest: str = ""
+    thread: str | None = None
+    memory: str | None = None
 
     @property
     def namespace(self) -> Namespace:
@@ -96,6 +153,17 @@ class ErasureReceipt:
     def total(self) -> int:
         """Rows of all tables."""
         return sum(self.counts.values())
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the namespace was erased."""
+        return self.thread is None and self.memory is None
+
+    @property
+    def subject(self) -> str:
+        """What was erased, in words."""
+        part = f"thread {self.thread} of " if self.thread else f"memory {self.memory} of " if self.memory else ""
+        return f"{part}{self.path}"
 
     def seal(self) -> ErasureReceipt:
         """Return the receipt with its digest."""
@@ -128,12 +196,35 @@ async def find_traces(store: ErasableStore, receipt: ErasureReceipt) -> list[str
         return [f"the receipt is of {receipt.store}, and this is {store.place}; name the store that it is of"]
     if receipt.finished_at is None:
         return ["the erasure was not finished; repeat it"]
+    found = await (_find_whole(store, receipt) if receipt.whole else _find_part(store, receipt))
+    if not found:
+        found += [f"{file} still holds {name}" for file in store.files() for name in _find_in(file, receipt.sample)]
+    return found
+
+
+async def _find_whole(store: ErasableStore, receipt: ErasureReceipt) -> list[str]:
     held = await store.holdings(receipt.namespace)
     found = [f"{count:,} rows in {table}" for table, count in held._asdict().items() if count]
     if receipt.namespace in await store.namespaces():
         found.append(f"the namespace {receipt.namespace} is listed")
-    if not found:
-        found += [f"{file} still holds {name}" for file in store.files() for name in _find_in(file, receipt.sample)]
+    return found
+
+
+async def _find_part(store: ErasableStore, receipt: ErasureReceipt) -> list[str]:
+    """Return what is left of a thread or a memory."""
+    namespace = receipt.namespace
+    ids = [*receipt.sample, *([receipt.memory] if receipt.memory else [])]
+    found = [f"the memory {item.id} is there" for item in await store.get(namespace, ids, removed=True)]
+    found += [f"the journal names {name}" for name in ids if await store.journal(namespace, memory_id=name, limit=1)]
+    if receipt.thread is not None:
+        where = (Condition("thread_id", "$eq", receipt.thread),)
+        for state in MemoryState:
+            count = len(await store.find_ids(namespace, where, state=state))
+            found += [f"{count:,} memories ({state}) of the thread"] if count else []
+        if await store.journal(namespace, thread_id=receipt.thread, limit=1):
+            found.append("the journal names the thread")
+        if await store.checkpoints.outlines(namespace, receipt.thread):
+            found.append("checkpoints of the thread")
     return found
 
 
@@ -163,4 +254,6 @@ def _blocks(file: Path, overlap: int) -> Iterator[bytes]:
 
 def _digest(receipt: ErasureReceipt) -> str:
     said = asdict(replace(receipt, digest=""))
+    # A receipt of a whole person has the digest that it had before parts could be erased.
+    said = {name: value for name, value in said.items() if name not in ("thread", "memory") or value is not None}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

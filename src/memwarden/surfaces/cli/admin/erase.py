@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.records import MemoryState
 from memwarden.stores.transfer.backup import explain_os_errors
 from memwarden.stores.transfer.erasure import ErasureReceipt, read_receipt
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, find_id
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
 FAILED = 1
@@ -23,20 +25,25 @@ async def erase(
     confirm: Annotated[
         str | None, typer.Option(metavar="USER", help="The user's name: without it nothing is erased.")
     ] = None,
+    thread: Annotated[str | None, typer.Option(help="Erase a thread alone, with what was made of it.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="ID", help="Erase a memory alone, with what rests on it.")
+    ] = None,
     receipt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the receipt is written. [default: erased.json]")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be erased, and erase nothing.")] = False,
 ) -> None:
-    """Remove a user for good: memories, versions, sessions, state, checkpoints, events. Nothing brings it back.
+    """Remove a user, a thread or a memory for good, with versions, sessions, checkpoints and events.
 
-    The file is rewritten, so that its free pages hold nothing. The receipt counts what went, and says what is left
-    to you: backups, replicas, logs. After a kill the same command goes on where it was.
+    Nothing brings it back. The file is rewritten, so that its free pages hold nothing. The receipt counts what went,
+    and says what is left to you: backups, replicas, logs. After a kill the same command goes on where it was.
 
     \b
     Examples:
       memwarden erase --user ana --dry-run
       memwarden erase --user ana --confirm ana --receipt ana-erased.json
+      memwarden erase --user ana --thread 2026-05-08 --confirm ana
       memwarden verify --erased ana-erased.json
     """
     user = options.user
@@ -46,15 +53,18 @@ async def erase(
         raise InvalidInput("a whole user is erased, whatever agents may see; leave out --agent")
     file = receipt or Path("erased.json")
     async with options.open(existing=True) as warden:
-        plan = await warden.erase(user=user, tenant=options.tenant, dry_run=True)
+        if memory is not None:
+            memory = await find_id(warden, options.scope(warden), memory, *MemoryState)
+        erase_it = partial(warden.erase, user=user, tenant=options.tenant, thread=thread, memory=memory)
+        plan = await erase_it(dry_run=True)
         if not any(plan.counts.values()) and not file.exists():
-            raise NotFound(f"nothing of {plan.path} is in {plan.store}; memwarden users lists who is")
+            raise NotFound(f"nothing of {plan.subject} is in {plan.store}; memwarden users lists who is")
         if dry_run or confirm != user:
-            done = await warden.erase(user=user, tenant=options.tenant, confirm=confirm, dry_run=dry_run, begun=plan)
+            done = await erase_it(confirm=confirm, dry_run=dry_run, begun=plan)
         else:
             begun = _begin(file, plan)
             with progress("Erasing", 1) as tick:
-                done = await warden.erase(user=user, tenant=options.tenant, confirm=confirm, begun=begun)
+                done = await erase_it(confirm=confirm, begun=begun)
                 tick(1)
             _write(file, done)
     if options.as_json:
@@ -86,7 +96,7 @@ async def verify(
         for line in found:
             console.print(clean(f"Not erased: {line}."))
         if not found:
-            console.print(clean(f"Nothing of {said.path} is in {said.store}."))
+            console.print(clean(f"Nothing of {said.subject} is in {said.store}."))
     return FAILED if found else 0
 
 
@@ -96,9 +106,13 @@ def _begin(file: Path, plan: ErasureReceipt) -> ErasureReceipt:
         _write(file, plan)
         return plan
     begun = _read(file)
-    if begun.finished_at is not None or (begun.namespace, begun.store) != (plan.namespace, plan.store):
+    if begun.finished_at is not None or _about(begun) != _about(plan):
         raise Conflict(f"{file} is there already and is the receipt of another erasure; choose another name")
     return begun
+
+
+def _about(receipt: ErasureReceipt) -> tuple[object, ...]:
+    return receipt.namespace, receipt.store, receipt.thread, receipt.memory
 
 
 def _read(file: Path) -> ErasureReceipt:
@@ -122,7 +136,7 @@ def _write(file: Path, receipt: ErasureReceipt) -> None:
 def _print(receipt: ErasureReceipt, file: Path) -> None:
     console = printer()
     done = receipt.finished_at is not None
-    console.print(clean(f"{'Erased' if done else 'Would erase'} {receipt.path} from {receipt.store}:"))
+    console.print(clean(f"{'Erased' if done else 'Would erase'} {receipt.subject} from {receipt.store}:"))
     for name, count in (*receipt.kinds.items(), *receipt.counts.items()):
         if count:
             console.print(clean(f"  {count:>9,} {name.replace('_', ' ')}"))
