@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -33,14 +33,19 @@ class BothWays:
     """A stream that is iterated either way, as litellm gives it."""
 
     def __init__(self, *words: str) -> None:
-        self.events = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words]
+        self.events = iter([{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words])
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.events)
+    def __iter__(self) -> Self:
+        return self
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        for event in self.events:
-            yield event
+    def __next__(self) -> Any:
+        return next(self.events)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        raise AssertionError("it was read as nobody who blocks reads it")
 
 
 def test_a_raw_response_is_what_it_holds(me: BoundScope) -> None:

@@ -176,7 +176,12 @@ class Turn(Facade):
 
 def _sync_only(events: Iterable[E]) -> Iterable[E]:
     """Return a stream without its asynchronous face: some clients give a single object with both."""
-    return iter(events) if hasattr(events, "__iter__") and hasattr(events, "__aiter__") else events
+    return _iterate(events) if hasattr(events, "__iter__") and hasattr(events, "__aiter__") else events
+
+
+def _iterate(events: Iterable[E]) -> Iterator[E]:
+    # The iterator of such an object may be the object itself, with both faces.
+    yield from events
 
 
 class ReplyStream(Facade):

@@ -41,7 +41,7 @@ def redact(text: str, *, strict: bool = False) -> RedactedText:
     """
     kinds: list[str] = []
     # A mark can set free what was glued to the secret: go on until nothing is found. Each round takes text away.
-    while spans := _drop_marked(text, join_spans(_find_spans(text, strict))):
+    while spans := _drop_marked(text, join_spans(_find_secrets(text, strict))):
         kinds += [span.kind for span in spans]
         text = _mark_spans(text, spans)
     return RedactedText(text, tuple(kinds))
@@ -67,6 +67,35 @@ def _may_be_labelled(text: str) -> bool:
         return _MAY_BE_LABELLED.search(text) is not None
     lower = text.lower()
     return any(label in lower for label in _LABELS) or _IN_ASCII.search(text) is not None
+
+
+# What stands where a value will be: variables of templates, and words that say so.
+_STANDS_IN: Final = re.compile(
+    r"%[\w.:-]{1,60}%|[$#@]{1,2}\{[^{}\n]{1,80}\}|@[\w.-]{1,60}@|\$\([^()\n]{1,80}\)|\[\[[^\]\n]{1,80}\]\]|"
+    r"(?:change|replace)[ _-]?(?:me|it|this|now|here)!?|(?:put|insert|enter|fill|set)[ _-]?(?:me|it|in)?[ _-]?here|"
+    r"place[ _-]?holder|to[ _-]?do|fix[ _-]?me|dummy|(?:not|un)[ _-]?set",
+    re.IGNORECASE,
+)
+_GIVEN: Final = re.compile(r"[=:>|,(]\s{0,4}[\"'`]?$")
+# A fingerprint is there to be compared, and known to everybody.
+_FINGERPRINT: Final = re.compile(r"(?i)(?:sha-?\d{1,3}|md5|blake\w{1,3})[:-]")
+# The keys of a provider's own documentation end so.
+_OF_DOCUMENTS: Final = re.compile(r"EXAMPLE(?:KEY)?$")
+
+
+def _find_secrets(text: str, strict: bool) -> Iterator[SecretSpan]:
+    return (span for span in _find_spans(text, strict) if not _is_public(text, span))
+
+
+def _is_public(text: str, span: SecretSpan) -> bool:
+    """Whether it only looks like a secret: it stands for a value, is a fingerprint, or an example of a manual."""
+    value = text[span.start : span.end].strip("\"'`")
+    if _OF_DOCUMENTS.search(value):
+        return True
+    before = text[max(0, span.start - 10) : span.start]
+    if _STANDS_IN.fullmatch(value):
+        return _GIVEN.search(before) is not None
+    return span.kind.endswith("api-key") and _FINGERPRINT.search(before + value[:10]) is not None
 
 
 def _find_spans(text: str, strict: bool) -> Iterator[SecretSpan]:
