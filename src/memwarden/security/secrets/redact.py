@@ -41,7 +41,7 @@ def redact(text: str, *, strict: bool = False) -> RedactedText:
     """
     kinds: list[str] = []
     # A mark can set free what was glued to the secret: go on until nothing is found. Each round takes text away.
-    while spans := _drop_marked(text, join_spans(_find_secrets(text, strict))):
+    while spans := _drop_marked(text, join_spans(_find_spans(text, strict))):
         kinds += [span.kind for span in spans]
         text = _mark_spans(text, spans)
     return RedactedText(text, tuple(kinds))
@@ -77,14 +77,8 @@ _STANDS_IN: Final = re.compile(
     re.IGNORECASE,
 )
 _GIVEN: Final = re.compile(r"[=:>|,(]\s{0,4}[\"'`]?$")
-# A fingerprint is there to be compared, and known to everybody.
 _FINGERPRINT: Final = re.compile(r"(?i)(?:sha-?\d{1,3}|md5|blake\w{1,3})[:-]")
-# The keys of a provider's own documentation end so.
 _OF_DOCUMENTS: Final = re.compile(r"EXAMPLE(?:KEY)?$")
-
-
-def _find_secrets(text: str, strict: bool) -> Iterator[SecretSpan]:
-    return (span for span in _find_spans(text, strict) if not _is_public(text, span))
 
 
 def _is_public(text: str, span: SecretSpan) -> bool:
@@ -99,6 +93,10 @@ def _is_public(text: str, span: SecretSpan) -> bool:
 
 
 def _find_spans(text: str, strict: bool) -> Iterator[SecretSpan]:
+    return (span for span in _find_all(text, strict) if not _is_public(text, span))
+
+
+def _find_all(text: str, strict: bool) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
