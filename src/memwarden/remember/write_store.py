@@ -25,6 +25,7 @@ from memwarden.records import (
     Channel,
     Event,
     Head,
+    IndexRow,
     JournalEntry,
     Link,
     Memory,
@@ -83,6 +84,9 @@ class _ReadThrough(StoreReader):
         self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
     ) -> Coroutine[Any, Any, list[str]]:
         return self._store.find_ids(namespace, where, state=state)
+
+    def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> Coroutine[Any, Any, list[IndexRow]]:
+        return self._store.index_rows(namespace, ids)
 
     def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> Coroutine[Any, Any, list[Memory]]:
         return self._store.versions(namespace, wanted)

@@ -295,6 +295,12 @@ def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
     return found
 
 
+def relations_in(text: str) -> frozenset[str]:
+    """Return the keys of the relations that a text names: "relation:sister"."""
+    found = _mentions(text[:MAX_SIGNS], ())
+    return frozenset(mention.key for mention in found if mention.sort == "relation")
+
+
 def _unspaced_mentions(text: str) -> list[_Mention]:
     found = [
         _Mention(text.find(word), -len(word), sort, key) for word, sort, key in subject_words().unspaced if word in text

@@ -176,8 +176,24 @@ class Clause(NamedTuple):
     end: int
 
 
+# Of somebody's words with their name and the day only the words state something.
+_QUOTATION: Final = re.compile(
+    r"(?P<speaker>[^\"\n]{1,40}), (?:\d{1,2} [A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d): \"(?P<words>[^\"]+)\"", re.DOTALL
+)
+
+
+def quoted_speaker(text: str) -> str | None:
+    """Return whose words a text quotes with their day; None for what quotes nobody so."""
+    quotation = _QUOTATION.fullmatch(text)
+    return quotation["speaker"] if quotation else None
+
+
 def clauses_of(text: str) -> list[Clause]:
     """Return the text as a whole, if it is short, its sentences, and the clauses of long ones: a bounded number."""
+    if quotation := _QUOTATION.fullmatch(text):
+        first = quotation.start("words")
+        inside = clauses_of(quotation["words"])
+        return [Clause(part.text, first + part.start, first + part.end) for part in inside]
     found: list[Clause] = []
     for sentence in _cut(text[:MAX_CHARACTERS]):
         if len(found) >= MAX_CLAUSES:

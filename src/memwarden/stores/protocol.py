@@ -72,6 +72,9 @@ class StoreReader(Protocol):
     ) -> list[str]:
         """Return the ids of all memories in a state that match, in the order of first writing."""
 
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        """Return the rows of :meth:`Store.scan` that active memories have, in any order; unknown ids are left out."""
+
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         """Return memories as they were in versions (id, version), in the given order.
 
@@ -166,9 +169,6 @@ class Store(BatchStore, Protocol):
 
     async def accesses(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, datetime]:
         """Return when memories last stood in an answer, as far as it was noted."""
-
-    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
-        """Return the rows of :meth:`scan` that active memories have, in any order; unknown ids are left out."""
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         """Return every row and edge changed after revision ``since``, and the head, from a single snapshot.

@@ -22,7 +22,7 @@ from memwarden.categories import DEFAULT_CATEGORY, OWN_RECORDS, Categories, is_o
 from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.errors import ModelUnavailable, Stale
 from memwarden.models.protocols import ChatModel, Embedder
-from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.index.encode import make_signals_in_thread, said_text, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.nearby import find_nearby
 from memwarden.records import (
@@ -311,7 +311,7 @@ class Extractor:
     async def _items(self, exchange: Sequence[Memory], work: PendingTurns, index: NamespaceIndex, *, ask: bool) -> Kept:
         """What a part of a thread gives: by the model if it may be asked, else by rules. Raises ModelUnavailable."""
         if self._chat is None:
-            return self._by_rules(exchange, index)
+            return await self._by_rules(exchange, index)
         from memwarden.remember.extract.by_model import TurnBatch, merge_extracts, read_batch  # most ask no model
 
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
@@ -324,18 +324,39 @@ class Extractor:
                 return found
         two_person = self._two_person(index)
         return merge_extracts(
-            [self._by_rules(part, index) for part in group_exchanges(exchange, two_person=two_person)]
+            [await self._by_rules(part, index) for part in group_exchanges(exchange, two_person=two_person)]
         )
 
-    def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+    async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
         two_person = self._two_person(index)
-        return extract_exchange(
+        found = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
             idf=_term_rarity(index),
             partners=tuple(index.view.speakers) if two_person else (),
         )
+        told = {source for item in found.facts for source in item.sources}
+        silent = [turn for turn in exchange if turn.role != "assistant" and turn.id not in told]
+        return replace(found, facts=(*found.facts, *await self._by_statements(silent, two_person=two_person)))
+
+    async def _by_statements(self, turns: Sequence[Memory], *, two_person: bool) -> list[ExtractedItem]:
+        """What the typed statements of turns give to remember; nothing where none are read."""
+        if not turns or statement_reader(self._embedder) is None:
+            return []
+        from memwarden.remember.extract.rules.quotations import quote_turn
+        from memwarden.statements.reader import load_weights
+
+        rows = await self._store.index_rows(turns[0].namespace, [turn.id for turn in turns])
+        stated = {row.id: row.statements for row in rows}
+        if lacking := [turn for turn in turns if stated.get(turn.id) is None]:
+            made = await make_signals_in_thread([said_text(turn) for turn in lacking], self._embedder)
+            stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
+        weights = load_weights()
+        items = [
+            quote_turn(turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person) for turn in turns
+        ]
+        return [item for item in items if item is not None]
 
     async def _known(self, turns: Sequence[Memory], index: NamespaceIndex) -> list[Memory]:
         """Open memories that the turns may change: those near them, then the newest; in the order of time."""

@@ -43,6 +43,7 @@ from memwarden.records import (
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening, plain_words
 from memwarden.remember.resolve.resolution import (
     MAX_LINKS,
+    MAX_SUPERSEDED,
     STATE_BEFORE,
     Band,
     CandidatePool,
@@ -55,6 +56,8 @@ from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import index_ids
 
+# What was said along the way says the same thing in other words more often, so that more is compared.
+MAX_NEIGHBOURS_EXTRACTED = 32
 # The most pairs in a single prompt.
 MAX_PAIRS = 5
 # Room for MAX_PAIRS labels; a model that explains itself is cut off.
@@ -328,6 +331,7 @@ class Resolver:
             for item in near
             if item.id in stored and stored[item.id].valid_to is None and are_comparable(memory, stored[item.id])
         ]
+        paired = await self._judge_by_statements(statement, paired, earlier)
         pairs = [item for item in paired if item.stored.channel == memory.channel]
         changes = [
             item for item in paired if item.stored.channel != memory.channel and item.judgement.label == "supersede"
@@ -335,6 +339,34 @@ class Resolver:
         if self._chat is not None and not statement.shown:
             pairs = await judge_by_model(self._chat, memory.text, pairs)
         return [*pairs, *changes]
+
+    async def _judge_by_statements(
+        self, statement: IncomingStatement, pairs: list[NeighbourPair], earlier: _ResolvedBefore
+    ) -> list[NeighbourPair]:
+        """Return the pairs, superseded where typed statements tell a new value and no rule decides."""
+        packed, memory = statement.signals.statements, statement.memory
+        if not packed or any(pair.judgement.label in ("same", "supersede") for pair in pairs):
+            return pairs
+        from memwarden.remember.resolve import changes  # without the multilingual model there are no statements
+
+        new, extracted = changes.read_stated(memory.text, packed), memory.actor_id == EXTRACTED_BY
+        asked = [pair.stored for pair in pairs if pair.newer and changes.may_replace(pair.judgement)]
+        if not asked or not (extracted or changes.tells_change(new)):
+            return pairs
+        rows = await self._store.index_rows(memory.namespace, [item.id for item in asked])
+        stated = earlier.statements | {row.id: row.statements for row in rows}
+        scores = {
+            item.id: changes.replacement_score(
+                new,
+                changes.read_stated(item.text, stated.get(item.id)),
+                extracted=extracted and item.actor_id == EXTRACTED_BY,
+            )
+            for item in asked
+        }
+        most = MAX_SUPERSEDED if extracted else 1
+        replaced = {name for name in sorted(scores, key=lambda name: -scores[name])[:most] if scores[name] >= 0}
+        decided = Judgement("supersede", "a later value by typed statements")
+        return [pair.with_judgement(decided) if pair.stored.id in replaced else pair for pair in pairs]
 
     async def _replaced(self, statement: IncomingStatement, earlier: _ResolvedBefore) -> list[NeighbourPair]:
         """The open memories whose place a statement takes by a model's word, where its trust allows that."""
@@ -376,7 +408,8 @@ class Resolver:
     ) -> list[NearbyMemory]:
         """Return near open statements of a channel and the same speaker, without index cards."""
         allowed = open_statements(index, channel, memory.name, readable)
-        return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MAX_NEIGHBOURS)
+        most = MAX_NEIGHBOURS_EXTRACTED if memory.actor_id == EXTRACTED_BY else MAX_NEIGHBOURS
+        return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=most)
 
 
 def _leave_shown(pairs: Sequence[NeighbourPair], statement: IncomingStatement) -> list[NeighbourPair]:
@@ -403,6 +436,7 @@ class _ResolvedBefore:
 
     def __init__(self, stated: Sequence[IncomingStatement], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
+        self.statements = {item.memory.id: item.signals.statements for item in stated}
         self._ids = [item.memory.id for item in stated]
         self._places = {item: place for place, item in enumerate(self._ids)}
         self._made = np.zeros(len(stated), np.bool_)

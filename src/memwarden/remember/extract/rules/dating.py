@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -33,6 +33,10 @@ _WORDS_TOO: Final = frozenset("fall spring may march second mar sun sat".split()
 _MEANS_TIME: Final = re.compile(
     r"\b(?:in|the|this|last|next|of|during|early|late|since|until|by|every|for) $", re.IGNORECASE
 )
+_MONTH_ALONE: Final = re.compile(rf"^(?:\w+ )?(?:{'|'.join(_MONTHS)})(?: \d{{4}})?$", re.IGNORECASE)
+_YEAR_ALONE: Final = re.compile(r"^(?:\w+ )?(?:19|20)\d\d$")
+_SINCE: Final = re.compile(r"^since\b|\bsince $", re.IGNORECASE)
+_UNTIL: Final = re.compile(r"^(?:until|till)\b|\b(?:until|till) $", re.IGNORECASE)
 # "for two years" says how long, which a date would not.
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
@@ -77,6 +81,7 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
             and not any(map(str.isdigit, span.text))
         ):
             continue
+        span = _edge_of(span, text[:place], said.date())
         days.append((span.first, span.last))
         if _HAS_YEAR.search(span.text):
             at = place + len(span.text)
@@ -92,6 +97,36 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
     )
     hit = _LEFT.search(bare)
     return DatedText(text, tuple(days), hit[0] if hit else None)
+
+
+def _edge_of(span: DaySpan, before: str, said: date) -> DaySpan:
+    """The day, month or year that "since" or "until" names, without the time between it and the day of saying."""
+    if _SINCE.search(span.text) or _SINCE.search(before):
+        years = int(span.first > said)  # what lasts since May began in the last May
+        first = _years_before(span.first, years)
+        return replace(span, first=first, last=_last_of(span.text, first))
+    if _UNTIL.search(span.text) or _UNTIL.search(before):
+        last = span.last
+        return replace(span, first=_first_of(span.text, last), last=last)
+    return span
+
+
+def _years_before(day: date, years: int) -> date:
+    last = monthrange(day.year - years, day.month)[1]
+    return day.replace(year=day.year - years, day=min(day.day, last))
+
+
+def _last_of(words: str, first: date) -> date:
+    """The last day of the day, month or year that words name, by its first day."""
+    if _YEAR_ALONE.search(words):
+        return first.replace(month=12, day=31)
+    return first.replace(day=monthrange(first.year, first.month)[1]) if _MONTH_ALONE.search(words) else first
+
+
+def _first_of(words: str, last: date) -> date:
+    if _YEAR_ALONE.search(words):
+        return last.replace(month=1, day=1)
+    return last.replace(day=1) if _MONTH_ALONE.search(words) else last
 
 
 def _means_time(text: str, place: int) -> bool:

@@ -386,6 +386,7 @@ def _modality(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] 
         {"future", "plan"} & (before - after)
         and pair.new.tense in ("past", "perfect", "imperfect", "unmarked", "present")
         and not after - before
+        and not ("date" in found and pair.old.times and pair.new.times)
     ):
         return "supersede", "happened"
     if before - after == {"past"} or after - before == {"past"}:

@@ -1,0 +1,159 @@
+"""Quotes of a turn what its typed statements find worth keeping: the speaker, the day and the words themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from memwarden.records import Channel, Kind
+from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
+from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
+from memwarden.remember.extract.rules.gate import judge_worth
+from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
+from memwarden.remember.ingest.messages import kind_of
+from memwarden.statements.reader import NONE, StatementWeights
+from memwarden.statements.statement import PackedStatement, unpack
+from memwarden.text.language import is_english
+from memwarden.text.sentences import SentenceSpan, split_spans
+
+# The chances that a clause states something that holds, and that it tells its attribute, from which on its words are
+# kept; chosen on labelled histories.
+MIN_STATES: Final = 0.9
+MIN_ATTRIBUTE: Final = 0.4
+# Who tells of a change seldom words it as the attribute's other statements do.
+MIN_CHANGE: Final = 0.9
+MIN_ATTRIBUTE_CHANGED: Final = 0.1
+# With the speaker and the day an item has at most 280 characters.
+MAX_QUOTED: Final = 230
+# A shorter fragment says little without what stood before it; a full-width sign counts as two.
+MIN_WIDTH: Final = 24
+MIN_WORDS: Final = 5
+# Words of others: a letter, a recipe, a list that was pasted.
+_PASTED: Final = re.compile(r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}", re.MULTILINE)
+MAX_LINES: Final = 4
+_ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
+_INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
+
+_OF_PREFERENCE: Final = frozenset(("airplane seat preference", "favourite", "disliked food", "coffee order"))
+_OF_PEOPLE: Final = re.compile(r"partner's|siblings|friend|flatmate|neighbour|children|relationship|relation:")
+_OF_GOALS: Final = re.compile(r"\bgoal|next holiday|savings goal")
+_OF_EVENTS: Final = re.compile(r"appointment|wedding|exam|race|flight|hotel booked|deadline|release date")
+
+
+def quote_turn(
+    turn: TurnText, packed: bytes, weights: StatementWeights, said_at: datetime, *, two_person: bool
+) -> ExtractedItem | None:
+    """Return the quotation of what a turn states that is worth keeping, or None.
+
+    packed: the typed statements of its text. Of a turn's sentences those are quoted that stand around the surest
+    statement; a question, a request or a supposition is not.
+    """
+    if not _is_own_words(turn.text, two_person=two_person):
+        return None
+    spans = list(split_spans(turn.text))
+    told = [_tells(span.text, two_person=two_person) for span in spans]
+    found = [
+        (each, place)
+        for each in unpack(packed)
+        if _is_worth(each, weights) and (place := _place_of(each, spans)) is not None and told[place]
+    ]
+    if not found:
+        return None
+    best, place = max(found, key=lambda pair: _chance(pair[0]))
+    words = _excerpt(turn.text, spans, told, place)
+    if words is None:
+        return None
+    at = turn.created_at or said_at
+    attribute = weights.name(best.attributes[0])
+    frame, category = _sort_of(attribute, best)
+    return ExtractedItem(
+        text=_write(turn, words, at),
+        channel=Channel.SEMANTIC,
+        kind=Kind.PREFERENCE if category == "preferences" else kind_of(words),
+        category=category,
+        importance=round((0.5 + _chance(best)) / 2, 2),
+        sources=(turn.id,),
+        valid_from=at,
+        dates=((at.date(), at.date()),),
+        frame=frame,
+        tier="fact",
+        reason=f"states {attribute}",
+    )
+
+
+def _is_own_words(text: str, *, two_person: bool) -> bool:
+    """Whether a turn is what somebody says of their own, and no task, text or part that is played."""
+    if not is_somebodys_words(text) or text.strip().count("\n") >= MAX_LINES or _PASTED.search(text):
+        return False
+    if not is_english(text):
+        return True
+    judged = judge_worth(text)
+    return not (judged.small_talk or judged.part) and (two_person or judged.may_tell)
+
+
+def _tells(sentence: str, *, two_person: bool) -> bool:
+    """Whether a sentence states something: it asks nothing, wants nothing of the reader, and supposes nothing."""
+    if _ASKS.search(sentence):
+        return False
+    if not is_english(sentence):
+        return True
+    bare = drop_openers(sentence)
+    return reject_sentence(bare, False) is None and reject_clause(bare, two_person=two_person) is None
+
+
+def _is_worth(each: PackedStatement, weights: StatementWeights) -> bool:
+    """Whether a statement is likely, of a known attribute, and of somebody whom it names or who speaks."""
+    if not each.subject or each.subject == "third" or weights.name(each.attributes[0]) == NONE:
+        return False
+    least = MIN_ATTRIBUTE_CHANGED if each.changes >= 255 * MIN_CHANGE else MIN_ATTRIBUTE
+    return each.states >= 255 * MIN_STATES and each.chances[0] * each.typical >= 255**2 * least
+
+
+def _chance(each: PackedStatement) -> float:
+    return each.states * each.chances[0] * each.typical / 255**3
+
+
+def _place_of(each: PackedStatement, spans: Sequence[SentenceSpan]) -> int | None:
+    """The first sentence that a statement stands in."""
+    return next((place for place, span in enumerate(spans) if span.end > each.start), None)
+
+
+def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], place: int) -> str | None:
+    """The sentences around a place that tell something, as many as fit; None where they are a fragment or too long."""
+    first = last = place
+    grown = True
+    while grown:
+        grown = False
+        if first and told[first - 1] and spans[last].end - spans[first - 1].start <= MAX_QUOTED:
+            first, grown = first - 1, True
+        if last + 1 < len(spans) and told[last + 1] and spans[last + 1].end - spans[first].start <= MAX_QUOTED:
+            last, grown = last + 1, True
+    words = " ".join(text[spans[first].start : spans[last].end].split())
+    width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
+    spaced = width < 1.5 * len(words)
+    if len(words) > MAX_QUOTED or width < MIN_WIDTH or (spaced and len(words.split()) < MIN_WORDS):
+        return None
+    return words
+
+
+def _write(turn: TurnText, words: str, at: datetime) -> str:
+    english = is_english(words)
+    who = (turn.name or "").strip() or ("The user" if english else "user")
+    day = f"{at.day} {at:%B %Y}" if english else f"{at:%Y-%m-%d}"
+    bare = _INNER_QUOTES.sub("'", words)
+    return f'{who[:30]}, {day}: "{bare}"'
+
+
+def _sort_of(attribute: str, each: PackedStatement) -> tuple[StatementFrame, str]:
+    """The frame and the category of what tells an attribute."""
+    if any(attribute.startswith(name) for name in _OF_PREFERENCE):
+        return "preference", "preferences"
+    if _OF_PEOPLE.search(f"{attribute} {each.subject}"):
+        return "relationship", "relationships"
+    if _OF_GOALS.search(attribute):
+        return "plan", "goals"
+    if _OF_EVENTS.search(attribute):
+        return "event", "event"
+    return "identity", "profile"

@@ -1,0 +1,120 @@
+"""Judges by typed statements whether a later text tells a new value of what an earlier text says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from memwarden.remember.resolve.same_fact import Judgement
+from memwarden.statements.reader import NONE, attribute_code, relations_in
+from memwarden.statements.statement import PackedStatement, quoted_speaker, unpack
+
+# Chosen on labelled pairs: the meaning counts most, then that the later text tells of a change.
+ATTRIBUTE_SHARE: Final = 0.3
+CHANGE_SHARE: Final = 0.5
+STATES_SHARE: Final = 0.2
+# Of what somebody states, only what plainly tells of a change, and more so than the older text, ends anything.
+MIN_REPLACES: Final = 1.27
+MIN_CHANGE: Final = 0.5
+MIN_MORE_CHANGE: Final = 0.2
+# Of what was said along the way, a later value is a new value more often.
+MIN_REPLACES_EXTRACTED: Final = 1.08
+# What hardly states anything is no old value: a wish, a plan.
+MIN_STATES: Final = 0.2
+
+_NONE_CODE: Final = attribute_code(NONE)
+# What these rules decided stands: rules know better what the same words mean.
+_DECIDED: Final = frozenset(("same", "supersede"))
+_DECIDED_RULES: Final = frozenset(("roles", "another one", "another time", "written alike", "modality", "question"))
+_GUARDS: Final = frozenset(("modality", "kin"))
+
+
+class StatedText(NamedTuple):
+    """A text and what it states."""
+
+    text: str
+    statements: Sequence[PackedStatement]
+
+
+def read_stated(text: str, packed: bytes | None) -> StatedText:
+    """Return a text with its packed statements."""
+    return StatedText(text, [each for each in unpack(packed or b"") if each.states >= 255 * MIN_STATES])
+
+
+def tells_change(stated: StatedText) -> bool:
+    """Whether a text tells of a change at all."""
+    return any(each.changes >= 255 * MIN_CHANGE for each in stated.statements)
+
+
+def may_replace(judgement: Judgement) -> bool:
+    """Whether typed statements may decide a pair that rules judged."""
+    undecided = judgement.label not in _DECIDED and judgement.rule not in _DECIDED_RULES
+    return undecided and not _GUARDS & set(judgement.guards)
+
+
+def replacement_score(new: StatedText, old: StatedText, *, extracted: bool) -> float:
+    """Return how surely the new text replaces the old, less what it needs to: from 0 on it does.
+
+    extracted: both were said along the way, and nobody stated them for good.
+    """
+    named = relations_in(new.text), relations_in(old.text)
+    alike = quoted_speaker(new.text) == quoted_speaker(old.text)
+    found = [
+        _score(later, earlier)
+        for later in new.statements
+        for earlier in old.statements
+        if (extracted or _changes(later, earlier))
+        and (alike or not _are_own(later, earlier))
+        and not _are_others(later, earlier)
+        and _names_relation(earlier, named[0])
+        and _names_relation(later, named[1])
+    ]
+    return max(found, default=-1.0) - (MIN_REPLACES_EXTRACTED if extracted else MIN_REPLACES)
+
+
+def _score(later: PackedStatement, earlier: PackedStatement) -> float:
+    return (
+        _closeness(later, earlier)
+        + ATTRIBUTE_SHARE * _shared_attribute(later, earlier)
+        + CHANGE_SHARE * later.changes / 255
+        + STATES_SHARE * min(later.states, earlier.states) / 255
+    )
+
+
+def _changes(later: PackedStatement, earlier: PackedStatement) -> bool:
+    return later.changes >= 255 * MIN_CHANGE and later.changes - earlier.changes >= 255 * MIN_MORE_CHANGE
+
+
+def _names_relation(each: PackedStatement, named: frozenset[str]) -> bool:
+    """Whether the other text names the relation that a statement is about: father's is not mine."""
+    wanted = {key for key in each.subject.split("+") if key.startswith("relation:")}
+    return not wanted or not wanted.isdisjoint(named)
+
+
+def _are_own(later: PackedStatement, earlier: PackedStatement) -> bool:
+    """Whether both are about whoever says them."""
+    return all("self" in each.subject.split("+") for each in (later, earlier))
+
+
+def _are_others(later: PackedStatement, earlier: PackedStatement) -> bool:
+    """Whether both are about somebody by name, and not the same: Jo's birthday, Joan's birthday."""
+    names = [{key for key in each.subject.split("+") if key.startswith("name:")} for each in (later, earlier)]
+    return all(names) and not _are_own(later, earlier) and names[0].isdisjoint(names[1])
+
+
+def _closeness(left: PackedStatement, right: PackedStatement) -> float:
+    first, second = (np.frombuffer(each.vector, np.int8).astype(np.float32) for each in (left, right))
+    return float(first @ second) / 127**2
+
+
+def _shared_attribute(left: PackedStatement, right: PackedStatement) -> float:
+    """How much both tell the same attribute, 0..1."""
+    told = dict(zip(left.attributes, left.chances, strict=True))
+    both = [
+        (told[code], chance)
+        for code, chance in zip(right.attributes, right.chances, strict=True)
+        if code in told and code != _NONE_CODE
+    ]
+    return float(sum((mine * other) ** 0.5 for mine, other in both)) / 255

@@ -1,0 +1,164 @@
+"""What typed statements find worth keeping is kept in its own words; a later value ends an earlier one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memwarden import Warden
+from memwarden.remember.extract.rules.dating import resolve_dates
+from memwarden.statements.statement import clauses_of
+
+DEFAULTS = {"embedder": "auto"}
+AT = "2026-03-04T12:00:00Z"
+
+
+def observed(*said: str, **more: Any) -> list[Any]:
+    """The facts of what a user said, each answered, with extraction on and everything else at its default."""
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        for text in said:
+            me.observe([{"role": "user", "content": text, "created_at": AT, **more}])
+            me.observe([{"role": "assistant", "content": "Noted.", "created_at": AT}])
+        me.extract_pending()
+        return list(me.find({"channel": "semantic"}))
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        (
+            "Ich wohne seit Mai mit meiner Schwester in Kassel, die Miete ist 640 Euro.",
+            'user, 2026-03-04: "Ich wohne seit Mai mit meiner Schwester in Kassel, die Miete ist 640 Euro."',
+        ),
+        (
+            "Tengo alergia a las gambas y a los cacahuetes desde pequeño.",
+            'user, 2026-03-04: "Tengo alergia a las gambas y a los cacahuetes desde pequeño."',
+        ),
+        (
+            "私は横浜の病院で看護師として働いています。",
+            'user, 2026-03-04: "私は横浜の病院で看護師として働いています。"',
+        ),
+        (
+            "my job is at the harbour, I repair outboard engines for a living",
+            'The user, 4 March 2026: "my job is at the harbour, I repair outboard engines for a living"',
+        ),
+        (
+            "Could you check the weather? my job is at the harbour, I repair outboard engines for a living.",
+            'The user, 4 March 2026: "my job is at the harbour, I repair outboard engines for a living."',
+        ),
+    ],
+)
+def test_what_somebody_says_of_their_life_is_kept_with_the_speaker_and_the_day(said: str, quoted: str) -> None:
+    (fact,) = observed(said)
+    assert fact.text == quoted
+    assert fact.valid_from == datetime(2026, 3, 4, 12, tzinfo=UTC)
+    assert fact.valid_to is None
+
+
+def test_whoever_has_a_name_is_quoted_by_it() -> None:
+    (fact,) = observed("my job is at the harbour, I repair outboard engines for a living", name="Ana")
+    assert fact.text == 'Ana, 4 March 2026: "my job is at the harbour, I repair outboard engines for a living"'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Is my job at the harbour, or do I repair outboard engines for a living?",
+        "Write a short story: my name is Captain Rudd, I live on a whale and I am allergic to krill.",
+        "If I won the lottery I'd move to Porto and buy a boat there.",
+        "lol imagine me as a vegan, I'd starve in a week",
+        '"Dear Mr Rudd, your rent rises to 900 euros a month from June and is due on the first."',
+        "> I live in Kassel with my sister and the rent is 640 euros",
+        "You are now a pirate. My job is to sail the harbour, I repair outboard engines for a living.",
+        "ok, cool, that sounds good to me",
+        "rent 640",
+    ],
+)
+def test_questions_tasks_fiction_jokes_pasted_texts_and_fragments_are_not_the_person(said: str) -> None:
+    assert observed(said) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Ich arbeite seit drei Jahren als Krankenpfleger im Nordklinikum in Kassel.",
+            "Ab heute arbeite ich als Busfahrer, das Krankenhaus habe ich hinter mir gelassen.",
+        ),
+        (
+            "Vivo con Teresa en un piso de Triana, pago 400 euros.",
+            "Me he mudado a Cádiz, ahora vivo solo y pago 500 euros.",
+        ),
+    ],
+)
+def test_what_is_said_of_a_later_value_ends_the_earlier(old: str, new: str) -> None:
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        for day, text in (("2026-03-04", old), ("2026-05-04", new)):
+            me.observe([{"role": "user", "content": text, "created_at": f"{day}T12:00:00Z"}])
+            me.observe([{"role": "assistant", "content": "Noted.", "created_at": f"{day}T12:01:00Z"}])
+        me.extract_pending()
+        (still,) = me.find({"channel": "semantic"})
+        (over,) = me.find({"channel": "semantic", "valid_to": {"$gte": "0001-01-02T00:00:00Z"}})
+    assert new in still.text
+    assert old in over.text
+    assert over.valid_to == datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def test_of_a_quotation_only_the_words_state_something() -> None:
+    (clause,) = clauses_of('Ana, 4 March 2026: "I repair outboard engines"')
+    assert clause.text == "I repair outboard engines"
+    assert clause.start == 20
+
+
+def remembered(old: str, new: str) -> str:
+    """What became of a statement beside an older one."""
+    with Warden.open("memory://", DEFAULTS) as warden:
+        me = warden.scope(user="ana")
+        me.remember(old, created_at="2026-01-05T12:00:00Z")
+        return str(me.remember(new, created_at="2026-03-05T12:00:00Z").results[0].outcome)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My dentist is Dr. Okafor on Mill Lane.", "Changed dentists last week, I see Dr. Lind now."),
+        ("Vivo con Teresa en un piso de Triana.", "Me he mudado a Cádiz, dejé el piso de Triana el domingo."),
+        ("My phone is a Pixel 7.", "New phone arrived, I'm on a Fairphone now."),
+    ],
+)
+def test_words_of_a_change_end_the_old_value(old: str, new: str) -> None:
+    assert remembered(old, new) == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Jonas's birthday is on 3 March.", "Joana's birthday is on 3 April now."),
+        ("My father is in room 12 of the clinic.", "I changed my room at the hotel, I'm in 14 now."),
+        ("I drink two coffees every morning.", "I quit smoking last month."),
+        ("We want to adopt a dog one day.", "My neighbour got a dog yesterday."),
+        ("I drive a red Skoda.", "My sister bought a blue Fiat."),
+        ("We're thinking about Malta next summer.", "We were in Malta in 2019."),
+    ],
+)
+def test_a_change_of_something_else_ends_nothing(old: str, new: str) -> None:
+    assert remembered(old, new) == "created"
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("I have been vegetarian since March", "I have been vegetarian since March 2026"),
+        ("I live in Kassel since May", "I live in Kassel since May 2025"),
+        ("I have had it since Monday", "I have had it since 2 March 2026"),
+        ("We live here since 2019", "We live here since 2019"),
+        ("I am off until 30 June", "I am off until 30 June 2026"),
+        ("I stay until June", "I stay until June 2026"),
+    ],
+)
+def test_since_and_until_name_their_own_day_alone(said: str, written: str) -> None:
+    assert resolve_dates(said, datetime(2026, 3, 4, tzinfo=UTC)).text == written
