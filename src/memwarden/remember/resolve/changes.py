@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.remember.resolve.same_fact import Judgement
-from memwarden.statements.reader import NONE, attribute_code, relations_in
-from memwarden.statements.statement import PackedStatement, quoted_speaker, unpack
+from memwarden.statements.reader import attribute_code, relations_in
+from memwarden.statements.statement import NONE, PackedStatement, quoted_speaker, unpack
 
 # Chosen on labelled pairs: the meaning counts most, then that the later text tells of a change.
 ATTRIBUTE_SHARE: Final = 0.3

@@ -13,8 +13,8 @@ from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
 from memwarden.remember.ingest.messages import kind_of
-from memwarden.statements.reader import NONE, StatementWeights
-from memwarden.statements.statement import PackedStatement, unpack
+from memwarden.statements.reader import StatementWeights
+from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.text.language import is_english
 from memwarden.text.sentences import SentenceSpan, split_spans
 
