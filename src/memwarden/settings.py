@@ -92,6 +92,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "events": word(EVENTS),
     "events_days": whole(1, 36_500),
     "events_rows": whole(1, 1_000_000_000),
+    "upkeep_tokens": whole(0, 1_000_000_000),
 }
 
 
@@ -180,6 +181,7 @@ class Settings:
         events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
         so many days
             they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
+        upkeep_tokens: so many tokens of the chat model jobs may take in a day for a tenant.
         categories: categories and allowlists.
     """
 
@@ -213,6 +215,7 @@ class Settings:
     events: str = "on"
     events_days: int = 30
     events_rows: int = 100_000
+    upkeep_tokens: int = 20_000
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:

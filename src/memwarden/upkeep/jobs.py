@@ -32,6 +32,18 @@ def _load_expire() -> Callable[[JobContext], Awaitable[JobReport]]:
     return expire
 
 
+def _load_consolidate() -> Callable[[JobContext], Awaitable[JobReport]]:
+    from memwarden.upkeep.consolidation import consolidate
+
+    return consolidate
+
+
+def _load_clean() -> Callable[[JobContext], Awaitable[JobReport]]:
+    from memwarden.upkeep.cleanup import clean
+
+    return clean
+
+
 # Every job, in the order in which a worker runs them.
 JOBS: Final[Mapping[str, JobKind]] = {
     job.name: job
@@ -43,6 +55,14 @@ JOBS: Final[Mapping[str, JobKind]] = {
             False,
             _load_expire,
         ),
+        JobKind(
+            "consolidate",
+            "Merge facts that say the same; end facts that a newer fact replaces.",
+            DAY,
+            True,
+            _load_consolidate,
+        ),
+        JobKind("clean", "Apply the fixes that an audit proposes. Runs when it is asked for.", None, True, _load_clean),
     )
 }
 
@@ -62,13 +82,16 @@ def latest_slot(tenant: str, at: datetime, every: timedelta) -> datetime:
 
 
 def next_due(job: JobKind, last: OpEvent | None, rev: int, namespace: Namespace, at: datetime) -> datetime | None:
-    """Return from when on a job is due; None while nothing was written since its last run.
+    """Return from when on a job is due; None while nothing was written since its last run, and where it never is.
 
     last: the event of its last run. rev: of the namespace now.
     """
+    if job.every is None:
+        return None
     if last is None:
         return at
-    if job.only_after_changes and last.rev == rev:
+    stopped_early = ":" in last.reason
+    if job.only_after_changes and last.rev == rev and not stopped_early:
         return None
     slot = latest_slot(namespace.tenant, at, job.every)
     return slot if slot > last.ts else slot + job.every
@@ -86,7 +109,8 @@ class AsyncJobs:
         """Run a job now, whether it is due or not, and return what it did with each namespace.
 
         Args:
-            name: ``expire``; :data:`JOBS` names all. user: whose memory; None: everything of the tenant.
+            name: ``expire``, ``consolidate`` or ``clean``; :data:`JOBS` names all.
+            user: whose memory; None: everything of the tenant.
             dry_run: write nothing, and tell what would change.
 
         A namespace on which a job fails is reported with status ``error`` and spares the others. Raises InvalidInput,

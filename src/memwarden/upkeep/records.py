@@ -58,7 +58,7 @@ class JobStatus:
     Attributes:
         job: its name. namespace: where.
         last: when it ran last; None when it never did. status, changed, reason: of that run.
-        due: from when on a worker runs it. None: when something is written there.
+        due: from when on a worker runs it. None: when something is written there, or never by itself.
     """
 
     job: str
@@ -116,14 +116,14 @@ class JobKind:
 
     Attributes:
         about: in a sentence, for the command line.
-        every: how long a namespace has rest after a run.
+        every: how long a namespace has rest after a run; None: it runs when somebody asks for it, and never by itself.
         only_after_changes: whether a namespace in which nothing was written since the last run is left alone.
         load: returns what the job does; only then its modules are loaded.
     """
 
     name: str
     about: str
-    every: timedelta
+    every: timedelta | None
     only_after_changes: bool
     load: Callable[[], Callable[[JobContext], Awaitable[JobReport]]]
 

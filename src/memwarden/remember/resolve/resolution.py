@@ -164,6 +164,26 @@ def _merge(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, ste
     return Resolution(changes, (survivor,), "merged", survivor.id, f"says the same (rule: {pair.judgement.rule})")
 
 
+def merge_stored(stays: Memory, goes: Memory, at: datetime, step: int, meta: Mapping[str, Any]) -> Resolution:
+    """Return what merges a stored statement into another that says the same, as a decision that can be undone."""
+    survivor = _combine(stays, goes, at)
+    changes = (
+        Put(survivor, None, WriteMode.UPDATE, event=Event.MERGE, step=step, meta={"of": goes.id, **meta}),
+        Remove(goes.id, MemoryState.MERGED, Event.MERGE, step=step, meta={"into": stays.id, **meta}),
+    )
+    return Resolution(changes, (survivor,), "merged", stays.id)
+
+
+def close_stored(older: Memory, newer: Memory, at: datetime, step: int, meta: Mapping[str, Any]) -> Resolution:
+    """Return what ends a stored statement when a stored newer statement begins, as a decision that can be undone."""
+    closed = _close_older(newer, older, at)
+    changes = (
+        Put(closed, None, WriteMode.UPDATE, event=Event.SUPERSEDE, step=step, meta={"by": newer.id, **meta}),
+        Link(newer.id, closed.id, RelationType.SUPERSEDES, step=step),
+    )
+    return Resolution(changes, (closed,), "superseded", newer.id)
+
+
 def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
     """Return the old statement with the new statement's sources and marks; its words stay."""
     sources = _union(old.sources, new.sources)

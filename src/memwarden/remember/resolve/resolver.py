@@ -108,12 +108,35 @@ async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPa
     return result
 
 
-def _prompt(new: str, pairs: Sequence[NeighbourPair]) -> str:
-    statements = [
-        {"older": pair.stored.text, "newer": new} if pair.newer else {"older": new, "newer": pair.stored.text}
-        for pair in pairs
-    ]
+async def judge_stored_pairs(
+    model: ChatModel, pairs: Sequence[tuple[str, str]], judgements: Sequence[Judgement]
+) -> list[Judgement] | None:
+    """Return a model's judgement of pairs of stored statements, the older first; None without an answer.
+
+    judgements: of the rules. A pair on which a guard spoke is never merged, whatever the model says.
+    """
+    labels = await ask_json(
+        model,
+        SYSTEM,
+        prompt_of_pairs(pairs),
+        schema=SCHEMA,
+        read=lambda answer: _parse_answer(answer, len(pairs)),
+        max_tokens=_MAX_ANSWER_TOKENS,
+        patient=True,
+    )
+    if labels is None:
+        return None
+    return [_judgement(rule, label, model.name) for rule, label in zip(judgements, labels, strict=True)]
+
+
+def prompt_of_pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return the question about pairs of statements, the older first."""
+    statements = [{"older": older, "newer": newer} for older, newer in pairs]
     return f"Pairs, in order:\n{json.dumps(statements, ensure_ascii=False)}"
+
+
+def _prompt(new: str, pairs: Sequence[NeighbourPair]) -> str:
+    return prompt_of_pairs([(pair.stored.text, new) if pair.newer else (new, pair.stored.text) for pair in pairs])
 
 
 def _parse_answer(answer: Any, count: int) -> list[str]:

@@ -127,7 +127,8 @@ def _print_status(found: Sequence[JobStatus]) -> None:
     table.add_row("job", "namespace", "last run", "status", "changed", "due")
     for item in found:
         last = "never" if item.last is None else f"{item.last:%Y-%m-%d %H:%M}"
-        due = "after the next change" if item.due is None else f"{item.due:%Y-%m-%d %H:%M}"
+        never = "when asked for" if JOBS[item.job].every is None else "after the next change"
+        due = never if item.due is None else f"{item.due:%Y-%m-%d %H:%M}"
         words = (item.job, item.namespace.path, last, item.status, f"{item.changed:,}", due)
         table.add_row(*(Text(clean(word)) for word in words))
     printer().print(table)

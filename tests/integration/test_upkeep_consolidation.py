@@ -1,0 +1,163 @@
+"""Consolidation: what says the same becomes a single fact, within its budgets, and can be taken apart again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncScope, AsyncWarden, clock
+from memwarden.records import Memory
+from memwarden.testing.scripted import ScriptedModel
+from memwarden.upkeep.records import JobRun
+
+PAIR = ("Ana lives in Berlin.", "Ana resides in Berlin.")
+
+
+async def fill(url: str, texts: tuple[str, ...], **fields: Any) -> list[str]:
+    """Store statements beside each other, as another program would have."""
+    async with AsyncWarden.open(url, {"merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        return [str((await me.remember(text, **fields)).results[0].id) for text in texts]
+
+
+async def consolidate(warden: AsyncWarden, **named: Any) -> JobRun:
+    (run,) = await warden.jobs.run("consolidate", user="ana", **named)
+    return run
+
+
+async def contents(me: AsyncScope) -> list[Memory]:
+    found = await me.find({"channel": "semantic"}, limit=1000)
+    return sorted((replace(item, version=0, updated_at=item.created_at) for item in found), key=lambda item: item.id)
+
+
+@pytest.fixture(params=["json", "sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
+    """Stores that may be opened a second time."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"{request.param}:///{tmp_path / 'store'}"
+
+
+async def test_paraphrases_are_merged_and_an_undo_takes_them_apart_for_good(url: str) -> None:
+    first, second = await fill(url, PAIR, tags=["home"])
+    (third,) = await fill(url, ("Ana has 2 cats.",))
+    async with AsyncWarden.open(url) as warden:
+        me = warden.scope(user="ana")
+        before = await contents(me)
+        rev = (await me.journal.delta(since_rev=0)).rev
+        tried = await consolidate(warden, dry_run=True)
+        assert [(change.verb, change.memory_id) for change in tried.changes] == [("merge", second)]
+        assert await contents(me) == before
+        run = await consolidate(warden)
+        assert run.changes == tried.changes
+        assert [item.id for item in await contents(me)] == sorted([first, third])
+        told = await me.journal.delta(since_rev=rev)
+        assert "↔merged: Combined 2 notes: Ana lives in Berlin." in told.text
+        assert (await consolidate(warden)).changes == ()
+        entry = (await me.journal.history(first))[-1]
+        assert (entry.event, entry.actor) == ("MERGE", "upkeep")
+        await me.journal.undo(entry.seq)
+        assert await contents(me) == before
+        assert (await consolidate(warden)).changes == ()
+
+
+async def test_what_a_newer_fact_replaces_ends(url: str) -> None:
+    async with AsyncWarden.open(url, {"merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        now = clock.now()
+        berlin = (await me.remember("Ana lives in Berlin.", created_at=now - timedelta(days=9))).results[0].id
+        lisbon = (await me.remember("Ana lives in Lisbon now.", created_at=now - timedelta(days=2))).results[0].id
+        assert berlin is not None
+        assert lisbon is not None
+        assert (await consolidate(warden)).status == "skipped"  # whoever switched merging off wants none
+    async with AsyncWarden.open(url) as warden:
+        me = warden.scope(user="ana")
+        run = await consolidate(warden)
+        assert [change.verb for change in run.changes] == ["supersede"]
+        assert (await me.get(lisbon)).valid_to is None
+        assert (await me.get(berlin)).valid_to == now - timedelta(days=2)
+        assert [item.kind for item in (await me.audit()).findings] == []
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_fifty_pairs_of_a_user_are_merged_in_a_day(url: str) -> None:
+    texts = tuple(f"{name} the painter {verb} in Berlin." for name in names(60) for verb in ("lives", "resides"))
+    await fill(url, texts)
+    async with AsyncWarden.open(url) as warden:
+        run = await consolidate(warden)
+        assert (len(run.changes), run.reason) == (50, "pairs_of_the_day")
+        again = await consolidate(warden)
+        assert (again.changes, again.reason) == ((), "pairs_of_the_day")
+        with pytest.MonkeyPatch.context() as patch:
+            tomorrow = clock.now() + timedelta(days=1)
+            patch.setattr(clock, "now", lambda: tomorrow)
+            (due,) = [item for item in await warden.jobs.status() if item.job == "consolidate"]
+            assert due.due is not None
+            assert len((await consolidate(warden)).changes) == 10
+
+
+def names(count: int) -> list[str]:
+    heads, ends = ("Al", "Ber", "Cor", "Dor", "El", "Fin"), ("ba", "do", "fi", "ga", "mo", "na", "po", "ru", "sa", "to")
+    return [head + end for head in heads for end in ends][:count]
+
+
+UNDECIDED = ("Ana keeps her savings at the Volksbank.", "Ana's money is at the Volksbank.")
+
+
+def answer(*relations: str) -> str:
+    return json.dumps({"relations": relations})
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_model_judges_what_no_rule_decides_and_is_not_asked_twice(url: str) -> None:
+    await fill(url, UNDECIDED)
+    model = ScriptedModel(answer("related"), answer("same"))
+    async with AsyncWarden.open(url, chat_model=model) as warden:
+        first = await consolidate(warden)
+        assert (first.changes, len(model.asked)) == ((), 1)
+        assert first.tokens > 0
+        assert (await consolidate(warden)).tokens == 0
+        assert len(model.asked) == 1
+        with pytest.MonkeyPatch.context() as patch:
+            later = clock.now() + timedelta(days=2)
+            patch.setattr(clock, "now", lambda: later)
+            assert (await consolidate(warden)).tokens == 0
+            later += timedelta(days=14)
+            await warden.scope(user="ana").remember("Ana has a cat.")
+            (memory, other) = [item for item in await warden.scope(user="ana").find() if "Volksbank" in item.text]
+            await warden.scope(user="ana").update(memory.id, importance=0.7)
+            await warden.scope(user="ana").update(other.id, importance=0.7)
+            run = await consolidate(warden)
+            assert [change.verb for change in run.changes] == ["merge"]
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("tokens", "asked"), [(300, 0), (20_000, 1)])
+async def test_a_tenant_spends_its_tokens_of_the_day_and_no_more(url: str, tokens: int, asked: int) -> None:
+    await fill(url, UNDECIDED)
+    model = ScriptedModel(answer("same"))
+    settings: Mapping[str, Any] = {"upkeep_tokens": tokens}
+    async with AsyncWarden.open(url, settings, chat_model=model) as warden:
+        run = await consolidate(warden)
+        assert (len(model.asked), len(run.changes)) == (asked, asked)
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_guard_is_stronger_than_a_model(url: str) -> None:
+    await fill(url, ("Ana's rent is 900 euros a month.", "Ana pays 950 euros each month for her flat."))
+    model = ScriptedModel(answer("same"), answer("same"))
+    async with AsyncWarden.open(url, chat_model=model) as warden:
+        assert "merge" not in [change.verb for change in (await consolidate(warden)).changes]
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_model_that_fails_costs_nothing_but_the_answer(url: str) -> None:
+    await fill(url, (*PAIR, *UNDECIDED))
+    async with AsyncWarden.open(url, chat_model=ScriptedModel()) as warden:
+        run = await consolidate(warden)
+        assert (run.status, [change.verb for change in run.changes]) == ("ok", ["merge"])
