@@ -168,6 +168,29 @@ def test_a_caller_says_how_memory_takes_part(
     assert raw.headers["x-memory-status"] == status
 
 
+async def test_a_trace_tells_what_was_put_in_and_why(upstream: Upstream) -> None:
+    upstream.says(ANSWER)
+    async with AsyncWarden.open("memory://", config={"upstream": f"{upstream.url}/v1"}) as warden:
+        ana = warden.scope(user="ana")
+        await ana.remember(f"{FACT}.")
+        keys = {user: await make_key(warden, user=user) for user in ("ana", "tom")}
+        async with calling(warden, ServerOptions()) as client:
+            headers = {"X-Memory-Key": keys["ana"]}
+            body = {"messages": [{"role": "user", "content": QUESTION}]}
+            got = await client.post("/v1/chat/completions", json=body, headers=headers)
+            place = f"/v1/memory/traces/{got.headers['x-memory-trace']}"
+            told = [await client.get(place, headers={"Authorization": f"Bearer {key}"}) for key in keys.values()]
+            (item,) = told[0].json()["items"]
+            await ana.forget(item["id"])
+            later = await client.get(place, headers={"Authorization": f"Bearer {keys['ana']}"})
+    assert [answer.status_code for answer in told] == [200, 404]
+    assert item["id"] == got.headers["x-memory-injected"]
+    assert (item["text"], "hazelnut" in item["words"][0] or "allergic" in item["words"]) == (f"{FACT}.", True)
+    assert item["features"]
+    assert told[0].json()["tokens"] == int(got.headers["x-memory-tokens"])
+    assert later.json()["items"][0]["text"] is None, "what was forgotten is not shown again"
+
+
 async def test_two_users_never_meet(upstream: Upstream) -> None:
     upstream.says("Noted.")
     config = {"upstream": f"{upstream.url}/v1"}
@@ -314,7 +337,7 @@ def test_the_program_of_the_page_remembers(tmp_path: Path, upstream: Upstream) -
                     printed = flat(play(command, tmp_path, environment))
                     assert all(flat(line) in printed for line in shown), printed
                     played += 1
-    assert played == 2
+    assert played == 3
     assert "hazelnuts" in str(upstream.prompts()[1]["messages"][0])
     assert {item.headers["authorization"] for item in upstream.received()} == {"Bearer sk-of-the-server"}
 

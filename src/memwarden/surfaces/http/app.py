@@ -35,6 +35,7 @@ from memwarden.surfaces.http.routes import (
 )
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
 from memwarden.surfaces.proxy import routes as models
+from memwarden.surfaces.proxy import traces
 from memwarden.surfaces.proxy.routes import ModelProxy
 from memwarden.surfaces.web.app import add_pages
 
@@ -127,7 +128,7 @@ def create_app(
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
     for noun in (
-        memory, memories, journal, turns, changes, people, state, tiers, tier_items, operation, health, models,
+        memory, memories, journal, turns, changes, people, state, tiers, tier_items, operation, health, models, traces,
     ):  # fmt: skip
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)

@@ -20,6 +20,7 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 from memwarden.surfaces.proxy.headers import MemoryHeaders
+from memwarden.surfaces.proxy.traces import TraceLog
 
 log = structlog.get_logger("memwarden.proxy")
 # Characters of an answer that become a turn; what follows becomes the next. The store takes no longer text.
@@ -101,8 +102,9 @@ class MemoryExchange:
         body: what is sent on. status: hit, miss, bypass or degraded. records: whether the answer's words are kept.
     """
 
-    def __init__(self, request: ModelRequest) -> None:
+    def __init__(self, request: ModelRequest, trace: str, traces: TraceLog) -> None:
         self._request = request
+        self._trace, self._traces = trace, traces
         self._turn: AsyncTurn | None = None
         self._scope: AsyncScope | None = None
         self._record: Callable[[Any], str] | None = None
@@ -142,7 +144,7 @@ class MemoryExchange:
             except (ValueError, TypeError, RecursionError):
                 self.status = DEGRADED
 
-    def headers(self, trace: str) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         """Return what the answer's headers say of memory."""
         block = None if self._turn is None or self.body is self._request.body else self._turn.block
         if self.status == BYPASS:
@@ -151,7 +153,7 @@ class MemoryExchange:
             "X-Memory-Status": self.status,
             "X-Memory-Injected": ",".join(item.id for item in block.items[:MAX_LISTED]) if block else "",
             "X-Memory-Tokens": str(block.tokens if block else 0),
-            "X-Memory-Trace": trace,
+            "X-Memory-Trace": self._trace,
         }
 
     def read_stream(self) -> EventReader:
@@ -172,6 +174,14 @@ class MemoryExchange:
         except NotKept as lost:
             log.warning("what was said is stored later", error=type(lost.__cause__).__name__)
             await store_later(self._scope, lost)
+        if self.status == HIT:
+            await self._keep_trace(self._scope, turn)
+
+    async def _keep_trace(self, scope: AsyncScope, turn: AsyncTurn) -> None:
+        try:
+            await self._traces.write(self._trace, scope, turn.block)
+        except MemwardenError as error:
+            log.warning("a trace is not kept", error=type(error).__name__)
 
     def _take_event(self, event: Any) -> None:
         turn = self._turn

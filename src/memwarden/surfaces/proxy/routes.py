@@ -21,6 +21,7 @@ from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 from memwarden.surfaces.proxy.exchange import MemoryExchange, open_memory, read_request
 from memwarden.surfaces.proxy.headers import RawHeaders, headers_for_caller, read_memory_headers
 from memwarden.surfaces.proxy.shapes import PASSED_PATHS, find_provider, path_of
+from memwarden.surfaces.proxy.traces import TraceLog
 from memwarden.surfaces.proxy.upstream import UpstreamClient, open_upstream
 
 log = structlog.get_logger("memwarden.proxy")
@@ -36,6 +37,7 @@ class ModelProxy:
     def __init__(self, warden: AsyncWarden) -> None:
         self._warden = warden
         self._upstream: UpstreamClient | None = open_upstream(warden.settings)
+        self._traces = TraceLog(warden.store)
         self._ending: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Request) -> Response:
@@ -48,7 +50,7 @@ class ModelProxy:
         opened = None if asked.switch == "off" else open_memory(self._warden, grant, held, asked)
         if self._upstream is None:
             raise NotFound("this server passes nothing on to a model; start it with --upstream URL")
-        exchange = MemoryExchange(held)
+        exchange = MemoryExchange(held, request_id_of(request), self._traces)
         if opened is not None and form:
             # A store that hangs already held the check of the key up.
             await exchange.begin(opened, asked, max(MIN_SECONDS, self.seconds - request.scope["state"][KEY_SECONDS]))
@@ -58,7 +60,7 @@ class ModelProxy:
         except BaseException:
             self.run_beside(exchange.end(answered=False))
             raise
-        return PassedAnswer(self, exchange, answer, request_id_of(request))
+        return PassedAnswer(self, exchange, answer)
 
     @property
     def seconds(self) -> float:
@@ -89,7 +91,7 @@ def check_may_pass(warden: AsyncWarden, grant: Grant) -> None:
 class PassedAnswer(Response):
     """The upstream's answer on its way to the caller, piece by piece as it comes."""
 
-    def __init__(self, proxy: ModelProxy, exchange: MemoryExchange, answer: Any, trace: str) -> None:
+    def __init__(self, proxy: ModelProxy, exchange: MemoryExchange, answer: Any) -> None:
         self._proxy = proxy
         self._exchange = exchange
         self._answer = answer
@@ -97,7 +99,7 @@ class PassedAnswer(Response):
         self._decoded = exchange.records and "content-encoding" in answer.headers
         self.status_code = answer.status_code
         self.background = None
-        own = [(name.lower().encode(), value.encode()) for name, value in exchange.headers(trace).items()]
+        own = [(name.lower().encode(), value.encode()) for name, value in exchange.headers().items()]
         self.raw_headers: RawHeaders = headers_for_caller(answer.headers.raw, decoded=self._decoded) + own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

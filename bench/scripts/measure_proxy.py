@@ -1,0 +1,100 @@
+"""How soon the first byte of a stream comes through the proxy, beside memory's own query and the bare upstream.
+
+For each question a stream is asked for through the proxy, then the same block of ``/v1/memory/context``, then the
+stream of the upstream alone. What the proxy adds is the first less the two others.
+``python bench/scripts/measure_proxy.py [MEMORIES] [QUESTIONS] [EMBEDDER]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from statistics import median, quantiles
+
+import httpx2
+
+from memwarden_bench.http_load import fill, serving
+from memwarden_bench.sentences import questions
+
+EVENTS = b'data: {"choices": [{"index": 0, "delta": {"content": "Soup."}}]}\n\ndata: [DONE]\n\n'
+
+
+class Speaker(BaseHTTPRequestHandler):
+    """An upstream that answers every conversation at once, as a stream."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer."""
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(EVENTS)))
+        self.end_headers()
+        self.wfile.write(EVENTS)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def time_stream(client: httpx2.Client, url: str, question: str, thread: str) -> tuple[float, str]:
+    """Return the milliseconds until the first byte of a stream, and what the answer says of memory."""
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}
+    headers = {"X-Memory-User": "ana", "X-Memory-Thread": thread}
+    began = time.perf_counter()
+    with client.stream("POST", f"{url}/chat/completions", json=body, headers=headers) as got:
+        pieces = got.iter_raw()
+        next(pieces)
+        took = time.perf_counter() - began
+        for _ in pieces:
+            pass
+    return 1000 * took, got.headers.get("x-memory-status", "")
+
+
+def time_query(client: httpx2.Client, url: str, question: str, thread: str) -> float:
+    """Return the milliseconds of the block for a question."""
+    body = {"user_id": "ana", "thread_id": thread, "messages": question}
+    began = time.perf_counter()
+    client.post(f"{url}/v1/memory/context", json=body).raise_for_status()
+    return 1000 * (time.perf_counter() - began)
+
+
+def p95(times: list[float]) -> float:
+    """Return the 95th percentile."""
+    return quantiles(times, n=20)[18]
+
+
+def main(memories: int, asked: int, embedder: str) -> None:
+    """Print p50 and p95 of the stream, the query, the upstream and what the proxy adds."""
+    upstream = ThreadingHTTPServer(("127.0.0.1", 0), Speaker)
+    threading.Thread(target=upstream.serve_forever, daemon=True).start()
+    bare = f"http://127.0.0.1:{upstream.server_address[1]}/v1"
+    os.environ["MEMWARDEN_UPSTREAM"] = bare
+    with tempfile.TemporaryDirectory() as folder:
+        db = f"sqlite:///{folder}/proxy.db"
+        asyncio.run(fill(db, memories, embedder))
+        rows: list[tuple[float, float, float]] = []
+        hits = 0
+        with serving(db, 1, embedder) as url, httpx2.Client(timeout=60) as client:
+            for number, question in enumerate(questions(asked + 20)):
+                stream, status = time_stream(client, f"{url}/v1", question, f"p{number}")
+                query = time_query(client, url, question, f"p{number}")
+                direct, _ = time_stream(client, bare, question, "")
+                if number >= 20:  # the first ones load what is loaded once
+                    rows.append((stream, query, direct))
+                    hits += status == "hit"
+    print(f"{memories} memories, {asked} questions, {hits} with memories put in, embedder {embedder}; ms, p50 and p95")
+    columns = dict(zip(("stream", "query", "upstream"), map(list, zip(*rows, strict=True)), strict=True))
+    columns["added"] = [stream - query - direct for stream, query, direct in rows]
+    for name, times in columns.items():
+        print(f"{name:9} {median(times):7.2f} {p95(times):7.2f}")
+
+
+if __name__ == "__main__":
+    given = [*sys.argv[1:], *("10000", "200", "wordllama")[len(sys.argv) - 1 :]]
+    main(int(given[0]), int(given[1]), given[2])
