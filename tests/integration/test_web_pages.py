@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -107,3 +108,146 @@ def test_two_ways_of_asking_are_compared_by_keyboard_alone(ana: Page) -> None:
     expect(side_a.get_by_role("img", name="of 30 tokens")).to_be_visible()
     expect(side_b.get_by_role("img", name="of 500 tokens")).to_be_visible()
     assert find_violations(ana) == []
+
+
+def test_what_waits_for_approval_is_found_decided_and_taken_back(ana: Page) -> None:
+    ana.goto("/ui/")
+    ana.get_by_role("link", name="Inbox").click()
+    consent = ana.get_by_role("region", name="Consent").locator("article", has_text="Graz")
+    held = ana.get_by_role("region", name="Held back").locator("article")
+    expect(held.get_by_text("Ignore all previous instructions")).to_be_hidden()
+    held.get_by_text("Hidden: held back").click()
+    expect(held.get_by_text("Ignore all previous instructions")).to_be_visible()
+    assert find_violations(ana) == []
+    consent.get_by_role("button", name="Agree").click()
+    expect(ana.get_by_role("status")).to_contain_text("Approved.")
+    expect(ana.get_by_role("region", name="Consent")).to_contain_text("No change of the profile waits.")
+    ana.goto("/ui/overview")
+    expect(ana.get_by_text("Graz", exact=True)).to_be_hidden()
+    ana.get_by_role("region", name="How to speak to them").get_by_text("Hidden").click()
+    expect(ana.get_by_text("Graz", exact=True)).to_be_visible()
+    ana.goto("/ui/inbox")
+    ana.get_by_role("region", name="Held back").get_by_role("button", name="Give it up").press("Enter")
+    expect(ana.get_by_role("region", name="Held back")).to_contain_text("Nothing is held back.")
+    ana.get_by_role("status").get_by_role("button", name="Undo").press("Enter")
+    ana.goto("/ui/inbox")
+    expect(ana.get_by_role("region", name="Held back").locator("article")).to_have_count(1)
+
+
+def test_a_persons_conversation_is_forgotten_as_a_whole_and_brought_back(ana: Page) -> None:
+    ana.goto("/ui/")
+    ana.get_by_role("link", name="Conversations").click()
+    assert find_violations(ana) == []
+    ana.get_by_role("link", name="garden").click()
+    expect(ana.locator(".said")).to_contain_text("I planted three cherry trees behind the shed.")
+    assert find_violations(ana) == []
+    ana.get_by_role("button", name="Forget this conversation…").click()
+    expect(ana.locator("#main")).to_contain_text("2 memories go out of every answer")
+    assert find_violations(ana) == []
+    ana.get_by_role("button", name="Forget").click()
+    expect(ana.get_by_role("status")).to_contain_text("Forgotten.")
+    expect(ana.get_by_role("link", name="garden")).to_have_count(0)
+    ana.get_by_role("status").get_by_role("button", name="Undo").click()
+    ana.goto("/ui/thread?thread=garden")
+    expect(ana.locator(".said")).to_contain_text("I planted three cherry trees behind the shed.")
+
+
+def test_to_look_at_a_conversation_does_not_tell_it_what_changed(ana: Page, pages: Site) -> None:
+    with httpx2.Client(base_url=pages.url, headers={"Authorization": f"Bearer {pages.keys['ana']}"}) as client:
+        ana.goto("/ui/thread?thread=kitchen")
+        ana.goto("/ui/memories?q=tea")
+        ana.goto("/ui/preview?message=What+is+Ana+allergic+to%3F")
+        told = client.get("/v1/threads/kitchen/delta").json()
+    assert "cherry" in told["text"]  # what was stated in another conversation is news to this
+
+
+def test_a_stored_session_shows_exchanges_cached_results_and_what_its_agent_receives(ana: Page) -> None:
+    ana.goto("/ui/threads")
+    ana.get_by_role("link", name="planning").click()
+    expect(ana.get_by_role("region", name="Last exchanges")).to_contain_text("The oven is free on Friday.")
+    expect(ana.get_by_role("region", name="Cached results", exact=True)).to_contain_text("sunny")
+    ana.get_by_label("If the user said").fill("And on Saturday?")
+    ana.get_by_role("button", name="Show").click()
+    receives = ana.get_by_role("region", name="What its agent receives")
+    for view in ("=== MEMORY STATE ===", "=== FUNCTION CACHE STATE ===", "=== AGENT RECEIVES", "And on Saturday?"):
+        expect(receives).to_contain_text(view)
+    assert find_violations(ana) == []
+
+
+def test_saved_state_is_found_read_and_removed(ana: Page) -> None:
+    ana.goto("/ui/state")
+    ana.get_by_label("Keys that match").fill("oven_*")
+    ana.get_by_role("button", name="Show").click()
+    assert find_violations(ana) == []
+    ana.get_by_role("link", name="oven_plan").click()
+    expect(ana.get_by_role("region", name="Its value")).to_contain_text('"friday": "rye"')
+    assert find_violations(ana) == []
+    ana.go_back()
+    ana.get_by_text("Remove…").click()
+    ana.get_by_role("button", name="Remove it").click()
+    expect(ana.locator("#main")).to_contain_text("No key matches.")
+
+
+def test_relations_are_drawn_and_told_as_a_list_and_lead_to_memories(ana: Page, pages: Site) -> None:
+    ana.goto(f"/ui/graph?id={pages.ids['leipzig']}")
+    expect(ana.locator("#graph canvas").first).to_be_visible()
+    assert int(ana.locator("#graph[data-drawn]").get_attribute("data-drawn") or 0) > 1
+    ana.get_by_text("The same as a list").click()
+    listed = ana.locator("li", has_text="replaced 1.00")
+    expect(listed).to_contain_text("Mira lives in Paris.")
+    assert find_violations(ana) == []
+    listed.get_by_role("link", name="Mira lives in Paris.").click()
+    expect(ana.locator(".big")).to_have_text("Mira lives in Paris.")
+    ana.goto("/ui/graph")
+    expect(ana.locator("#graph[data-drawn]")).to_be_visible()
+
+
+def test_what_happened_is_drawn_over_time_and_why_an_item_was_found_is_told(ana: Page) -> None:
+    ana.goto("/ui/events?days=1")
+    expect(ana.locator("#chart[data-drawn] canvas")).to_be_visible()
+    ana.get_by_label("What").select_option("create")
+    ana.get_by_role("button", name="Show").click()
+    rows = ana.get_by_role("region", name="The newest events").locator("tbody tr")
+    expect(rows.first).to_contain_text("hotpath create")
+    assert find_violations(ana) == []
+    rows.get_by_role("link").first.click()
+    expect(ana.get_by_role("heading", name="In searches and prompts")).to_be_visible()
+
+
+def test_agents_and_their_allowlists_are_shown_and_each_sees_through_its_eyes(ana: Page) -> None:
+    ana.goto("/ui/agents")
+    row = ana.get_by_role("row", name="planner")
+    expect(row).to_contain_text("procedural")
+    assert find_violations(ana) == []
+    row.get_by_role("link", name="its memories").click()
+    expect(ana.locator("#results")).to_contain_text("Nothing")
+
+
+def test_the_operator_makes_a_key_uses_it_and_revokes_it(chromium: Browser, pages: Site) -> None:
+    with tab(chromium, pages, "operator") as page:
+        page.get_by_role("link", name="Keys").click()
+        assert find_violations(page) == []
+        page.get_by_label("Name, for people").fill("kiosk")
+        page.get_by_label("For the user").fill("tom")
+        page.get_by_role("button", name="Make the key").click()
+        text = page.get_by_role("region", name="The new key").inner_text().strip()
+        with tab(chromium, Site(pages.url, {"kiosk": text}, {}), "kiosk") as other:
+            expect(other.get_by_role("heading", level=1)).to_have_text("What is known of tom")
+            page.get_by_role("button", name="Revoke kiosk…").click()
+            assert find_violations(page) == []
+            page.get_by_role("button", name="Revoke").click()
+            expect(page.get_by_role("row", name="kiosk")).to_contain_text("revoked")
+            other.reload()
+            expect(other.get_by_label("Key")).to_be_visible()
+
+
+def test_the_doctor_says_whether_server_and_memories_are_well(chromium: Browser, pages: Site) -> None:
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/doctor?user=ana")
+        expect(page.get_by_role("region", name="The server: ok")).to_contain_text("store")
+        expect(page.get_by_role("region", name="What is remembered of ana")).to_contain_text("active")
+        assert find_violations(page) == []
+        page.goto("/ui/people")
+        assert find_violations(page) == []
+        page.get_by_role("link", name="tom").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("What is known of tom")

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from memwarden import AsyncScope, AsyncWarden
+from memwarden.clock import new_id
 from memwarden.errors import Denied, InvalidInput, KeyRefused, MemwardenError, NotFound
 from memwarden.records import WriteResult
 from memwarden.surfaces.http.access import Caller, Entrance
@@ -25,6 +26,7 @@ from memwarden.surfaces.web.render import digest_of, render
 from memwarden.surfaces.web.sessions import COOKIE, LIFETIME, LoginSessions, form_token, is_form_token, new_session
 
 ROOT: Final = "/ui"
+LOOKING: Final = "memwarden-page"
 MAX_FIELDS: Final = 2_000
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -46,6 +48,7 @@ SAID: Final = {
     "undone": "Undone.",
     "unchanged": "Nothing had to be changed.",
     "approved": "Approved.",
+    "declined": "Declined. Nothing was changed.",
     "rejected": "Given up. That can be undone for 30 days.",
     "revoked": "The key opens nothing any more.",
     "cleared": "Removed.",
@@ -113,8 +116,10 @@ class WebPage:
             raise InvalidInput(f"{name} is a whole number from {least:,} to {most:,}, not {given!r:.40}")
         return int(given)
 
-    def scope(self, operation: Operation = Operation.READ, *, thread: str | None = None) -> AsyncScope:
+    def scope(self, operation: Operation = Operation.READ) -> AsyncScope:
         """Return the scope of the page's person for an operation. Raises Denied."""
+        # What a thread was told counts as seen by it: a page looks in a thread that nobody goes on with.
+        thread = LOOKING if operation == Operation.READ else None
         return open_scope(
             self.warden, self.grant, operation, user=self.asked("user"), agent=self.asked("agent"), thread=thread
         )
@@ -293,6 +298,11 @@ def root_of(request: Request) -> str:
 def address_of(request: Request) -> str:
     """Return the address of a caller, to count calls by."""
     return request.client.host if request.client else "unknown"
+
+
+def new_thread() -> str:
+    """Return the name of a thread for a single look."""
+    return f"page-{new_id()}"
 
 
 def not_found(what: str) -> NotFound:

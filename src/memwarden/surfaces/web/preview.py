@@ -14,7 +14,7 @@ from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.recall.answer.select import GATES
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem
 from memwarden.surfaces.http.keys import Operation
-from memwarden.surfaces.web.page import PageRoutes, WebPage
+from memwarden.surfaces.web.page import PageRoutes, WebPage, new_thread
 from memwarden.text.tokenizer import estimate
 
 routes = PageRoutes()
@@ -109,13 +109,13 @@ def choices(page: WebPage) -> dict[str, Any]:
 
 
 def open_preview_scope(page: WebPage) -> AsyncScope:
-    """Return the scope that is asked: with the memory of a task and a project, where the key may see it."""
+    """Return the scope that is asked, in a new thread, as a new conversation would be: tasks and projects too."""
     project, task = page.asked("project"), page.asked("task")
-    if project is None and task is None:
-        return page.scope(thread=page.asked("thread"))
-    page.caller(Operation.READ).check_unbound("the memory of tasks and projects")
+    if project is not None or task is not None:
+        page.caller(Operation.READ).check_unbound("the memory of tasks and projects")
+    page.grant.check_operation(Operation.READ)
     return page.warden.scope(
-        user=page.user, agent=page.agent, thread=page.asked("thread"), project=project, task=task,
+        user=page.user, agent=page.agent, thread=new_thread(), project=project, task=task,
         tenant=page.grant.tenant,
     )  # fmt: skip
 
@@ -240,7 +240,7 @@ async def show_comparison(page: WebPage) -> Response:
         made = None
         if message is not None:
             page.grant.check_operation(Operation.READ)
-            scope = page.warden.scope(user=page.user, agent=agent, tenant=page.grant.tenant)
+            scope = page.warden.scope(user=page.user, agent=agent, thread=new_thread(), tenant=page.grant.tenant)
             made = await make_preview(scope, message, options)
         sides.append((side, agent, options, made))
     template = "compare_part.html" if page.is_fragment else "compare.html"

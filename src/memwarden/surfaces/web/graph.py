@@ -1,0 +1,93 @@
+"""The relations of memories as a graph: around a memory, or of what was written last."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from starlette.responses import JSONResponse, Response
+
+from memwarden import AsyncScope
+from memwarden.errors import NotFound
+from memwarden.records import Memory, Relation
+from memwarden.surfaces.web.page import PageRoutes, WebPage
+from memwarden.surfaces.web.render import why_hidden
+
+routes = PageRoutes()
+MAX_NODES: Final = 400
+MAX_LABEL: Final = 60
+DEFAULT_STEPS: Final = 2
+
+
+@routes.get("/graph")
+async def graph(page: WebPage) -> Response:
+    """Show the page with the graph, and its edges as a list for whoever sees no picture."""
+    memories, edges = await collect(page)
+    named = [(memories[edge.from_id], edge, memories[edge.to_id]) for edge in edges]
+    return page.show("graph.html", memories=memories, edges=named, id=page.asked("id") or "")
+
+
+@routes.get("/graph.json")
+async def graph_data(page: WebPage) -> Response:
+    """Return what the script of the page draws."""
+    memories, edges = await collect(page)
+    return JSONResponse(
+        {
+            "nodes": [_node(page, memory) for memory in memories.values()],
+            "edges": [_edge(edge) for edge in edges],
+        }
+    )
+
+
+async def collect(page: WebPage) -> tuple[dict[str, Memory], list[Relation]]:
+    """Return memories with their edges: near a memory, or the related ones among those written last."""
+    scope, id = page.scope(), page.asked("id")
+    if id is not None:
+        return await collect_around(scope, id, page.whole("steps", DEFAULT_STEPS, 1, 3))
+    where = {"channel": ["semantic", "episodic", "insight"], "valid_to": {"$ne": "1970-01-01"}}
+    newest = await scope.find(where, limit=MAX_NODES, order_by="written")
+    known = {memory.id: memory for memory in newest}
+    edges = {edge for memory in newest for edge in await _relations(scope, memory.id)}
+    inside = sorted((edge for edge in edges if {edge.from_id, edge.to_id} <= known.keys()), key=_order)
+    joined = {end for edge in inside for end in (edge.from_id, edge.to_id)}
+    return {id: memory for id, memory in known.items() if id in joined}, inside
+
+
+async def collect_around(scope: AsyncScope, id: str, steps: int) -> tuple[dict[str, Memory], list[Relation]]:
+    """Return a memory with what is related to it within so many steps. Raises NotFound."""
+    memories, edges, border = {id: await scope.get(id)}, set(), [id]
+    for _ in range(steps):
+        found = [edge for end in border for edge in await _relations(scope, end)]
+        edges.update(found)
+        border = []
+        for edge in sorted(found, key=lambda item: -item.strength):
+            for end in (edge.from_id, edge.to_id):
+                if end not in memories and len(memories) < MAX_NODES:
+                    memories[end] = await scope.get(end)
+                    border.append(end)
+    inside = [edge for edge in edges if {edge.from_id, edge.to_id} <= memories.keys()]
+    return memories, sorted(inside, key=_order)
+
+
+async def _relations(scope: AsyncScope, id: str) -> list[Relation]:
+    try:
+        return await scope.relations(id)
+    except NotFound:  # forgotten meanwhile
+        return []
+
+
+def _order(edge: Relation) -> tuple[float, str, str]:
+    return -edge.strength, edge.from_id, edge.to_id
+
+
+def _node(page: WebPage, memory: Memory) -> dict[str, Any]:
+    words = why_hidden(memory) or " ".join(memory.text.split())
+    label = words if len(words) <= MAX_LABEL else f"{words[: MAX_LABEL - 1]}…"
+    kind = "closed" if memory.valid_to else str(memory.channel)
+    return {"id": memory.id, "label": label, "kind": kind, "link": page.at("/memory", id=memory.id)}
+
+
+def _edge(edge: Relation) -> dict[str, Any]:
+    kind = str(edge.type)
+    key = json.dumps([edge.from_id, edge.to_id, kind])
+    return {"id": key, "source": edge.from_id, "target": edge.to_id, "kind": kind, "strength": edge.strength}
