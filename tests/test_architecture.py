@@ -53,7 +53,7 @@ from memwarden.tiers.tiers import AsyncTiers
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"fastapi numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
-MOST_PACKAGES = 47
+MOST_PACKAGES = 48
 TIERS = [
     (AsyncTierStore, TierStore),
     (AsyncTaskMemoryStore, TaskMemoryStore),
