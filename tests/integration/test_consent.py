@@ -520,7 +520,7 @@ READS = {
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncWarden.users",
-    "AsyncWarden.verify_erased", "AsyncWarden.export",
+    "AsyncWarden.verify_erased", "AsyncWarden.export", "AsyncWarden.export_format",
     "AsyncWarden.embed", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 

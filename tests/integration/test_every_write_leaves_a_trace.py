@@ -171,6 +171,9 @@ READS: dict[str, Call] = {
     "AsyncWarden.reload_categories": lambda site: site.warden.reload_categories({"categories": {}}),
     "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
     "AsyncWarden.export": lambda site: site.warden.export(site.file.with_suffix(".zip"), user="ana"),
+    "AsyncWarden.export_format": lambda site: site.warden.export_format(
+        site.file.with_suffix(".json"), "mem0", user="ana"
+    ),
     "AsyncWarden.verify_erased": lambda site: _verify(site),
     "AsyncWarden.close": lambda site: site.warden.close(),
 }
@@ -273,7 +276,7 @@ def test_only_the_write_path_applies_batches() -> None:
     assert above == {"remember", "remember/extract", "remember/resolve", "upkeep"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
     erasers = {str(item) for item in callers_of("erase") if item.parts[0] not in ("stores", "testing")}
-    assert erasers == {"api/erasure.py", "surfaces/cli/admin/erase.py", "surfaces/doctor.py"}
+    assert erasers == {"api/erasure.py", "surfaces/doctor.py"}
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
         above = {str(item) for item in callers_of(verb)} - {
             f"testing/{name}_tests.py" for name in ("event", "store", "page")

@@ -472,6 +472,7 @@ class Warden(Facade):
     export = blocking(AsyncWarden.export)
     import_ = blocking(AsyncWarden.import_)
     import_files = blocking(AsyncWarden.import_files)
+    export_format = blocking(AsyncWarden.export_format)
     verify_erased = blocking(AsyncWarden.verify_erased)
     reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")

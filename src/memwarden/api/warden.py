@@ -37,6 +37,7 @@ from memwarden.tiers.tiers import AsyncTiers
 from memwarden.upkeep.jobs import AsyncJobs
 
 if TYPE_CHECKING:
+    from memwarden.api.exports import FormatExport
     from memwarden.api.imports import ImportSummary, ImportTick
     from memwarden.models.protocols import ChatModel, Embedder, Reranker
     from memwarden.remember.imports.source import ImportOptions
@@ -232,6 +233,15 @@ class AsyncWarden:
 
         await self._parts.events.flush()
         return await export_bundle(self.store, self.scope(user=user, tenant=tenant).who.namespace, Path(path))
+
+    async def export_format(self, path: str | Path, format: str, *, user: str, tenant: str = "default") -> FormatExport:
+        """Write what is remembered of a person into a new file of another format, and count what it cannot carry.
+
+        format: ``mem0``, ``graph``, ``markdown`` (a new folder) or ``markdown-zip``. Raises as :meth:`export` does.
+        """
+        from memwarden.api.exports import export_format
+
+        return await export_format(self.store, self.scope(user=user, tenant=tenant).who.namespace, Path(path), format)
 
     async def import_(self, path: str | Path, *, dry_run: bool = False) -> ImportResult:
         """Read a file that :meth:`export` wrote, with its dates, numbers and history, and compare both.

@@ -218,7 +218,7 @@ def check_channel(value: str, where: str) -> str:
 def _words(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise MalformedPart(f"{where} is {describe(value)}, not a text")
-    return value.strip()
+    return value
 
 
 def _name(row: Mapping[str, Any], key: str, where: str) -> str:

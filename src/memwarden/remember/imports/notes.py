@@ -100,7 +100,8 @@ def _collection(source: ImportSource) -> str | None:
 
 
 def _read_note(source: ImportSource, path: str) -> Note:
-    text = source.text(path).replace("\r\n", "\n")
+    raw = source.text(path)
+    text = raw.replace("\r\n", "\n")
     if not text.startswith("---\n"):
         return Note(path, {}, text, 1)
     head, mark, body = text[4:].partition("\n---\n")
@@ -114,7 +115,10 @@ def _read_note(source: ImportSource, path: str) -> Note:
         raise MalformedPart(f"{source.place(path)}, line {line}: the front matter is no YAML") from None
     if not isinstance(fields, Mapping):
         raise MalformedPart(f"{source.place(path)}, line 2: the front matter names no fields")
-    return Note(path, {str(name): value for name, value in fields.items()}, body, head.count("\n") + 4)
+    named = {str(name): value for name, value in fields.items()}
+    # What memwarden wrote comes back as it was, signs of other systems included.
+    body = raw.partition("\n---\n")[2] if OWN in named else body
+    return Note(path, named, body, head.count("\n") + 4)
 
 
 def _document(source: ImportSource, note: Note, names: Mapping[str, str]) -> ImportedDocument:
@@ -232,9 +236,9 @@ def _own_memory(source: ImportSource, note: Note, names: Mapping[str, str]) -> I
     except (ValueError, TypeError):
         raise MalformedPart(f"{where}: metadata is no JSON") from None
     statement = ImportedStatement(
-        text.removesuffix("\n") if not mark else text,
+        text if mark else text.removesuffix("\n"),
         created_at=read_moment(_plain(fields.get("created")), f"{where}: created"),
-        tags=tuple(_names(fields.get("tags"))),
+        tags=tuple(str(tag) for tag in fields.get("tags") or ()),
         metadata=metadata,
         **given,
         **times,
@@ -254,7 +258,7 @@ def _own_thread(source: ImportSource, note: Note) -> ImportedThread:
 def _own_turns(note: Note, where: str) -> Iterator[Mapping[str, Any]]:
     row: dict[str, Any] | None = None
     lines: list[str] = []
-    for number, line in enumerate(note.body.split("\n"), note.first):
+    for number, line in enumerate(note.body.removesuffix("\n").split("\n"), note.first):
         head = _TURN.fullmatch(line)
         if head is not None:
             if row is not None:
@@ -275,6 +279,5 @@ def _own_turns(note: Note, where: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _own_words(lines: Sequence[str]) -> str:
-    """Return the words of a turn; the export wrote an empty line after them, and escaped what looks like a head."""
-    said = [line.removeprefix("\\") if line.startswith(("\\### ", "\\\\", "\\%% ")) else line for line in lines]
-    return "\n".join(said).removesuffix("\n").removesuffix("\n")
+    """Return the words of a turn: the export put a backslash before what looks like a head."""
+    return "\n".join(line[1:] if line.startswith(("\\### ", "\\%% ", "\\\\")) else line for line in lines)

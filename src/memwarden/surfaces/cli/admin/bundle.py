@@ -23,20 +23,27 @@ BUNDLE = "memwarden"
 
 @command
 async def export(
-    options: Options, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; must not be there yet.")]
+    options: Options,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; must not be there yet.")],
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="mem0, graph, markdown or markdown-zip.")
+    ] = None,
 ) -> int:
     """Write everything that is remembered of a user into a file, to read, to keep, or to import elsewhere.
 
     The file is a zip: memories.jsonl is for reading, pages.jsonl holds all with history and vectors. What frameworks
     keep beside the memories, and operational events, are not in it; they are counted. The exit code is 5 when
-    checkpoints or items stay behind.
+    checkpoints or items stay behind. --format writes what other programs read, and counts what it cannot carry.
 
     \b
-    Example:
+    Examples:
       memwarden export ana.zip --user ana
+      memwarden export ~/ana-vault --user ana --format markdown
     """
     if options.user is None or options.agent is not None:
         raise InvalidInput("say whose memory is exported: --user NAME, without --agent")
+    if form is not None:
+        return await _export_format(options, file, form, options.user)
     async with options.open(existing=True) as warden:
         done = await warden.export(file, user=options.user, tenant=options.tenant)
     if options.as_json:
@@ -48,6 +55,18 @@ async def export(
             printer().print(clean(f"Not in it: {count:,} {name}."))
     # What was done when is a log of the store's, and no memory of the person's.
     return DONE_IN_PART if set(done.left_behind) - {"events"} else 0
+
+
+async def _export_format(options: Options, file: Path, form: str, user: str) -> int:
+    async with options.open(existing=True) as warden:
+        done = await warden.export_format(file, form, user=user, tenant=options.tenant)
+    if options.as_json:
+        print_json(done)
+    else:
+        printer().print(clean(f"Exported to {file} ({form}): {done.memories:,} memories, {done.turns:,} turns."))
+        for what, count in done.left_out.items():
+            printer().print(clean(f"Not in it: {count:,} {what}."))
+    return 0
 
 
 @command
