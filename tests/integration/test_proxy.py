@@ -337,7 +337,7 @@ def test_the_program_of_the_page_remembers(tmp_path: Path, upstream: Upstream) -
                     printed = flat(play(command, tmp_path, environment))
                     assert all(flat(line) in printed for line in shown), printed
                     played += 1
-    assert played == 3
+    assert played == 4
     assert "hazelnuts" in str(upstream.prompts()[1]["messages"][0])
     assert {item.headers["authorization"] for item in upstream.received()} == {"Bearer sk-of-the-server"}
 
