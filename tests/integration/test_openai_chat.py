@@ -9,12 +9,14 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from memwarden import Warden
-from memwarden.errors import InvalidConfig
+from memwarden.errors import InvalidConfig, ModelUnavailable
+from memwarden.surfaces.cli.main import run
 
 OLD, NEW = "Ana enjoys hiking in the mountains.", "Ana likes long walks in the mountains."
 """A pair that no rule decides."""
@@ -24,12 +26,14 @@ class Endpoint(BaseHTTPRequestHandler):
     asked: ClassVar[list[dict[str, Any]]] = []
     status = 200
     said: str | None = ""
+    complains = ""
 
     def do_POST(self) -> None:  # the standard library's name
         self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         message = {"role": "assistant", "content": self.said}
         choices = [{"index": 0, "finish_reason": "stop", "message": message}] if self.said is not None else []
         answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+        answer |= {"error": {"message": self.complains}} if self.complains else {}
         self.send_response(self.status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
@@ -43,6 +47,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     Endpoint.asked, Endpoint.status, Endpoint.said = [], 200, ""
+    Endpoint.complains = ""
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -81,6 +86,33 @@ def test_an_endpoint_that_fails_costs_nothing(
     assert outcome(endpoint) == "created"
     assert "judge-1" in caplog.text
     assert "Ana" not in caplog.text  # no content in logs
+
+
+def test_who_asks_is_told_what_the_endpoint_says(endpoint: str, caplog: pytest.LogCaptureFixture) -> None:
+    Endpoint.status, Endpoint.complains = 404, "The model `judge-1` does not exist. You said: Ana likes long walks."
+    with Warden.open("memory://", config={"chat_model": "judge-1", "chat_url": endpoint}) as warden:
+        me = warden.scope(user="ana")
+        with pytest.raises(ModelUnavailable, match="NotFoundError 404") as raised:
+            me.ask("Where does Ana walk?")
+    assert str(raised.value) == "the chat endpoint failed (NotFoundError 404)"
+    (note,) = raised.value.__notes__
+    assert note == "the endpoint says: The model `judge-1` does not exist. You said: Ana likes long walks."
+    assert "NotFoundError 404" in caplog.text
+    assert "long walks" not in caplog.text
+
+
+def test_the_command_line_says_what_the_endpoint_says(
+    endpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Endpoint.status, Endpoint.complains = 401, "Incorrect key. You sent AKIAQYLPMN5HHHFPZAM2."
+    monkeypatch.setenv("MEMWARDEN_CHAT_MODEL", "judge-1")
+    monkeypatch.setenv("MEMWARDEN_CHAT_URL", endpoint)
+    url = f"sqlite:///{tmp_path / 'ask.db'}"
+    assert run(["add", "Ana walks by the river.", "--db", url]) == 0
+    assert run(["ask", "Where does Ana walk?", "--db", url]) != 0
+    said = capsys.readouterr().err
+    assert "(AuthenticationError 401); the endpoint says: Incorrect key." in said
+    assert "AKIAQYLPMN5HHHFPZAM2" not in said
 
 
 def test_nobody_listening_costs_nothing() -> None:

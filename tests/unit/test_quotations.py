@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from memwarden import Warden
 from memwarden.remember.extract.rules.dating import resolve_dates
 from memwarden.statements.statement import clauses_of
+from memwarden.surfaces.cli.main import run
 
 DEFAULTS = {"embedder": "auto"}
 AT = "2026-03-04T12:00:00Z"
@@ -106,6 +108,33 @@ def test_what_is_said_of_a_later_value_ends_the_earlier(old: str, new: str) -> N
     assert new in still.text
     assert old in over.text
     assert over.valid_to == datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def test_name_and_city_that_were_said_just_now_wait_for_the_person() -> None:
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        me.observe([{"role": "user", "content": "Ich heiße Mira und wohne seit Mai in Kassel bei meiner Schwester."}])
+        me.observe([{"role": "assistant", "content": "Noted."}])
+        me.extract_pending()
+        assert list(me.find({"channel": "semantic"})) == []
+        assert me.consent.user_context().preferred_name is None
+        assert me.consent.user_context().city is None
+        assert {item.field for item in me.consent.proposals()} >= {"preferred_name"}
+
+
+def test_every_conversation_of_an_import_is_looked_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'import.db'}"
+    said = {"t2": "My sister Ida moved to Oslo.", "t1": "I work as a nurse at St Mary's hospital in Porto."}
+    with Warden.open(url) as warden:
+        for thread, text in said.items():
+            warden.scope(user="me", thread=thread).observe([{"role": "user", "content": text}])
+    assert run(["thread", "look-through", "--all", "--user", "me", "--db", url]) == 0
+    with Warden.open(url) as warden:
+        texts = [fact.text for fact in warden.scope(user="me").find({"channel": ["semantic", "episodic"]})]
+    assert any("nurse" in text for text in texts)
+    assert any("Oslo" in text for text in texts)
+    assert run(["thread", "look-through", "--user", "me", "--db", url]) == 2
+    assert "--all" in capsys.readouterr().err
 
 
 def test_of_a_quotation_only_the_words_state_something() -> None:

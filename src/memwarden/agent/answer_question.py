@@ -106,6 +106,7 @@ async def _ask_for_answer(
         read=lambda value: _read_reply(value, len(items)),
         max_tokens=ANSWER_TOKENS,
         seconds=_seconds_left(model, deadline),
+        patient=True,
     )
     if reply is None:
         raise ModelUnavailable(

@@ -15,6 +15,7 @@ from openai.types import CompletionUsage
 from memwarden.errors import InvalidConfig, ModelUnavailable
 from memwarden.observability.instrument import EventDraft, record_here
 from memwarden.observability.records import Op
+from memwarden.security.secrets.redact import redact
 
 BATCH = 128
 TIMEOUT_SECONDS = 10.0
@@ -25,6 +26,8 @@ ANSWER_SECONDS = 120.0
 PAUSE_SECONDS = 30.0
 # A model on somebody's own machine writes that many tokens in a second: a longer answer may take longer.
 TOKENS_A_SECOND = 20
+# Characters of what an endpoint says about its failure.
+MAX_WORDS_OF_AN_ERROR = 300
 # Status codes that refuse a text; they do not mean that the endpoint is down.
 _ABOUT_THE_TEXT = (400, 413, 422)
 
@@ -80,7 +83,7 @@ class OpenAIEmbedder:
             answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             rows = np.array([value.embedding for value in sorted(answer.data, key=lambda item: item.index)], np.float32)
         except (OpenAIError, ValueError, TypeError, AttributeError) as error:
-            raise ModelUnavailable(f"the embedding endpoint failed ({type(error).__name__})") from error
+            raise _unavailable("embedding", error) from error
         if rows.shape != (len(texts), self.dimensions) or not np.isfinite(rows).all():
             raise ModelUnavailable(
                 f"the embedding endpoint answered with shape {rows.shape}, not ({len(texts)}, {self.dimensions}); set "
@@ -120,7 +123,24 @@ class OpenAIChat:
             _record_tokens(answer.usage)
             return answer.choices[0].message.content or ""
         except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
-            raise ModelUnavailable(f"the chat endpoint failed ({type(error).__name__})") from error
+            raise _unavailable("chat", error) from error
+
+
+def _unavailable(what: str, error: Exception) -> ModelUnavailable:
+    """Return the failure of an endpoint, with its own words as a note: they may repeat what was sent, so that no log
+    has them."""
+    status = f" {error.status_code}" if isinstance(error, APIStatusError) else ""
+    found = ModelUnavailable(f"the {what} endpoint failed ({type(error).__name__}{status})")
+    if status and (words := _words_of(error)):
+        found.add_note(f"the endpoint says: {words}")
+    return found
+
+
+def _words_of(error: Exception) -> str:
+    """The endpoint's own words in a line, without its secrets."""
+    body = getattr(error, "body", None)
+    said = body.get("message", body) if isinstance(body, Mapping) else body or getattr(error, "message", "")
+    return redact(" ".join(str(said).split())).text[:MAX_WORDS_OF_AN_ERROR]
 
 
 def _record_tokens(usage: CompletionUsage | None) -> None:

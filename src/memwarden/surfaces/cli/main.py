@@ -190,7 +190,7 @@ def run(arguments: Sequence[str]) -> int:
         _say("Usage", _usage(error), as_json)
         return MISUSED
     except MemwardenError as error:
-        _say(type(error).__name__, str(error), as_json)
+        _say(type(error).__name__, "; ".join([str(error), *getattr(error, "__notes__", ())]), as_json)
         return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
     except BrokenPipeError:
         # Whoever reads has enough: "find | head" is no failure.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from memwarden.errors import NotFound
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import CARD, Channel, Memory, Outcome
 from memwarden.surfaces.cli.options import (
     AsOf,
@@ -250,6 +252,8 @@ thread_app = typer.Typer(
 )
 Name = Annotated[str, typer.Argument(metavar="THREAD", help="The name of a conversation.")]
 MAX_TURNS = 10_000
+# Turns of which the conversations are looked through at once.
+MAX_LOOKED_AT = 100_000
 
 
 @thread_app.command("list")
@@ -317,22 +321,36 @@ async def show_thread(
                 console.print(Text(f"  -> {clean(fact.text)}", style="green"))
 
 
+async def _threads_by_age(me: AsyncScope) -> list[str]:
+    """The names of all conversations, that with the oldest turn first, so that later facts replace earlier."""
+    turns = await me.find({"channel": Channel.TURN}, limit=MAX_LOOKED_AT, descending=False)
+    return list(dict.fromkeys(turn.thread_id for turn in turns if turn.thread_id is not None))
+
+
 @thread_app.command("look-through")
 @command
 async def look_through(
     options: Options,
-    thread: Name,
+    thread: Annotated[str | None, typer.Argument(metavar="[THREAD]", help="The name of a conversation.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Begin at the first turn; what is known is merged.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every conversation, the oldest first.")] = False,
 ) -> None:
-    """Look through what is new in a conversation for facts, as observe does by itself.
+    """Look through what is new in a conversation, or in all, for facts, as observe does by itself.
 
     \b
     Examples:
       memwarden thread look-through 2026-05-08
       memwarden thread look-through 2026-05-08 --again
+      memwarden thread look-through --all
     """
+    if (thread is None) != every:
+        raise InvalidInput("give THREAD, the name of a conversation, or --all for every conversation")
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden, thread=thread).extract_pending(again=again)
+        names = [thread] if thread is not None else await _threads_by_age(options.scope(warden))
+        looked = [await options.scope(warden, thread=name).extract_pending(again=again) for name in names]
+    if not looked:
+        raise NotFound("there is no conversation to look through")
+    result = replace(looked[-1], results=tuple(item for each in looked for item in each.results))
     if options.as_json:
         print_json(result)
         return
