@@ -59,6 +59,14 @@ class InvalidConfig(InvalidInput):
     """A setting, a category or an allowlist is wrong."""
 
 
+def missing_extra(what: str, extra: str) -> InvalidConfig:
+    """Return the error of what needs packages that are not installed, with both ways to install them."""
+    return InvalidConfig(
+        f"{what} needs the extra {extra!r}: in a clone of memwarden, pip install '.[{extra}]'; "
+        f"with a package of it, pip install 'memwarden[{extra}]'"
+    )
+
+
 class NotFound(MemwardenError, LookupError):
     """The id names nothing that this scope may see."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,15 +69,42 @@ def test_the_command_line_shows_no_password(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["db"] == "postgresql://...@host/base"
 
 
-def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [module for module in sys.modules if module.startswith("memwarden.stores.postgres")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(InvalidConfig, match="memwarden\\[postgres\\]"):
-        store_at("postgresql:///x")
-
-
 @pytest.mark.parametrize("url", ["", "  "])
 def test_an_empty_url_is_no_word_for_the_default(url: str) -> None:
     with pytest.raises(InvalidConfig, match="is empty"):
         Warden.open(url)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "opens"),
+    [
+        ("psycopg", "postgres", lambda: Warden.open("postgresql://localhost/x")),
+        ("httpx2", "client", lambda: Warden.open("http://127.0.0.1:1", key="k")),
+        ("openai", "openai", lambda: Warden.open("memory://", config={"chat_model": "m"})),
+    ],
+)
+def test_a_missing_extra_is_named_with_both_ways_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, package: str, extra: str, opens: Callable[[], object]
+) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(("memwarden.stores.postgres", "memwarden.models.openai"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidConfig) as caught:
+        opens()
+    assert f"pip install '.[{extra}]'" in str(caught.value)
+    assert f"pip install 'memwarden[{extra}]'" in str(caught.value)
+
+
+def test_a_json_store_is_not_served_and_moves_to_a_file_that_is(tmp_path: Path) -> None:
+    def memwarden(*words: str) -> subprocess.CompletedProcess[str]:
+        program = Path(sys.executable).with_name("memwarden")
+        return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+
+    assert memwarden("add", "Ana lives in Leipzig.", "--db", "json:///told").returncode == 0
+    refused = memwarden("serve", "--db", "json:///told", "--port", "0")
+    assert refused.returncode == 2
+    assert "use memory://, SQLite or PostgreSQL" in refused.stderr
+    assert memwarden("migrate", "--from", "json:///told", "--to", "sqlite:///told.db").returncode == 0
+    assert "Leipzig" in memwarden("query", "Where does Ana live?", "--db", "sqlite:///told.db").stdout

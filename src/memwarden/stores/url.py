@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memwarden.errors import InvalidConfig
+from memwarden.errors import InvalidConfig, missing_extra
 from memwarden.stores.protocol import Store
 
 
@@ -30,7 +30,7 @@ def store_at(url: str) -> Store:
         try:
             from memwarden.stores.postgres import PostgresStore
         except ImportError:
-            raise InvalidConfig("PostgreSQL needs the extra: pip install 'memwarden[postgres]'") from None
+            raise missing_extra("PostgreSQL", "postgres") from None
         return PostgresStore(url)
     raise InvalidConfig(
         f"{without_login(url)!r} names no store; use memory://, sqlite:///file.db, sqlite:////absolute/file.db, "

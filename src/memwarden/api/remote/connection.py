@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from memwarden import errors
-from memwarden.errors import InvalidConfig, InvalidInput, MemwardenError, NotFound, StoreUnavailable
+from memwarden.errors import InvalidInput, MemwardenError, NotFound, StoreUnavailable, missing_extra
 from memwarden.records import ContextBlock, Cut, Delta, Memory, QueryResult, RecallItem, Why
 
 P = ParamSpec("P")
@@ -61,7 +61,7 @@ class Connection:
         try:
             import httpx2
         except ImportError:
-            raise InvalidConfig("a server takes the extra: pip install 'memwarden[client]'") from None
+            raise missing_extra("a server's address", "client") from None
         self._failures = (httpx2.TransportError, httpx2.InvalidURL)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._client = httpx2.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=SECONDS)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from memwarden.errors import InvalidConfig, ModelUnavailable
+from memwarden.errors import InvalidConfig, ModelUnavailable, missing_extra
 from memwarden.settings import Settings
 from memwarden.surfaces.proxy.headers import has_credential, headers_for_upstream
 from memwarden.surfaces.proxy.shapes import path_of
@@ -87,7 +87,7 @@ def open_upstream(settings: Settings) -> UpstreamClient | None:
     if not settings.upstream and not settings.upstream_anthropic:
         return None
     if find_spec("httpx2") is None:
-        raise InvalidConfig("upstream needs the extra: pip install 'memwarden[server,client]'")
+        raise missing_extra("upstream", "server,client")
     return UpstreamClient(settings)
 
 

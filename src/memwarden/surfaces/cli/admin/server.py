@@ -13,7 +13,7 @@ from rich.text import Text
 
 from memwarden import AsyncWarden, clock
 from memwarden.checks import word
-from memwarden.errors import InvalidConfig, InvalidInput
+from memwarden.errors import InvalidInput, missing_extra
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 from memwarden.surfaces.http.keys import DEFAULT_OPERATIONS, AccessKey, KeyRing
@@ -70,7 +70,7 @@ async def serve(
         from memwarden.surfaces.http import server
         from memwarden.surfaces.http.app import ServerOptions, create_app, describe
     except ImportError:
-        raise InvalidConfig("the server needs the extra: pip install 'memwarden[server]'") from None
+        raise missing_extra("the server", "server") from None
     if openapi:
         print_json(describe(create_app(AsyncWarden.open("memory://"))))
         return

@@ -20,7 +20,7 @@ from memwarden.api.blocking import BoundScope
 from memwarden.conversation.chat import Action, Reply
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.upstreams import Upstream, openai_chat
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.errors import InvalidInput, NotFound, missing_extra
 from memwarden.records import ContextBlock, Outcome, WriteResult
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.surfaces.cli.options import Options, command
@@ -237,7 +237,7 @@ def _endpoint(url: str, model: str) -> Upstream:
     try:
         from memwarden.models.openai import endpoint
     except ImportError:
-        raise InvalidInput("an endpoint needs the extra: pip install 'memwarden[openai]'; or --script FILE") from None
+        raise missing_extra("an endpoint (or give --script FILE)", "openai") from None
     return openai_chat(endpoint(url or None), model=model)
 
 

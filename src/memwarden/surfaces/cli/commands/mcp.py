@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memwarden.errors import MemwardenError
+from memwarden.errors import missing_extra
 from memwarden.surfaces.cli.options import Options, command
 
 if TYPE_CHECKING:
     from memwarden.agent.tools import Permission
-
-MISSING = "memwarden mcp needs the extra: pip install 'memwarden[mcp]'"
 
 
 @command
@@ -38,7 +36,7 @@ async def mcp(
       memwarden mcp --profile graph
     """
     if find_spec("mcp") is None:
-        raise MemwardenError(MISSING)
+        raise missing_extra("memwarden mcp", "mcp")
     from memwarden.surfaces.mcp.profiles import serve_scope
 
     warden = options.open()
