@@ -130,7 +130,7 @@ class AsyncJobs:
         """Yield what is due now: the name of a job, and where. tenant: None means all."""
         at = clock.now()
         for namespace in await self._namespaces(tenant, None):
-            for status in await self._status_of(namespace, at):
+            for status in await self.status_of(namespace, at):
                 if status.due is not None and status.due <= at:
                     yield status.job, namespace
 
@@ -143,14 +143,15 @@ class AsyncJobs:
         """Return when each job ran last on each namespace of a tenant, and when it is due. Raises StoreError."""
         at = clock.now()
         spaces = await self._namespaces(tenant, user)
-        return [status for namespace in spaces for status in await self._status_of(namespace, at)]
+        return [status for namespace in spaces for status in await self.status_of(namespace, at)]
 
     async def _namespaces(self, tenant: str | None, user: str | None) -> list[Namespace]:
         known = await self._parts.store.namespaces()
         mine = [item for item in known if tenant is None or item.tenant == tenant]
         return mine if user is None else [item for item in mine if item.path == f"user/{user}"]
 
-    async def _status_of(self, namespace: Namespace, at: datetime) -> list[JobStatus]:
+    async def status_of(self, namespace: Namespace, at: datetime) -> list[JobStatus]:
+        """Return the status of each job on a namespace at a time."""
         runs = await self._parts.store.events(namespace, EventFilter(node=Node.WORKER, op=Op.JOB), limit=MAX_RUNS_READ)
         rev = (await self._parts.store.head(namespace)).rev
         found = []

@@ -14,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from memwarden.observability.records import Status
+from memwarden.settings import default_db
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 from memwarden.upkeep.jobs import JOBS
 from memwarden.upkeep.records import JobRun, JobStatus
+from memwarden.upkeep.shared_worker import SharedWorker
 from memwarden.upkeep.worker import DEFAULT_EVERY_SECONDS, lower_priority, wait_for_end, work
 
 FAILED = 1
@@ -80,6 +82,8 @@ async def worker(
 ) -> int:
     """Run jobs when they are due, for every user and tenant, at low priority, until it is stopped.
 
+    On PostgreSQL any number of workers share the work (extra worker).
+
     \b
     Examples:
       memwarden worker
@@ -91,8 +95,11 @@ async def worker(
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if with_parent:
         wait_for_end(sys.stdin.buffer, stop)
-    failed = False
+    failed, url = False, options.settings.db or default_db()
     async with options.open(existing=True) as warden:
+        if url.startswith(("postgresql://", "postgres://")):
+            await SharedWorker(warden.jobs, url, every).run(stop, once=once)
+            return 0
         async for runs in work(warden.jobs, stop, every, once=once):
             failed = failed or any(item.status == Status.ERROR for item in runs)
             if options.as_json:

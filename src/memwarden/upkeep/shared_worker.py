@@ -1,0 +1,152 @@
+"""The worker on PostgreSQL: any number of processes share a queue, and one job runs on a namespace at a time.
+
+procrastinate keeps the queue, in a schema of its own, without content: names of jobs and of namespaces. What is due is
+found by a query and queued once; the job of a worker that died is taken over by another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from memwarden import clock
+from memwarden.errors import InvalidConfig, StoreUnavailable
+from memwarden.records import Namespace
+from memwarden.upkeep.jobs import AsyncJobs
+
+if TYPE_CHECKING:
+    from procrastinate import App
+
+QUEUE: Final = "memwarden"
+TASK: Final = "memwarden.upkeep"
+SCHEMA: Final = "memwarden_jobs"
+# "mwjb": the advisory lock under which the schema is made.
+SCHEMA_LOCK: Final = 0x6D776A62
+# A worker says that it lives so often; the job of a worker that was silent for longer is taken over.
+HEARTBEAT_SECONDS: Final = 10.0
+DEFAULT_STALLED_SECONDS: Final = 30.0
+# A worker that is told to end finishes its job within this time; else another takes it over.
+CLOSE_SECONDS: Final = 20.0
+
+
+class SharedWorker:
+    """Queues what is due and works on the queue, beside other workers of the same database.
+
+    Args:
+        url: of the database. every: seconds between two looks at what is due. stalled: seconds after which the job of
+            a silent worker is taken over.
+    """
+
+    def __init__(self, jobs: AsyncJobs, url: str, every: float, *, stalled: float = DEFAULT_STALLED_SECONDS) -> None:
+        self._jobs = jobs
+        self._url = url
+        self._every = every
+        self._stalled = stalled
+
+    async def run(self, stop: asyncio.Event, *, once: bool = False) -> None:
+        """Work until told to stop, or until the queue is empty. Raises InvalidConfig without the extra."""
+        async with self._open_queue() as app:
+            await self._queue_due(app)
+            if once:
+                await self._work(app, wait=False)
+                return
+            working = asyncio.create_task(self._work(app, wait=True))
+            looking = asyncio.create_task(self._look(app, stop))
+            await asyncio.wait([working, looking], return_when=asyncio.FIRST_COMPLETED)
+            for task in (working, looking):
+                if not task.done():
+                    task.cancel()
+            results = await asyncio.gather(working, looking, return_exceptions=True)
+            for error in results:
+                if isinstance(error, Exception):
+                    raise StoreUnavailable(f"the queue of jobs cannot be used: {type(error).__name__}") from error
+
+    async def _look(self, app: App, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), self._every)
+            if not stop.is_set():
+                await self._take_over(app)
+                await self._queue_due(app)
+
+    async def _queue_due(self, app: App) -> None:
+        """Queue each due job once, however many workers find it."""
+        from procrastinate.exceptions import AlreadyEnqueued
+
+        await self._take_over(app)
+        async for job, namespace in self._jobs.due():
+            place = f"{len(namespace.tenant)}:{namespace.tenant}:{namespace.path}"
+            task = app.configure_task(TASK, lock=place, queueing_lock=f"{job}:{place}", queue=QUEUE)
+            with suppress(AlreadyEnqueued):
+                await task.defer_async(job=job, tenant=namespace.tenant, path=namespace.path)
+
+    async def _take_over(self, app: App) -> None:
+        """Queue the jobs of workers that were silent for too long again."""
+        from procrastinate.exceptions import ConnectorException, UniqueViolation
+        from procrastinate.jobs import Status
+
+        manager = app.job_manager
+        for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._stalled):
+            with suppress(ConnectorException):  # another worker was faster
+                try:
+                    await manager.retry_job(job)
+                except UniqueViolation:  # it is queued anew already
+                    await manager.finish_job(job, Status.FAILED, delete_job=True)
+
+    async def _work(self, app: App, *, wait: bool) -> None:
+        await app.run_worker_async(
+            queues=[QUEUE],
+            wait=wait,
+            concurrency=1,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            shutdown_graceful_timeout=CLOSE_SECONDS,
+            fetch_job_polling_interval=min(5.0, self._every),
+            update_heartbeat_interval=min(HEARTBEAT_SECONDS, self._stalled / 3),
+            stalled_worker_timeout=self._stalled,
+        )
+
+    @asynccontextmanager
+    async def _open_queue(self) -> AsyncIterator[App]:
+        app = self._make_app()
+        async with app.open_async():
+            await _make_schema(app)
+            yield app
+
+    def _make_app(self) -> App:
+        try:
+            from procrastinate import App, PsycopgConnector
+        except ImportError:
+            raise InvalidConfig("a worker on PostgreSQL needs the extra: pip install 'memwarden[worker]'") from None
+        options: dict[str, Any] = {"options": f"-c search_path={SCHEMA}"}
+        app = App(connector=PsycopgConnector(conninfo=self._url, kwargs=options, min_size=1, max_size=4))
+
+        @app.task(name=TASK, queue=QUEUE)
+        async def upkeep(job: str, tenant: str, path: str) -> None:
+            await self._run(job, Namespace(tenant, path))
+
+        return app
+
+    async def _run(self, job: str, namespace: Namespace) -> None:
+        """Run a job, unless it was done since it was queued: the worker that died may have got to the end."""
+        at = clock.now()
+        for status in await self._jobs.status_of(namespace, at):
+            if status.job == job and status.due is not None and status.due <= at:
+                await self._jobs.run_one(job, namespace)
+
+
+async def _make_schema(app: App) -> None:
+    """Make the schema of the queue once, whoever comes first."""
+    from procrastinate.exceptions import ConnectorException
+
+    if await app.check_connection_async():
+        return
+    lock = f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK}); CREATE SCHEMA IF NOT EXISTS {SCHEMA}; "
+    script = app.schema_manager.get_schema().replace("%", "%%")
+    try:
+        await app.connector.execute_query_async(query=lock + script)
+    except ConnectorException:  # another worker made it meanwhile
+        if not await app.check_connection_async():
+            raise

@@ -1,0 +1,122 @@
+"""Workers of a PostgreSQL database share the work: each job runs, one on a namespace at a time, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from memwarden import Warden
+from memwarden.surfaces.cli.main import run
+
+USERS = 12
+# A worker whose jobs take a while and note when they begin and end.
+WORKER = """
+import asyncio, os, sys, time
+from datetime import timedelta
+from memwarden import AsyncWarden
+from memwarden.upkeep import jobs
+from memwarden.upkeep.records import JobChange, JobKind, JobReport
+from memwarden.upkeep.shared_worker import SharedWorker
+
+url, notes = sys.argv[1:]
+
+def note(word, context):
+    with open(notes, "a") as file:
+        file.write(f"{word} {context.namespace.path} {os.getpid()} {time.monotonic()}\\n")
+
+async def take_long(context):
+    note("begin", context)
+    await asyncio.sleep(0.4)
+    note("end", context)
+    return JobReport((JobChange("rest", "x", "slow"),))
+
+jobs.JOBS = {name: JobKind(name, "", timedelta(days=1), False, lambda: take_long) for name in ("one", "two")}
+
+async def main():
+    async with AsyncWarden.open(url) as warden:
+        await SharedWorker(warden.jobs, url, 0.3, stalled=2.0).run(asyncio.Event())
+
+asyncio.run(main())
+"""
+
+
+def _fill(url: str) -> None:
+    with Warden.open(url) as warden:
+        for number in range(USERS):
+            warden.scope(user=f"u{number}").remember(f"Person {number} keeps bees.")
+
+
+def _read(notes: Path) -> list[tuple[str, str, int, float]]:
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    return [(word, path, int(pid), float(at)) for word, path, pid, at in (line.split() for line in lines)]
+
+
+def test_four_workers_do_all_that_is_due_though_one_is_killed(postgres_url: str, tmp_path: Path) -> None:
+    _fill(postgres_url)
+    notes = tmp_path / "notes"
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER, postgres_url, str(notes)]) for _ in range(4)]
+    try:
+        killed, ended = 0, 0.0
+        until = time.monotonic() + 90
+        while time.monotonic() < until:
+            said = _read(notes)
+            begun = {(path, pid) for word, path, pid, _ in said if word == "begin"}
+            done = {(path, pid) for word, path, pid, _ in said if word == "end"}
+            if not killed and len(done) >= 3 and begun - done:
+                killed = max(pid for _, pid in begun - done)
+                os.kill(killed, signal.SIGKILL)
+                ended = time.monotonic()
+            if sum(word == "end" for word, *_ in said) >= 2 * USERS:
+                break
+            time.sleep(0.05)
+        said = _read(notes)
+        assert killed
+        ends: dict[str, int] = defaultdict(int)
+        for word, path, _, _ in said:
+            ends[path] += word == "end"
+        assert ends == {f"user/u{number}": 2 for number in range(USERS)}
+        assert len({pid for word, _, pid, _ in said if word == "end"}) >= 3
+        for path in ends:
+            spans = _spans([item for item in said if item[1] == path], killed, ended)
+            assert all(before[1] <= after[0] for before, after in pairwise(spans)), spans
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def _spans(said: list[tuple[str, str, int, float]], killed: int, ended: float) -> list[tuple[float, float]]:
+    """When a job was under way; the killed worker's job until the kill."""
+    spans, begun = [], dict[int, float]()
+    for word, _, pid, at in sorted(said, key=lambda item: item[3]):
+        if word == "begin":
+            begun[pid] = at
+        else:
+            spans.append((begun.pop(pid), at))
+    spans += [(at, ended) for pid, at in begun.items() if pid == killed]
+    return sorted(spans)
+
+
+@pytest.mark.parametrize("times", [2])
+def test_the_command_works_on_the_queue_until_it_is_empty(postgres_url: str, times: int) -> None:
+    _fill(postgres_url)
+    for _ in range(times):
+        done = subprocess.run(
+            [sys.executable, "-m", "memwarden", "worker", "--once", "--db", postgres_url], timeout=90, check=False
+        )
+        assert done.returncode == 0
+    with Warden.open(postgres_url) as warden:
+        found = [item for item in warden.jobs.status() if item.job == "expire"]
+        assert len(found) == USERS
+        assert all(item.last is not None and item.status == "skipped" for item in found)
+        events = warden.scope(user="u1").journal.events(node="worker", op="job")
+        assert [event.reason for event in events].count("expire") == 1  # the second worker found nothing due
+    assert run(["job", "status", "--db", postgres_url, "--json"]) == 0
