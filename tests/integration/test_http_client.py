@@ -67,6 +67,7 @@ def test_what_is_written_there_is_read_alike_here(served: Served) -> None:
         order_by="importance", descending=False, limit=2
     )
     assert far.relations(memory_id) == near.relations(memory_id)
+    assert far.relations([memory_id, "nobody"]) == near.relations([memory_id, "nobody"]) == near.relations(memory_id)
     single = far.remember({"role": "user", "content": "Ana has a cat called Minka.", "name": "Ana"})
     assert near.get(str(single.results[0].id)).name == "Ana"
     assert far.extract('["Ana has a sister called Ines."]').results[0].outcome == "created"

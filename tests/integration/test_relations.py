@@ -106,3 +106,14 @@ async def test_relations_of_what_there_is_not(me: AsyncScope) -> None:
         await me.relations("nobody")
     (fact,) = await stated(me, FACT)
     assert await me.relations(fact) == []
+
+
+async def test_the_edges_of_several_memories_are_read_at_once(me: AsyncScope) -> None:
+    fact, *others = await stated(me, FACT, *OTHERS)
+    await link(me, fact, others[0], others[1])
+    await link(me, others[2], others[1])
+    whole = sorted((edge.from_id, edge.to_id) for edge in await me.relations([fact, others[2], "nobody"]))
+    assert whole == sorted([(fact, others[0]), (fact, others[1]), (others[2], others[1])])
+    await me.forget(others[0])
+    assert [edge.to_id for edge in await me.relations([fact])] == [others[1]]
+    assert await me.relations([]) == []

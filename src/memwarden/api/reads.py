@@ -191,13 +191,16 @@ class ScopeReads(ScopeHandle):
             where = (*where, filtering.Condition("category", "$ne", OWN_RECORDS))
         return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
-    async def relations(self, memory_id: str) -> list[Relation]:
-        """Return what a memory is related to: the edges that begin or end at it, sorted by from, to and type.
+    async def relations(self, memory_id: str | Sequence[str]) -> list[Relation]:
+        """Return what memories are related to: the edges that begin or end at them, sorted by from, to and type.
 
-        Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound.
+        Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound for a single memory
+        that is not there; of several, those that are not there have none.
         """
-        await self.get(memory_id)
-        edges = await self._parts.store.relations(self.who.namespace, [memory_id])
+        if isinstance(memory_id, str):
+            await self.get(memory_id)
+        ids = [memory_id] if isinstance(memory_id, str) else [arguments.check_memory_id(item) for item in memory_id]
+        edges = await self._parts.store.relations(self.who.namespace, ids)
         ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
         active = await self._parts.store.get(self.who.namespace, ends)
         allowed = self._parts.settings.categories.readable(self.who.agent, None)

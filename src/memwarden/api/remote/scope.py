@@ -6,6 +6,7 @@ A turn and a chat run their model on this side and keep what is said on the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ from memwarden.clock import DEFAULT_THREAD
 from memwarden.conversation.prompt_cache import PromptLayout
 from memwarden.conversation.recording import MemoryVerdict, TurnLog
 from memwarden.conversation.settings import ChatSettings
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.recall.answer.render import LEAN_TEMPLATE, Template
 from memwarden.records import (
     Audit,
@@ -124,7 +125,14 @@ class RemoteScope(RemoteHandle, AsyncScope):
 
     @sent_as(AsyncScope.relations)
     async def relations(self, given: dict[str, Any]) -> list[Relation]:
-        return read_record(await self.read(f"/v1/memories/{path_part(given['memory_id'])}/relations"), list[Relation])
+        wanted = given["memory_id"]
+        if isinstance(wanted, str):
+            return read_record(await self.read(f"/v1/memories/{path_part(wanted)}/relations"), list[Relation])
+        found: set[Relation] = set()
+        for memory_id in wanted:
+            with suppress(NotFound):  # of several, those that are not there have none
+                found.update(await self.relations(memory_id))
+        return sorted(found, key=lambda edge: (edge.from_id, edge.to_id, edge.type))
 
     @sent_as(AsyncScope.overview)
     async def overview(self, given: dict[str, Any]) -> Overview:

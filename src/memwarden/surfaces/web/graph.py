@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
 from memwarden import AsyncScope
-from memwarden.errors import NotFound
 from memwarden.records import Memory, Relation
 from memwarden.surfaces.web.page import PageRoutes, WebPage
 from memwarden.surfaces.web.render import why_hidden
 
 routes = PageRoutes()
-MAX_NODES: Final = 400
+MAX_NODES: Final = 700
+MAX_READ: Final = 10_000
 MAX_LABEL: Final = 60
 DEFAULT_STEPS: Final = 2
 
 
 @routes.get("/graph")
 async def graph(page: WebPage) -> Response:
-    """Show the page with the graph, and its edges as a list for whoever sees no picture."""
+    """Show the page of the graph at once; its picture and its list follow."""
+    id = page.asked("id") or ""
+    if id:
+        await page.scope().get(id)
+    return page.show("graph.html", id=id)
+
+
+@routes.get("/graph/list")
+async def graph_list(page: WebPage) -> Response:
+    """Return the edges as a list, for whoever sees no picture."""
     memories, edges = await collect(page)
     named = [(memories[edge.from_id], edge, memories[edge.to_id]) for edge in edges]
-    return page.show("graph.html", memories=memories, edges=named, id=page.asked("id") or "")
+    template = "graph_list.html" if page.is_fragment else "graph_page.html"
+    return page.show(template, edges=named)
 
 
 @routes.get("/graph.json")
@@ -45,19 +56,27 @@ async def collect(page: WebPage) -> tuple[dict[str, Memory], list[Relation]]:
     if id is not None:
         return await collect_around(scope, id, page.whole("steps", DEFAULT_STEPS, 1, 3))
     where = {"channel": ["semantic", "episodic", "insight"], "valid_to": {"$ne": "1970-01-01"}}
-    newest = await scope.find(where, limit=MAX_NODES, order_by="written")
-    known = {memory.id: memory for memory in newest}
-    edges = {edge for memory in newest for edge in await _relations(scope, memory.id)}
-    inside = sorted((edge for edge in edges if {edge.from_id, edge.to_id} <= known.keys()), key=_order)
-    joined = {end for edge in inside for end in (edge.from_id, edge.to_id)}
-    return {id: memory for id, memory in known.items() if id in joined}, inside
+    known = {memory.id: memory for memory in await scope.find(where, limit=MAX_READ, order_by="written")}
+    edges = [edge for edge in await scope.relations(list(known)) if {edge.from_id, edge.to_id} <= known.keys()]
+    return limit_nodes(known, sorted(edges, key=_order))
+
+
+def limit_nodes(known: dict[str, Memory], edges: Sequence[Relation]) -> tuple[dict[str, Memory], list[Relation]]:
+    """Return the memories that edges join, as many as a picture takes; the edges stand the strongest first."""
+    joined: dict[str, None] = {}
+    for edge in edges:
+        ends = dict.fromkeys((edge.from_id, edge.to_id))
+        if len(joined | ends) <= MAX_NODES:
+            joined |= ends
+    inside = [edge for edge in edges if edge.from_id in joined and edge.to_id in joined]
+    return {id: known[id] for id in joined}, inside
 
 
 async def collect_around(scope: AsyncScope, id: str, steps: int) -> tuple[dict[str, Memory], list[Relation]]:
     """Return a memory with what is related to it within so many steps. Raises NotFound."""
-    memories, edges, border = {id: await scope.get(id)}, set(), [id]
+    memories, edges, border = {id: await scope.get(id)}, set[Relation](), [id]
     for _ in range(steps):
-        found = [edge for end in border for edge in await _relations(scope, end)]
+        found = await scope.relations(border)
         edges.update(found)
         border = []
         for edge in sorted(found, key=lambda item: -item.strength):
@@ -67,13 +86,6 @@ async def collect_around(scope: AsyncScope, id: str, steps: int) -> tuple[dict[s
                     border.append(end)
     inside = [edge for edge in edges if {edge.from_id, edge.to_id} <= memories.keys()]
     return memories, sorted(inside, key=_order)
-
-
-async def _relations(scope: AsyncScope, id: str) -> list[Relation]:
-    try:
-        return await scope.relations(id)
-    except NotFound:  # forgotten meanwhile
-        return []
 
 
 def _order(edge: Relation) -> tuple[float, str, str]:
