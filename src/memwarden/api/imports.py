@@ -27,6 +27,7 @@ from memwarden.remember.imports.records import (
     ImportedStatement,
     ImportedThread,
     ImportRecord,
+    MalformedPart,
     digest_parts,
 )
 from memwarden.remember.imports.registry import find_reader
@@ -150,8 +151,11 @@ async def import_records(
     if trust is not None:
         scale.word(Trust).check(trust, "trust")
     checked = _Counts()
-    async for record in _stream(read()):
-        _check(record, parts, user, checked)
+    try:
+        async for record in _stream(read()):
+            _check(record, parts, user, checked)
+    except MalformedPart as error:
+        raise InvalidInput(f"{error}; nothing was imported") from None
     if not (checked.total or checked.documents or checked.nodes):
         left_out = "; ".join(f"{what} ({count})" for what, count in checked.skipped.items())
         raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")

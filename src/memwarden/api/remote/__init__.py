@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.exports import FormatExport
 from memwarden.api.handles import AsyncThreadCheckpoints
-from memwarden.api.remote.connection import Connection, refuse
+from memwarden.api.imports import ImportSummary, ImportTick
+from memwarden.api.remote.connection import Connection, path_part, read_record, refuse
 from memwarden.api.remote.scope import RemoteScope
 from memwarden.api.remote.tiers import RemoteTiers, check_tenant
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import categories_content, read_categories
 from memwarden.errors import InvalidInput
 from memwarden.records import Scope
+from memwarden.remember.imports.source import ImportOptions
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.transfer.backup import Manifest, read_manifest
+from memwarden.stores.transfer.bundle import ExportResult, read_bundle_manifest
+from memwarden.stores.transfer.erasure import ErasureReceipt
 from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
@@ -117,6 +123,71 @@ class RemoteWarden:
         file = Path(path)
         await self._connection.download("POST", "/v1/backup", file)
         return await asyncio.to_thread(read_manifest, file)
+
+    async def import_files(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        *,
+        user: str | None = None,
+        tenant: str = "default",
+        format: str | None = None,
+        options: ImportOptions | None = None,
+        trust: str | None = None,
+        dry_run: bool = False,
+        progress: ImportTick | None = None,
+    ) -> ImportSummary:
+        """Send a file or zip to the server, which reads what another program keeps."""
+        check_tenant(tenant)
+        (path,) = [paths] if isinstance(paths, str | Path) else paths
+        said = options or ImportOptions()
+        asked = {
+            "user_id": user, "name": Path(path).name, "format": format, "zone": said.zone,
+            "day_first": said.day_first, "thread": said.thread, "branches": said.branches, "trust": trust,
+            "column": [f"{name}={column}" for name, column in said.mapping.items()], "dry_run": dry_run,
+        }  # fmt: skip
+        summary: dict[str, Any] = {}
+        async for line in self._connection.upload("/v1/import", Path(path), **asked):
+            if progress is not None and "done" in line:
+                progress(line["done"], line["total"])
+            summary = line.get("summary", summary)
+        return read_record(summary, ImportSummary)
+
+    async def export(self, path: str | Path, *, user: str, tenant: str = "default") -> ExportResult:
+        """Write everything that is remembered of a person into a new file here."""
+        check_tenant(tenant)
+        left = await self._download(path, user, "bundle")
+        return ExportResult(await asyncio.to_thread(read_bundle_manifest, Path(path)), left)
+
+    async def export_format(self, path: str | Path, format: str, *, user: str, tenant: str = "default") -> FormatExport:
+        """Write what is remembered of a person into a new file of another format here; a vault as a zip."""
+        check_tenant(tenant)
+        told = await self._connection.download("GET", "/v1/export", Path(path), user_id=user, format=format)
+        counts = {name: int(told[f"x-memory-{name}"]) for name in ("memories", "turns")}
+        return FormatExport(format, **counts, left_out=json.loads(told["x-memory-left-out"]))
+
+    async def erase(
+        self,
+        *,
+        user: str,
+        tenant: str = "default",
+        thread: str | None = None,
+        memory: str | None = None,
+        confirm: str | None = None,
+        dry_run: bool = False,
+    ) -> ErasureReceipt:
+        """Remove a person, a thread or a memory for good there; return the receipt."""
+        check_tenant(tenant)
+        named = {"threads": thread, "memories": memory}
+        part = "".join(f"/{name}/{path_part(value)}" for name, value in named.items() if value is not None)
+        path = f"/v1/users/{path_part(user)}{part}"
+        return read_record(
+            await self._connection.call("DELETE", path, confirm=confirm, dry_run=dry_run), ErasureReceipt
+        )
+
+    async def _download(self, path: str | Path, user: str, format: str) -> dict[str, int]:
+        told = await self._connection.download("GET", "/v1/export", Path(path), user_id=user, format=format)
+        left: dict[str, int] = json.loads(told["x-memory-left-out"])
+        return left
 
     async def reload_categories(self, source: str | Path | Mapping[str, Any] | None = None) -> None:
         """Put categories and allowlists in force for everybody who uses the server."""

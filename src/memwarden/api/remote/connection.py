@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -82,20 +82,48 @@ class Connection:
             return msgspec.json.decode(answer.content) if answer.content else None
         raise _error_of(answer.status_code, answer.content)
 
-    async def download(self, method: str, path: str, file: Path) -> None:
-        """Write the answer of a call into a new file. Raises Conflict when it is there."""
+    async def upload(self, path: str, file: Path, **query: Any) -> AsyncIterator[dict[str, Any]]:
+        """Send a file as the body of a call; yield the lines that the server answers meanwhile."""
+        from anyio import open_file  # it comes with the client
+
+        async def read() -> AsyncIterator[bytes]:
+            async with await open_file(file, "rb") as opened:
+                while piece := await opened.read(65_536):
+                    yield piece
+
+        params = {name: _as_text(value) for name, value in query.items() if value is not None}
+        headers = {"Content-Type": "application/octet-stream", "Accept": "application/x-ndjson"}
+        try:
+            async with self._client.stream(
+                "POST", path, params=params, content=read(), headers=headers, timeout=None
+            ) as answer:
+                if not answer.is_success:
+                    raise _error_of(answer.status_code, await answer.aread())
+                async for line in answer.aiter_lines():
+                    said = msgspec.json.decode(line)
+                    if "error" in said:
+                        raise _error_of(500, line.encode())
+                    yield said
+        except self._failures as error:
+            said = f"the server at {self._url} broke off ({type(error).__name__}); import it again, and it goes on"
+            raise StoreUnavailable(said) from error
+
+    async def download(self, method: str, path: str, file: Path, **query: Any) -> Mapping[str, str]:
+        """Write the answer of a call into a new file; return its headers. Raises Conflict when the file is there."""
         from anyio import Path as AsyncPath  # it comes with the client
 
         place = AsyncPath(file)
         if await place.exists():
             raise errors.Conflict(f"{file} is there already; name another file")
         try:
-            async with self._client.stream(method, path) as answer:
+            params = {name: _as_text(value) for name, value in query.items() if value is not None}
+            async with self._client.stream(method, path, params=params) as answer:
                 if not answer.is_success:
                     raise _error_of(answer.status_code, await answer.aread())
                 async with await place.open("xb") as written:
                     async for piece in answer.aiter_bytes():
                         await written.write(piece)
+                return dict(answer.headers)
         except self._failures as error:
             await place.unlink(missing_ok=True)
             said = f"the server at {self._url} broke off ({type(error).__name__}); try again"

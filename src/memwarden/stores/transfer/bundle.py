@@ -120,6 +120,12 @@ async def import_bundle(
         return result
 
 
+def read_bundle_manifest(file: Path) -> BundleManifest:
+    """Return the manifest of a bundle, whose bytes are checked. Raises StoreCorrupt."""
+    with open_bundle(file) as (_, manifest):
+        return manifest
+
+
 def is_bundle(file: Path) -> bool:
     """Return whether a file is a bundle, whole or not."""
     try:

@@ -220,6 +220,24 @@ def scope_for(operation: Operation) -> Callable[..., Awaitable[AsyncScope]]:
     return find_scope
 
 
+def owner_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:
+    """Return the dependency of routes that are about all of a person's memory, whatever agents may see."""
+    find_caller = caller_for(operation)
+
+    async def find_owner(
+        caller: Annotated[Caller, Depends(find_caller)],
+        agent: Annotated[Name | None, Query(description="Must be left out: agents may not.")] = None,
+    ) -> Caller:
+        if caller.grant.narrow_agent(agent) is not None:
+            raise Denied("this is about all of a person's memory: use a key that is bound to no agent")
+        return caller
+
+    return find_owner
+
+
+Importer = Annotated[Caller, Depends(owner_for(Operation.WRITE))]
+Exporter = Annotated[Caller, Depends(owner_for(Operation.READ))]
+Eraser = Annotated[Caller, Depends(owner_for(Operation.DECIDE))]
 Reader = Annotated[Caller, Depends(caller_for(Operation.READ))]
 WritingCaller = Annotated[Caller, Depends(caller_for(Operation.WRITE))]
 Operator = Annotated[Caller, Depends(caller_for(Operation.OPERATE))]

@@ -65,6 +65,44 @@ class MemoryPage(RecordView):
     cursor: str | None
 
 
+class ImportView(RecordView):
+    """The counts of an import."""
+
+    formats: tuple[str, ...]
+    users: tuple[str, ...]
+    threads: int
+    documents: int
+    stored: int
+    known: int
+    ended: int
+    linked: int
+    nodes: int
+    undated: int
+    skipped: Mapping[str, int]
+    refused: Mapping[str, int]
+    first_at: str | None
+    last_at: str | None
+    dry_run: bool
+
+
+class ErasureView(RecordView):
+    """The receipt of an erasure. finished_at None: nothing was erased."""
+
+    tenant: str
+    path: str
+    store: str
+    engine: str
+    started_at: str
+    finished_at: str | None
+    kinds: Mapping[str, int]
+    counts: Mapping[str, int]
+    sample: tuple[str, ...]
+    left_to_do: tuple[str, ...]
+    digest: str
+    thread: str | None
+    memory: str | None
+
+
 class FeatureView(RecordView):
     """A part of a score."""
 

@@ -22,6 +22,7 @@ from memwarden.surfaces.http.limits import RateLimits
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
 from memwarden.surfaces.http.routes import (
     changes,
+    data,
     health,
     journal,
     memories,
@@ -128,7 +129,8 @@ def create_app(
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
     for noun in (
-        memory, memories, journal, turns, changes, people, state, tiers, tier_items, operation, health, models, traces,
+        memory, memories, journal, turns, changes, people, data, state, tiers, tier_items, operation, health, models,
+        traces,
     ):  # fmt: skip
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)
