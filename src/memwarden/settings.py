@@ -91,6 +91,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "secrets": word(SECRETS),
     "events": word(EVENTS),
     "events_days": whole(1, 36_500),
+    "turn_days": whole(0, 36_500),
+    "version_days": whole(0, 36_500),
     "events_rows": whole(1, 1_000_000_000),
     "upkeep_tokens": whole(0, 1_000_000_000),
 }
@@ -181,6 +183,8 @@ class Settings:
         events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
         so many days
             they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
+        turn_days, version_days: after so many days the job ``retain`` removes turns, and earlier versions, for good; 0
+            keeps them.
         upkeep_tokens: so many tokens of the chat model jobs may take in a day for a tenant.
         categories: categories and allowlists.
     """
@@ -214,6 +218,8 @@ class Settings:
     secrets: str = "standard"
     events: str = "on"
     events_days: int = 30
+    turn_days: int = 0
+    version_days: int = 0
     events_rows: int = 100_000
     upkeep_tokens: int = 20_000
     categories: Categories = field(default_factory=shipped_categories)

@@ -301,6 +301,11 @@ def test_tables(tmp_path: Path) -> None:
         datetime(2024, 4, 3, tzinfo=UTC),
         datetime(2024, 4, 4, tzinfo=UTC),
     ]
+    quoted = 'text,created_at\n"He said ""no, thanks"", and left; so, well",2024-01-01\n'
+    assert (
+        documents(read(tmp_path, quoted, "q.csv")[1])[0].statements[0].text
+        == 'He said "no, thanks", and left; so, well'
+    )
     talk = "thread,speaker,message,timestamp\nt1,Ana,Oi,2024-01-01T10:00:00Z\nt2,Bo,Ciao,2024-01-01T11:00:00Z\n"
     assert said(read(tmp_path, talk, "t.csv")[1]) == [
         ("t1", "Ana", "Oi", "2024-01-01T10:00:00+00:00"),

@@ -44,6 +44,12 @@ def _load_clean() -> Callable[[JobContext], Awaitable[JobReport]]:
     return clean
 
 
+def _load_retain() -> Callable[[JobContext], Awaitable[JobReport]]:
+    from memwarden.upkeep.retention import retain
+
+    return retain
+
+
 # Every job, in the order in which a worker runs them.
 JOBS: Final[Mapping[str, JobKind]] = {
     job.name: job
@@ -54,6 +60,13 @@ JOBS: Final[Mapping[str, JobKind]] = {
             DAY,
             False,
             _load_expire,
+        ),
+        JobKind(
+            "retain",
+            "Remove turns and earlier versions for good, as turn_days and version_days say.",
+            DAY,
+            False,
+            _load_retain,
         ),
         JobKind(
             "consolidate",

@@ -68,14 +68,13 @@ def read_table(source: ImportSource) -> Iterator[ImportRecord]:
 
 
 def _header(source: ImportSource) -> list[str]:
-    return next(csv.reader([source.head.splitlines()[0]], dialect=_dialect(source)), [])
+    return next(csv.reader([source.head.splitlines()[0]], delimiter=_delimiter(source)), [])
 
 
-def _dialect(source: ImportSource) -> type[csv.Dialect] | csv.Dialect | str:
-    try:
-        return csv.Sniffer().sniff(source.head.splitlines()[0], delimiters=",;\t|")
-    except (csv.Error, IndexError):
-        return "excel"
+def _delimiter(source: ImportSource) -> str:
+    """Return the sign between the names of the first row."""
+    first = source.head.splitlines()[0]
+    return max(",;\t|", key=first.count)
 
 
 def _columns(source: ImportSource) -> dict[str, str]:
@@ -101,7 +100,7 @@ def _columns(source: ImportSource) -> dict[str, str]:
 def _rows(source: ImportSource, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
     csv.field_size_limit(MAX_CELL)
     lines = (f"{line}\n" for _, line in source.lines(source.main))
-    reader = csv.reader(lines, dialect=_dialect(source), strict=True)
+    reader = csv.reader(lines, delimiter=_delimiter(source), strict=True)
     try:
         header = next(reader)
         for cells in reader:

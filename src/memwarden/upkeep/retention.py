@@ -1,0 +1,55 @@
+"""The job ``retain``: removes turns and earlier versions for good once they are as old as the settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from memwarden.filters import Condition
+from memwarden.records import Channel, Memory, MemoryState
+from memwarden.stores.transfer.erasure import ErasedPart
+from memwarden.upkeep.records import JobChange, JobContext, JobReport
+
+NOTHING_SET = "turn_days and version_days are 0: everything is kept"
+_PAGE = 500
+
+
+async def retain(context: JobContext) -> JobReport:
+    """Remove a person's old turns and versions. What was made of the turns stays, and names them as its sources."""
+    settings = context.parts.settings
+    if not context.namespace.path.startswith("user/") or not (settings.turn_days or settings.version_days):
+        return JobReport(reason=NOTHING_SET)
+    turns = await _old_turns(context, settings.turn_days) if settings.turn_days else []
+    versions = await _old_versions(context, settings.version_days) if settings.version_days else []
+    if (turns or versions) and not context.dry_run:
+        part = ErasedPart(ids=tuple(turns), versions=tuple((item.id, item.version) for item in versions))
+        await context.parts.store.erase_part(context.namespace, part)
+    why = f"said more than {settings.turn_days:,} days ago", f"older than {settings.version_days:,} days"
+    return JobReport(
+        (
+            *(JobChange("remove_turn", item, why[0]) for item in turns),
+            *(JobChange("remove_version", item.id, why[1]) for item in versions),
+        )
+    )
+
+
+async def _old_turns(context: JobContext, days: int) -> list[str]:
+    oldest = context.at - timedelta(days=days)
+    where = (Condition("channel", "$eq", str(Channel.TURN)), Condition("created_at", "$lt", oldest))
+    store = context.parts.store
+    return [item for state in MemoryState for item in await store.find_ids(context.namespace, where, state=state)]
+
+
+async def _old_versions(context: JobContext, days: int) -> list[Memory]:
+    """Return earlier contents that were written long ago; the present content of a memory always stays."""
+    oldest, store = context.at - timedelta(days=days), context.parts.store
+    ids = [item for state in MemoryState for item in await store.find_ids(context.namespace, state=state)]
+    found: list[Memory] = []
+    for start in range(0, len(ids), _PAGE):
+        changed = await store.get(context.namespace, ids[start : start + _PAGE], removed=True)
+        found += await store.versions(context.namespace, _earlier(changed))
+    return [item for item in found if item.updated_at < oldest]
+
+
+def _earlier(memories: Sequence[Memory]) -> list[tuple[str, int]]:
+    return [(item.id, version) for item in memories for version in range(1, item.version)]

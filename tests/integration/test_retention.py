@@ -1,0 +1,52 @@
+"""Turns and versions go for good once they are as old as the settings say; nothing else does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memwarden import AsyncWarden, clock
+from memwarden.errors import NotFound
+
+CONFIG = {"embedder": "none", "extraction": "every_turn"}
+
+
+async def test_old_turns_and_versions_are_removed_for_good(
+    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = clock.now()
+    async with AsyncWarden.open(url, config={**CONFIG, "turn_days": 30, "version_days": 10}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        old = {"role": "user", "content": "My daughter Quokkamia is allergic to peanuts.", "id": "m1"}
+        await me.observe([{**old, "created_at": now - timedelta(days=31)}])
+        await me.observe(
+            [{"role": "user", "content": "Good bread.", "id": "m2", "created_at": now - timedelta(days=29)}]
+        )
+        kept = str((await me.remember("The boat is called Quokkaold.")).results[0].id)
+        await me.update(kept, text="The boat is called Wombat.")
+        facts = {item.text for item in await me.find({"channel": "semantic"})}
+        assert len(facts) >= 2
+        (planned,) = await warden.jobs.run("retain", user="ana", dry_run=True)
+        assert [change.verb for change in planned.changes] == ["remove_turn"]
+        monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=11, hours=1))
+        assert (await warden.jobs.run("retain", user="ana", dry_run=True))[0].status == "ok"
+        (ran,) = await warden.jobs.run("retain", user="ana")
+        assert sorted(change.verb for change in ran.changes) == ["remove_turn", "remove_turn", "remove_version"]
+        assert await me.find({"channel": "turn"}) == []
+        assert {item.text for item in await me.find({"channel": "semantic"})} == facts  # what was made of them stays
+        assert (await me.get(kept)).text == "The boat is called Wombat."
+        assert (await warden.store.holdings(me.who.namespace)).versions == 0
+        with pytest.raises(NotFound):
+            await me.get("m1")
+        assert (await warden.jobs.run("retain", user="ana"))[0].changes == ()
+
+
+async def test_everything_is_kept_by_default(url: str) -> None:
+    async with AsyncWarden.open(url, config=CONFIG) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": "I keep bees.", "created_at": "1999-01-01"}])
+        (ran,) = await warden.jobs.run("retain", user="ana")
+        assert (ran.changes, ran.reason) == ((), "turn_days and version_days are 0: everything is kept")
+        assert len(await me.find({"channel": "turn"})) == 1
