@@ -23,6 +23,7 @@ DEMO := src/memwarden/surfaces/cli/demo
 # The server's store: the demo's history. It goes with .venv.
 DEMO_DB := sqlite:///$(VENV)/demo.db
 PORT := 8765
+EXTRACTION := every_turn
 # Conversations with questions to measure on: make bench FILES="locomo10.json"
 FILES ?=
 
@@ -34,8 +35,13 @@ setup: $(READY) $(UPSTREAM) $(SCRIPTS) ## Make .venv with what the lock files na
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
-serve: $(READY) $(SCRIPTS) ## Serve the demo's history over HTTP until Ctrl-C: make serve PORT=9000
-	@$(BIN)/memwarden observe $(DEMO)/history.json --db $(DEMO_DB) >/dev/null
+# Facts are made of it too, and a value that changed, so that the page has something to show.
+serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, until Ctrl-C: make serve PORT=9000
+	@if [ ! -e "$(DEMO_DB:sqlite:///%=%)" ]; then \
+		MEMWARDEN_EXTRACTION=$(EXTRACTION) $(BIN)/memwarden observe $(DEMO)/history.json --db $(DEMO_DB) >/dev/null; \
+		$(BIN)/memwarden add "Ines' favourite colour is burnt orange." --created-at 2025-10-04 --db $(DEMO_DB) >/dev/null; \
+		$(BIN)/memwarden add "Ines' favourite colour is now bottle green." --created-at 2026-03-14 --db $(DEMO_DB) >/dev/null; \
+	fi
 	@echo "Ask it from another terminal, at the address below:" >&2
 	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\"}'" >&2
 	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
@@ -95,7 +101,7 @@ $(UPSTREAM): tests/aimock/package-lock.json | $(READY)
 	@cd tests/aimock && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
 
 $(SCRIPTS): scripts/package-lock.json scripts/place.mjs | $(READY)
-	@cd scripts && export PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --prefer-offline --loglevel=error >/dev/null && npm run --silent place
+	@cd scripts && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --prefer-offline --loglevel=error >/dev/null && npm run --silent place
 	@touch $(SCRIPTS)
 
 $(PEERS): $(READY)

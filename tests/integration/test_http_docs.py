@@ -60,7 +60,7 @@ def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None
     ready = tmp_path / "ready"
     ready.touch()  # the interpreter of this test stands for .venv
     question = "What did the allergy clinic find out about Tomas?"
-    command = ["make", "serve", f"BIN={Path(sys.executable).parent}", f"READY={ready}", "PORT=0"]
+    command = ["make", "serve", f"BIN={Path(sys.executable).parent}", f"READY={ready}", "PORT=0", "EXTRACTION=off"]
     process = subprocess.Popen(
         [*command, f"DEMO_DB=sqlite:///{tmp_path / 'demo.db'}"],
         cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -73,11 +73,15 @@ def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None
             assert line, said
             said += line
         answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question}, timeout=30)
+        assert f"{serving[1]}/ui/" in process.stderr.readline()
+        page = httpx2.get(f"{serving[1]}/ui/", follow_redirects=True, timeout=30).text
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=30)
     assert question in said, "it tells what to ask"
     assert "ONLY hazelnuts" in answer.json()["text"]
+    assert "What is known of" in page
+    assert "now bottle green" in page
 
 
 def test_the_first_page_names_every_way_in() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -251,3 +253,27 @@ def test_the_doctor_says_whether_server_and_memories_are_well(chromium: Browser,
         assert find_violations(page) == []
         page.get_by_role("link", name="tom").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("What is known of tom")
+
+
+def test_a_job_is_tried_and_run_and_says_what_it_changed(chromium: Browser, pages: Site) -> None:
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/jobs?user=ana")
+        assert find_violations(page) == []
+        row = page.get_by_role("row", name="consolidate")
+        expect(row).to_contain_text("–")
+        row.get_by_role("button", name="Try consolidate").click()
+        expect(page.get_by_role("status").last).to_contain_text("consolidate would change")
+        page.get_by_role("button", name="Run consolidate").click()
+        expect(page.get_by_role("status").last).to_contain_text("consolidate changed")
+        assert find_violations(page) == []
+
+
+def test_a_person_takes_everything_along(ana: Page, tmp_path: Path) -> None:
+    ana.goto("/ui/overview")
+    with ana.expect_download() as download:
+        ana.get_by_role("link", name="Take all of it along").click()
+    download.value.save_as(tmp_path / "memories.zip")
+    with zipfile.ZipFile(tmp_path / "memories.zip") as opened:
+        held = b"".join(opened.read(name) for name in opened.namelist()).decode()
+    assert "Mira now lives in Leipzig." in held
+    assert "heliotrope" not in held

@@ -36,7 +36,7 @@ class Form(NamedTuple):
 ROUTES = [Form(route.path, method) for route in find_pages() for method in sorted((route.methods or set()) - {"HEAD"})]
 WRITES = {"/memory/correct", "/memories/act", "/undo", "/thread/forget", "/state/clear"}
 DECISIONS = {"/inbox/consent", "/inbox/review"}
-OPERATIONS = {"/keys", "/keys/make", "/keys/revoke", "/doctor"}
+OPERATIONS = {"/keys", "/keys/make", "/keys/revoke", "/doctor", "/jobs", "/jobs/run"}
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def values_for(ids: dict[str, str]) -> dict[str, str]:
     return {
         "id": ids["walnuts"], "thread": "kitchen", "session": "planning", "key": "oven_plan", "q": "walnuts Mira",
         "message": "What is Ana allergic to? Where does Mira live?", "action": "forget", "sure": "1", "what": "all",
-        "decision": "approve", "change": "1", "text": "Changed.", "version": "1", "operation": "read",
+        "job": "clean", "decision": "approve", "change": "1", "text": "Changed.", "version": "1", "operation": "read",
         "threshold": "0", "threshold_a": "0", "threshold_b": "0", "overview": "200",
     }  # fmt: skip
 

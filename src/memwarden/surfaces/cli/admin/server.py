@@ -96,6 +96,7 @@ async def serve(
         else:
             needs = "a key" if has_keys else "no key yet, and this machine alone"
             sys.stderr.write(f"memwarden serves at {url} ({needs}); Ctrl-C ends it\n")
+            sys.stderr.write(f"The page for people is at {url}/ui/\n")
 
     await server.serve(plan, announce)
 
