@@ -226,3 +226,20 @@ async def test_a_login_reads_no_more_than_a_key(warden: AsyncWarden) -> None:
         assert (await client.post("/ui/login", data={"key": "a" * 5_000})).status_code == 413
         for key in ("", "mw_x", "é" * 40):
             assert (await client.post("/ui/login", data={"key": key})).status_code == 401
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+async def test_a_failure_of_the_server_is_a_page_without_what_anybody_said(
+    warden: AsyncWarden, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("heliotrope")
+
+    async with logged_in(warden, user="ana") as client:
+        monkeypatch.setattr(AsyncWarden, "users", fail)
+        failed = await client.get("/ui/people", headers=headers)
+    assert (failed.status_code, failed.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert "script-src 'self';" in failed.headers["content-security-policy"]
+    assert failed.headers["x-request-id"] in failed.text
+    assert "heliotrope" not in failed.text
+    assert ("<html" in failed.text) == (headers == {})

@@ -29,6 +29,8 @@ log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ALWAYS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _PARTS_OF_FRAMES = 8
+# In the state of a request: what makes a page of a failure, of its status and its words.
+FAILURE_PAGE = "failure_page"
 # Bytes a second that a long body comes with at the least, on the whole.
 MIN_BODY_RATE = 10_000
 # Any word is a method to HTTP; what strangers make up is not counted apart.
@@ -144,8 +146,11 @@ class Call:
     async def refuse(self, status: HTTPStatus, error: str, detail: str) -> None:
         """Answer with a problem, unless the answer has begun."""
         if not self.status:
+            # Whoever looks at a page gets a page; programs get a problem document.
+            make_page = self.state.get(FAILURE_PAGE)
             refusal = problem(status, error, detail, self.id, provider=find_provider(self.scope))
-            await refusal(self.scope, _nothing, self.send)
+            answer = refusal if make_page is None else make_page(status, detail)
+            await answer(self.scope, _nothing, self.send)
 
     def write_log(self) -> None:
         """Write what became of the request to the log: no path with ids, no query, no content."""

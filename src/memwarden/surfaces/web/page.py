@@ -20,6 +20,7 @@ from memwarden.clock import new_id
 from memwarden.errors import Denied, InvalidInput, KeyRefused, MemwardenError, NotFound
 from memwarden.records import WriteResult
 from memwarden.surfaces.http.access import Caller, Entrance
+from memwarden.surfaces.http.gate import FAILURE_PAGE
 from memwarden.surfaces.http.keys import AccessKey, Grant, Operation, open_scope
 from memwarden.surfaces.http.problems import STATUSES, request_id_of
 from memwarden.surfaces.web.render import digest_of, render
@@ -205,6 +206,8 @@ class PageRoutes:
 
 async def answer_page(request: Request, handler: Handler, operation: Operation) -> Response:
     """Return what a handler answers a visitor; a login for strangers, and a page for what went wrong."""
+    state = request.scope.setdefault("state", {})
+    state[FAILURE_PAGE] = lambda status, said: with_headers(show_error(request, None, HTTPException(status, said)))
     try:
         page = WebPage(request, await find_visitor(request), FormData())
     except KeyRefused:
@@ -248,7 +251,8 @@ def show_error(request: Request, page: WebPage | None, error: MemwardenError | H
     status, said = status_of(error)
     values = {"status": status, "said_error": said, "request_id": request_id_of(request)}
     if page is None:
-        return HTMLResponse(render("stranger.html", {**_bare(request), **values}), status)
+        template = "error_part.html" if "hx-request" in request.headers else "stranger.html"
+        return HTMLResponse(render(template, {**_bare(request), **values}), status)
     # Whose page it was is left out: the name may be what was refused.
     refused = WebPage(request, page.visitor, FormData())
     template = "error_part.html" if page.is_fragment else "error.html"
