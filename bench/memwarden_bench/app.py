@@ -31,6 +31,7 @@ from memwarden_bench import (
     writes,
 )
 from memwarden_bench import profiles as truths
+from memwarden_bench import shares as learned_shares
 from memwarden_bench import tiers as three_tiers
 from memwarden_bench.beside_report import beside_plot
 from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
@@ -121,6 +122,22 @@ def budgets_command(
     _deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
     if plot is not None:
         budgets_plot(result, plot)
+
+
+@app.command("shares")
+def shares_command(
+    seed: Annotated[list[int] | None, typer.Option(help="A simulated project; give it several times.")] = None,
+    contexts: Annotated[
+        int, typer.Option(min=15, help="Contexts of a project; the first third is for learning.")
+    ] = learned_shares.CONTEXTS,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Simulate projects whose tasks need the three tiers unequally, with usual and with learned shares."""
+    seeds = seed or learned_shares.DEFAULT_SEEDS
+    with progress(len(seeds)) as tick:
+        rows = learned_shares.measure_shares(seeds, contexts, tick)
+    _deliver(report.to_json(rows), learned_shares.shares_markdown(rows), as_json, markdown)
 
 
 @app.command("everyday")

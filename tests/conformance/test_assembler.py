@@ -281,3 +281,89 @@ def test_a_thousand_items_a_tier_are_each_in_or_out_for_a_reason(warden: Warden)
     asked = build(warden, 2_000, query="note 7", threshold=0.0, explain=True)
     assert len(asked.included) + len(asked.left_out) == 3_300
     assert len(build(warden, 2_000, query="note 7", threshold=0.0).left_out) < 3_300
+
+
+def judge(warden: Warden, times: int, used: str, project: str = "web") -> list[ContextPackage]:
+    """Build contexts, of each of which what a tier gave was of use."""
+    assembler, task = warden.tiers.assembler(), Task("k1", {"project_id": project})
+    made = []
+    for _ in range(times):
+        package = assembler.build_context(task, ContextRequest(400))
+        assembler.record_uses(task, package, used=ids(package, used))
+        made.append(package)
+    return made
+
+
+def test_shares_are_learned_from_what_was_of_use_of_a_project(filled: Warden) -> None:
+    first = build(filled, learned_shares=True)
+    assert first.split == "the usual split: 0 of the 10 judged contexts that it takes"
+    judge(filled, 12, "project")
+    learned = build(filled, learned_shares=True)
+    assert learned.allotted["project"] > first.allotted["project"]
+    assert learned.allotted["task"] < first.allotted["task"]
+    assert learned.split == "learned from 12 judged contexts; of use was of each tier: task 0%, project 100%, global 0%"
+    # It is off unless somebody asks for it, other projects are not concerned, and what is asked for holds.
+    assert (build(filled).allotted, build(filled).split) == (first.allotted, "the usual split")
+    other = build(filled, task=Task("k1", {"project_id": "shop"}), learned_shares=True)
+    assert other.split == first.split
+    asked = build(filled, shares={"task": 0.5, "project": 0.5}, learned_shares=True)
+    assert asked.split == "as the request or its profile says"
+    assert asked.allotted["global"] == 0
+
+
+def test_a_profile_and_an_assembler_have_shares_learned(filled: Warden) -> None:
+    judge(filled, 10, "task")
+    config = MemoryConfig(ContextPolicy(learned_shares=True))
+    usual, learned = (build(filled, learned_shares=item).allotted for item in (False, True))
+    assembler = filled.tiers.assembler(memory_config=config, profiles={"plain": Profile(learned_shares=False)})
+    assert assembler.build_context(TASK, ContextRequest(400)).allotted == learned != usual
+    assert assembler.build_context(TASK, ContextRequest(400, profile="plain")).allotted == usual
+
+
+def test_what_was_recorded_of_a_context_is_replaced_and_taken_back(filled: Warden) -> None:
+    assembler = filled.tiers.assembler()
+    made = judge(filled, 10, "project")
+    project = build(filled, learned_shares=True).allotted["project"]
+    for package in made:
+        assembler.record_uses(TASK, package, used=ids(package, "task"))
+    replaced = build(filled, learned_shares=True)
+    assert replaced.allotted["project"] < project
+    assert "learned from 10 judged contexts" in replaced.split
+    for package in made:
+        assembler.record_uses(TASK, package, withdraw=True)
+    assert build(filled, learned_shares=True).split == "the usual split: 0 of the 10 judged contexts that it takes"
+
+
+def test_an_answer_tells_what_was_of_use(filled: Warden) -> None:
+    assembler, package = filled.tiers.assembler(), build(filled)
+    tokens = {item.item.kind: item.tokens for item in package.included}
+    uses = assembler.record_uses(TASK, package, answer="Keep the sessions in PostgreSQL, as before.")
+    assert {use.tier: use.used for use in uses} == {"task": 0, "project": tokens["decision"], "global": 0}
+    assert {use.tier: use.tokens for use in uses} == {
+        tier: sum(item.tokens for item in package.included if item.tier == tier) for tier in package.used
+    }
+    # Words that somebody said in the prompt prove nothing.
+    said = ["Do sessions live in PostgreSQL?"]
+    uses = assembler.record_uses(TASK, package, answer="Yes, sessions live in PostgreSQL.", said=said)
+    assert [use.used for use in uses] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"answer": "Yes.", "used": []},
+        {"used": [], "withdraw": True},
+        {"used": ["no-such-item"]},
+        {"used": "no-such-item"},
+        {"answer": " "},
+        {"answer": 3},
+    ],
+)
+def test_wrong_words_on_the_use_of_a_context(filled: Warden, given: dict[str, Any]) -> None:
+    assembler, package = filled.tiers.assembler(), build(filled)
+    with pytest.raises(InvalidInput):
+        assembler.record_uses(TASK, package, **given)
+    with pytest.raises(InvalidInput, match="build_context returned"):
+        assembler.record_uses(TASK, object(), used=[])  # type: ignore[arg-type]
+    assert build(filled, learned_shares=True).split.startswith("the usual split: 0 of")

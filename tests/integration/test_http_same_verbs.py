@@ -491,7 +491,7 @@ def test_every_verb_of_a_tier_gives_the_same(tier: str, worlds: Worlds) -> None:
 
 
 def test_contexts_of_tasks_are_assembled_alike(worlds: Worlds) -> None:
-    assert public(blocking.ContextAssembler) == {"build_context", "cleanup_task"}
+    assert public(blocking.ContextAssembler) == {"build_context", "record_uses", "cleanup_task"}
     assert public(blocking.Tiers) == {"task", "project", "global_store", "assembler"}
     people = worlds.people("assembled")
 
@@ -503,7 +503,26 @@ def test_contexts_of_tasks_are_assembled_alike(worlds: Worlds) -> None:
         package = world.warden.tiers.assembler().build_context(Task(name, {"project_id": name}), request)
         return [package, package.left_out]
 
+    def judge(world: World) -> Any:
+        assembler, task = world.warden.tiers.assembler(), Task("judged", {"project_id": world.me.who.user})
+        world.warden.tiers.project(world.me.who.user).add_convention("Every route has a test.", "python")
+        for _ in range(10):
+            package = assembler.build_context(task, ContextRequest(200))
+            uses = assembler.record_uses(task, package, answer="Every route has a test.")
+        learned = assembler.build_context(task, ContextRequest(200, learned_shares=True))
+        assert learned.split.startswith("learned from 10 judged contexts")
+        assembler.record_uses(task, package, withdraw=True)
+        fewer = assembler.build_context(task, ContextRequest(200, learned_shares=True))
+        return [
+            uses,
+            learned.split,
+            learned.allotted,
+            fewer.split,
+            assembler.build_context(task, ContextRequest(200)).split,
+        ]
+
     compare(people, "build_context", assemble)
+    compare(people, "record_uses", judge)
     compare(people, "cleanup_task", lambda world: world.warden.tiers.assembler().cleanup_task(world.me.who.user))
     assert worlds.far.tiers.task("assembled-one").count() == 0
 

@@ -57,6 +57,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/tool-cache/store"): {**TOOL_CALL, "result": "sunny", "llm_cache_duration": 3},
     ("post", "/v1/tiers/{tier}/{place}"): {"kind": "pattern", "pattern": "Tests first.", "domain": "code"},
     ("post", "/v1/assemble"): {"task_id": "t1", "budget_tokens": 100},
+    ("post", "/v1/assemble/uses"): {"build_id": "b1", "uses": [{"tier": "task", "tokens": 9, "used": 3}]},
     ("post", "/v1/chat/completions"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
     ("post", "/v1/responses"): {"input": "Where do I live?"},
     ("post", "/v1/messages"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
@@ -73,7 +74,7 @@ PATHS = {"tier": "project", "rev": "1", "name": "planner"}
 """What stands in paths; everything else is the name of something that is not there."""
 READS = {"/v1/memory/query", "/v1/memory/context", "/v1/assemble", "/v1/state/relevant", "/v1/state/values"}
 """Their questions stand in a body."""
-OF_TENANTS = {"/v1/assemble", "/v1/memories/{memory_id}/promote"} | {
+OF_TENANTS = {"/v1/assemble", "/v1/assemble/uses", "/v1/memories/{memory_id}/promote"} | {
     f"/v1/tiers/{{tier}}/{{place}}{rest}"
     for rest in (
         "", "/items", "/items/{item_id}", "/items/{item_id}/promote", "/items/{item_id}/pin",

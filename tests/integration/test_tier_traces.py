@@ -56,6 +56,11 @@ async def _full(site: Site) -> Any:
     return await site.warden.tiers.project("p", max_items=1).make_room()
 
 
+async def _judge(site: Site) -> Any:
+    package = await site.assembler.build_context(TASK, ContextRequest(500))
+    return await site.assembler.record_uses(TASK, package, used=[site.decision])
+
+
 async def _events(warden: AsyncWarden, path: str, *, descending: bool = True) -> list[OpEvent]:
     await get_runtime(warden).events.flush()
     return await warden.store.events(Namespace("default", path), descending=descending)
@@ -115,6 +120,7 @@ READS: dict[str, Call] = {
     "AsyncContextAssembler.build_context": lambda site: site.assembler.build_context(
         TASK, ContextRequest(500, query="Which clock?", explain=True)
     ),
+    "AsyncContextAssembler.record_uses": _judge,
 }
 
 
@@ -178,3 +184,30 @@ async def test_a_context_is_built_without_events_when_they_are_off() -> None:
         await warden.tiers.task("k").add_reasoning("It is late.", "plan")
         assert (await warden.tiers.assembler().build_context(TASK, ContextRequest(500))).items
         assert await _events(warden, "task/k") == []
+
+
+async def test_what_was_of_use_of_a_context_leaves_events_in_its_project() -> None:
+    """An event a tier, without content: its tokens, and which part of them was of use."""
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        tiers = warden.tiers
+        site = Site(warden, tiers.task("k"), tiers.project("p"), tiers.global_store(), tiers.assembler())
+        await site.prepare()
+        uses = await _judge(site)
+        told = [item for item in await _events(warden, "project/p", descending=False) if item.op == "use"]
+        assert [(item.node, item.status, item.reason, item.memory_id) for item in told] == [
+            ("context", "skipped", "task", None),
+            ("context", "ok", "project", None),
+            ("context", "skipped", "global", None),
+        ]
+        assert [item.count for item in told] == [use.tokens for use in uses]
+        assert [item.sim for item in told] == [0.0, 1.0, 0.0]
+
+
+async def test_without_events_nothing_is_learned() -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "events": "off"}) as warden:
+        await warden.tiers.project("p").add_decision("Clocks are UTC.")
+        assembler = warden.tiers.assembler()
+        for _ in range(12):
+            package = await assembler.build_context(TASK, ContextRequest(500, learned_shares=True))
+            await assembler.record_uses(TASK, package, answer="Clocks are UTC.")
+        assert package.split == "the usual split: 0 of the 10 judged contexts that it takes"

@@ -17,7 +17,9 @@ from memwarden.tiers.budget import (
     BudgetFill,
     Offer,
     Tier,
+    TierUse,
     fill_budget,
+    learn_shares,
     one_line,
     read_shares,
     title,
@@ -189,3 +191,48 @@ def test_10000_generated_cases_never_exceed_the_budget_and_drop_nothing_without_
 
 def test_the_shares_that_hold_where_none_are_named() -> None:
     assert default_budget.DEFAULT_SHARES == DEFAULT_SHARES
+
+
+def judged(times: int, **used: tuple[int, int]) -> list[list[TierUse]]:
+    """The same context many times. used: of each tier its tokens, and how many were of use."""
+    return [[TierUse(tier, tokens, of_use) for tier, (tokens, of_use) in used.items()] for _ in range(times)]
+
+
+def test_learned_shares_follow_what_was_of_use() -> None:
+    contexts = judged(20, task=(300, 150), project=(300, 150), **{"global": (150, 15)})
+    split = learn_shares(contexts, DEFAULT_SHARES)
+    assert split.shares["task"] == split.shares["project"] > 0.44
+    assert split.shares["global"] < 0.11
+    assert sum(split.shares.values()) == pytest.approx(1)
+    assert split.reason == "learned from 20 judged contexts; of use was of each tier: task 50%, project 50%, global 10%"
+
+
+def test_no_tier_gets_less_than_a_tenth() -> None:
+    chance = random.Random(4)
+    for _ in range(2_000):
+        usual = chance.choice((DEFAULT_SHARES, {"task": 0.4, "user": 0.2, "project": 0.2, "global": 0.2}))
+        used = {name: (given, chance.randint(0, given)) for name in usual if (given := chance.randint(1, 900))}
+        shares = learn_shares(judged(chance.randint(10, 12), **used), usual).shares
+        assert min(shares.values()) >= 0.1
+        assert sum(shares.values()) == pytest.approx(1)
+        assert list(shares) == list(usual)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "why"),
+    [
+        ([], "the usual split: 0 of the 10 judged contexts that it takes"),
+        (judged(9, task=(100, 100)), "the usual split: 9 of the 10 judged contexts that it takes"),
+        (judged(30, task=(100, 0)), "the usual split: nothing of 30 judged contexts was of use"),
+    ],
+)
+def test_without_signals_the_usual_shares_hold(contexts: list[list[TierUse]], why: str) -> None:
+    assert learn_shares(contexts, DEFAULT_SHARES) == (DEFAULT_SHARES, why)
+
+
+def test_a_tier_of_which_nothing_is_known_keeps_its_weight() -> None:
+    """As much of it may be of use as of the others; what is seldom in a context moves its share little."""
+    alike = learn_shares(judged(10, task=(300, 60), project=(300, 60)), DEFAULT_SHARES).shares
+    assert alike == pytest.approx(DEFAULT_SHARES)
+    seldom = learn_shares([*judged(10, task=(300, 60)), *judged(1, project=(20, 20))], DEFAULT_SHARES).shares
+    assert 0.4 < seldom["project"] < 0.5

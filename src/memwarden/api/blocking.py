@@ -429,6 +429,7 @@ class ContextAssembler(Facade):
     """Assembles the contexts of tasks. See :class:`memwarden.tiers.assembler.AsyncContextAssembler`."""
 
     build_context = blocking(AsyncContextAssembler.build_context)
+    record_uses = blocking(AsyncContextAssembler.record_uses)
     cleanup_task = blocking(AsyncContextAssembler.cleanup_task)
 
 

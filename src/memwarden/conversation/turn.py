@@ -12,7 +12,6 @@ import inspect
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import pairwise
 from math import inf
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, overload
@@ -36,11 +35,10 @@ from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.observability.instrument import EventDraft
 from memwarden.observability.records import Node, Op, Status, UseVerdict
-from memwarden.recall.answer.render import Template
+from memwarden.recall.answer.render import Template, judge_texts
 from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.text.tokenizer import content_terms
 
 
 async def inject_memories(
@@ -516,12 +514,6 @@ def tell_that_memory_is_off() -> None:
     log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")
 
 
-# A short fact has three words of its own, of which an answer needs a single word ("no peanuts").
-MIN_OWN_SHARE: Final = 1 / 3
-# Limit of the text judged: the beginning of the answer, the end of the talk in the prompt.
-MAX_CHARACTERS: Final = 8_000
-
-
 class UseJudgement(NamedTuple):
     """The verdict on a memory. share: of its own words, those that the answer repeats; 0..1."""
 
@@ -538,24 +530,6 @@ def judge_uses(items: Iterable[RecallItem], said: Sequence[str], answer: str) ->
 
     said: the talk in the prompt, ending with the message to answer.
     """
-    # A word that somebody said in the prompt may come from there, and proves nothing.
-    known = set(content_terms("\n".join(said)[-MAX_CHARACTERS:]))
-    answered = content_terms(answer[:MAX_CHARACTERS])
-    words, pairs = set(answered), _pairs(answered)
-    return [_judge_item(item, content_terms(item.text), known, words, pairs) for item in items]
-
-
-Pairs = set[tuple[str, str]]
-
-
-def _judge_item(item: RecallItem, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> UseJudgement:
-    own = set(held) - known
-    if not own:
-        return UseJudgement(item, False, 0.0)
-    share = len(own & words) / len(own)
-    follows = any(own.intersection(pair) for pair in _pairs(held) & pairs)
-    return UseJudgement(item, follows or share >= MIN_OWN_SHARE, share)
-
-
-def _pairs(terms: list[str]) -> Pairs:
-    return {(item, other) for item, other in pairwise(terms) if item != other}
+    held = list(items)
+    judged = judge_texts([item.text for item in held], said, answer)
+    return [UseJudgement(item, used, share) for item, (used, share) in zip(held, judged, strict=True)]

@@ -14,6 +14,7 @@ from memwarden.tiers.budget import (
     MemoryConfig,
     Profile,
     Task,
+    TierUse,
 )
 from memwarden.tiers.items import FailureSignature
 
@@ -28,4 +29,5 @@ __all__ = [
     "MemoryConfig",
     "Profile",
     "Task",
+    "TierUse",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,12 +12,12 @@ from memwarden import arguments, clock, filters
 from memwarden.categories import OWN_RECORDS
 from memwarden.checks import check_whole
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import EventDraft, open_operation
-from memwarden.observability.records import Node, Op, Status
-from memwarden.recall.answer.render import frame_external, is_bare_data
+from memwarden.observability.instrument import EventDraft, open_operation, record_event
+from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Status
+from memwarden.recall.answer.render import frame_external, is_bare_data, judge_texts
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
-from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.remember.ingest.messages import checked_name, checked_names, checked_text
 from memwarden.runtime import Runtime
 from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget, items
@@ -27,6 +27,7 @@ from memwarden.tiers.budget import (
     TIERS,
     TIERS_WITH_USER,
     BudgetFill,
+    BudgetSplit,
     ContextPackage,
     ContextRequest,
     IncludedItem,
@@ -35,6 +36,7 @@ from memwarden.tiers.budget import (
     Offer,
     Profile,
     Tier,
+    TierUse,
 )
 from memwarden.tiers.stores import AsyncTaskMemoryStore, ItemUses, TierScope, check_name
 
@@ -73,6 +75,8 @@ class ContextPlan(NamedTuple):
     ends: int
     explain: bool
     user: str | None
+    learned: bool
+    reason: str
 
     @property
     def at_once(self) -> int:
@@ -127,17 +131,75 @@ class AsyncContextAssembler:
         return package
 
     async def _build(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
+        split = BudgetSplit(plan.shares, plan.reason)
+        if plan.learned:
+            split = budget.learn_shares(await self._judged(project_id), plan.shares)
         titles = {"task": task_id, "user": plan.user or "", "project": project_id, "global": ""}
         titles = {name: titles[name] for name in plan.shares}
         paths = {name: f"{name}/{of}" if of else name for name, of in titles.items()}
         looked = {item: await self._look(item, paths[item], plan) for item in paths}
         tiers = {item: Tier(budget.title(item, titles[item]), _offers(item, looked[item])) for item in paths}
-        filled = budget.fill_budget(tiers, plan.shares, plan.budget, self._count)
+        filled = budget.fill_budget(tiers, split.shares, plan.budget, self._count)
         package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
+        package = replace(package, split=split.reason, build_id=clock.new_id())
         for item in paths:
             given = [each.item.context_item_id for each in package.included if each.tier == item]
             self._uses.record_use(Namespace(self._tenant, paths[item]), given, clock.now())
         return package
+
+    async def record_uses(
+        self,
+        task: Any,
+        package: ContextPackage,
+        *,
+        answer: str | None = None,
+        said: Sequence[str] = (),
+        used: Collection[str] | None = None,
+        withdraw: bool = False,
+    ) -> tuple[TierUse, ...]:
+        """Record which items of a context were of use, from which shares are learned; it replaces what was said before.
+
+        It is an operational event of the project, which changes no memory and may be lost. With the setting ``events``
+        off nothing is recorded.
+
+        Args:
+            task: as for :meth:`build_context`. package: what that returned.
+            answer: the answer to the prompt: items whose own words it repeats were of use. said: what was said in the
+                prompt beside the context; words of it prove nothing.
+            used: in place of an answer, the ids of the items that were of use.
+            withdraw: in place of both, take back what was recorded of this context.
+
+        Raises InvalidInput, StoreError.
+        """
+        project_id = check_name(_project_id(task), "project_id")
+        if not isinstance(package, ContextPackage) or not package.build_id:
+            raise InvalidInput(f"package is what build_context returned, not {package!r:.80}")
+        if sum((answer is not None, used is not None, bool(withdraw))) != 1:
+            raise InvalidInput("say what was of use by exactly one of answer, used and withdraw")
+        if answer is not None:
+            answer = checked_text(answer, "answer", self._parts.settings.max_text_bytes)
+        of_use = None if withdraw else _items_of_use(package, answer, said, used)
+        uses = _sum_uses(package, of_use)
+        await self._record(project_id, package.build_id, uses)
+        return uses
+
+    async def _record(self, project_id: str, build_id: str, uses: Sequence[TierUse]) -> None:
+        """Record what was of use of each tier of a context, beside the project's journal."""
+        events = self._parts.events
+        if not events.takes:
+            return
+        who = TierScope(tenant=self._tenant, path=f"project/{project_id}", thread=build_id)
+        for use in uses:
+            record_event(events.put, who, Node.CONTEXT, _draft_use(use))
+        await events.flush()  # the next context learns from it
+
+    async def _judged(self, project_id: str) -> list[list[TierUse]]:
+        """Return the uses of the last judged contexts of a project."""
+        since = clock.now() - timedelta(days=self._parts.settings.events_days)
+        where = EventFilter(since=since, node=Node.CONTEXT, op=Op.USE)
+        most = budget.MAX_JUDGED * len(TIERS_WITH_USER)
+        place = Namespace(self._tenant, f"project/{project_id}")
+        return read_uses(await self._parts.store.events(place, where, limit=most))
 
     async def cleanup_task(self, task_id: str) -> None:
         """Clear the memory of a finished task."""
@@ -153,19 +215,23 @@ class AsyncContextAssembler:
             raise InvalidInput(f"there is no profile {asked.profile!r:.80}; profiles are: {known}")
         user = checked_name(asked.user, "user")
         usual, tiers = (budget.DEFAULT_SHARES, TIERS) if user is None else (budget.SHARES_WITH_USER, TIERS_WITH_USER)
-        shares = next((item for item in (asked.shares, profile.shares) if item is not None), usual)
+        stated = next((item for item in (asked.shares, profile.shares) if item is not None), None)
         policy = getattr(self._config, "context_policy", None)
+        learns = (asked.learned_shares, profile.learned_shares, getattr(policy, "learned_shares", None))
+        learned = arguments.check_truth(next((item for item in learns if item is not None), False), "learned_shares")
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
         return ContextPlan(
             budget=check_whole(asked.budget_tokens, "budget_tokens", 1, None),
-            shares=budget.read_shares(shares, tiers),
+            shares=budget.read_shares(usual if stated is None else stated, tiers),
             query=None if asked.query is None else checked_text(asked.query, "query", most),
             agent=asked.agent,
             threshold=None if asked.threshold is None else arguments.check_share(asked.threshold, "threshold"),
             ends=check_whole(next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None),
             explain=arguments.check_truth(asked.explain, "explain"),
             user=user,
+            learned=learned and stated is None,
+            reason="the usual split" if stated is None else "as the request or its profile says",
         )
 
     async def _look(self, tier: str, path: str, plan: ContextPlan) -> TierSearch:
@@ -243,6 +309,65 @@ def draft_event(package: ContextPackage) -> EventDraft:
     if package.included:
         return EventDraft(Op.SEARCH, Status.OK, "", sim=near)
     return EventDraft(Op.SEARCH, Status.SKIPPED, "nothing_fits" if package.left_out else "nothing_there")
+
+
+async def record_tier_uses(
+    assembler: AsyncContextAssembler, project_id: str, build_id: str, uses: Sequence[TierUse]
+) -> None:
+    """Record what was of use of a context, for programs whose contexts are judged elsewhere, such as a server."""
+    for use in uses:
+        if use.used is not None and use.used > use.tokens:
+            raise InvalidInput(f"of {use.tokens} tokens of the {use.tier} no {use.used} can have been of use")
+    await assembler._record(check_name(project_id, "project_id"), build_id, uses)
+
+
+def _items_of_use(
+    package: ContextPackage, answer: str | None, said: Sequence[str], used: Collection[str] | None
+) -> set[str]:
+    """Return the ids of the items that were of use: as named, or as an answer repeats them."""
+    known = [item.item.context_item_id for item in package.included]
+    if answer is not None:
+        words = [items.item_words(item.item) for item in package.included]
+        judged = judge_texts(words, said, answer)
+        return {item for item, (was_used, _) in zip(known, judged, strict=True) if was_used}
+    named = set(checked_names(used, "used"))
+    if not named <= set(known):
+        raise InvalidInput(f"used names items of the context; not among them: {sorted(named - set(known))!r:.200}")
+    return named
+
+
+def _sum_uses(package: ContextPackage, of_use: set[str] | None) -> tuple[TierUse, ...]:
+    """Return the tokens of each tier, and those of items that were of use."""
+    tiers = dict.fromkeys(item.tier for item in package.included)
+    listed = {tier: [item for item in package.included if item.tier == tier] for tier in tiers}
+    return tuple(
+        TierUse(
+            tier,
+            sum(item.tokens for item in mine),
+            None if of_use is None else sum(item.tokens for item in mine if item.item.context_item_id in of_use),
+        )
+        for tier, mine in listed.items()
+    )
+
+
+def _draft_use(use: TierUse) -> EventDraft:
+    status = Status.OK if use.used else Status.SKIPPED
+    share = None if use.used is None else use.used / max(use.tokens, 1)
+    return EventDraft(Op.USE, status, use.tier, sim=share, many=use.tokens)
+
+
+def read_uses(events: Sequence[OpEvent]) -> list[list[TierUse]]:
+    """Return what events, the newest first, tell of the use of contexts; of each context the last word counts."""
+    last: dict[tuple[str, str], OpEvent] = {}
+    for event in events:
+        if event.memory_id is None and event.thread_id is not None and event.reason in TIERS_WITH_USER:
+            last.setdefault((event.thread_id, event.reason), event)
+    contexts: dict[str, list[TierUse]] = {}
+    for (build_id, tier), event in last.items():
+        if event.sim is not None:
+            use = TierUse(tier, event.count, round(event.sim * event.count))
+            contexts.setdefault(build_id, []).append(use)
+    return list(contexts.values())
 
 
 def read_request(request: Any) -> ContextRequest:

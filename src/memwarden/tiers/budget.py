@@ -1,14 +1,15 @@
 """Shares a token budget among the tiers and chooses what goes in. Pure functions, no I/O.
 
 The task, the project and global memory get 40, 40 and 20 % of the budget, or the requested shares; a user who takes
-part gets half of the project's. Each takes its items in their order as long as they fit its share; an item that does
-not fit is skipped. Unused parts of the shares go to skipped items: of the task first, then of the user, the project,
-and global memory. A tier with a share of 0 takes part in neither.
+part gets half of the project's. Shares can be learned, too (:func:`learn_shares`). Each tier takes its items in their
+order as long as they fit its share; an item that does not fit is skipped. Unused parts of the shares go to skipped
+items: of the task first, then of the user, the project, and global memory. A tier with a share of 0 takes part in
+neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
@@ -33,6 +34,12 @@ GATES: Final[Mapping[str, str]] = {
     "copy": "an earlier tier says it in the same words",
     "rank": "enough others that matter more were looked at to fill the budget",
 }
+# Fewer judged contexts say too little, and older ones no longer count.
+MIN_JUDGED, MAX_JUDGED = 10, 200
+# The least of the budget that a tier keeps when its share is learned.
+MIN_LEARNED_SHARE = 0.1
+# So many tokens of a tier weigh as much as what was of use in all tiers together.
+PRIOR_TOKENS = 200
 # Rounds of filling the room that is left since lines take fewer tokens together than counted apart.
 MAX_ROUNDS = 3
 
@@ -99,6 +106,56 @@ def read_shares(shares: Any, tiers: Sequence[str] = TIERS) -> Mapping[str, float
     if not 0 < whole <= 1 + 1e-9:
         raise InvalidInput(f"shares are together more than 0 and at most 1, not {whole:g}")
     return {name: float(shares.get(name, 0.0)) for name in tiers}
+
+
+class TierUse(NamedTuple):
+    """How many tokens of a tier stood in a context, and how many were of use; None: that is taken back."""
+
+    tier: str
+    tokens: int
+    used: int | None
+
+
+class BudgetSplit(NamedTuple):
+    """The shares of a budget, and why they are so."""
+
+    shares: Mapping[str, float]
+    reason: str
+
+
+def learn_shares(contexts: Sequence[Sequence[TierUse]], usual: Mapping[str, float]) -> BudgetSplit:
+    """Return shares that follow what was of use of each tier: the usual share times the part of its tokens that was.
+
+    No tier gets less than 10 %. Without enough judged contexts, or when nothing was of use, the usual shares hold.
+    """
+    if len(contexts) < MIN_JUDGED:
+        return BudgetSplit(usual, f"the usual split: {len(contexts)} of the {MIN_JUDGED} judged contexts that it takes")
+    given, used = (_sum_up(contexts, usual, field) for field in ("tokens", "used"))
+    if not sum(used.values()):
+        return BudgetSplit(usual, f"the usual split: nothing of {len(contexts)} judged contexts was of use")
+    overall = sum(used.values()) / sum(given.values())
+    rates = {name: (used[name] + PRIOR_TOKENS * overall) / (given[name] + PRIOR_TOKENS) for name in usual}
+    told = ", ".join(f"{name} {used[name] / given[name]:.0%}" for name in usual if given[name])
+    reason = f"learned from {len(contexts)} judged contexts; of use was of each tier: {told}"
+    return BudgetSplit(_with_floor({name: usual[name] * rates[name] for name in usual}), reason)
+
+
+def _sum_up(contexts: Sequence[Sequence[TierUse]], names: Iterable[str], field: str) -> dict[str, int]:
+    uses = [use for context in contexts for use in context]
+    return {name: sum(getattr(use, field) for use in uses if use.tier == name) for name in names}
+
+
+def _with_floor(weights: Mapping[str, float]) -> dict[str, float]:
+    """Return shares in proportion to weights, none below the least."""
+    low: set[str] = set()
+    while True:
+        rest = sum(weight for name, weight in weights.items() if name not in low)
+        room = 1 - MIN_LEARNED_SHARE * len(low)
+        shares = {name: MIN_LEARNED_SHARE if name in low else room * weights[name] / rest for name in weights}
+        below = {name for name, share in shares.items() if share < MIN_LEARNED_SHARE}
+        if not below:
+            return shares
+        low |= below
 
 
 def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
@@ -245,6 +302,8 @@ class ContextRequest:
         query: choose answers to it from project and global memory. None: what matters most there.
         shares: of the budget, such as ``{"task": 0.4, "project": 0.4, "global": 0.2}``. None: those of the profile.
         profile: the name of a profile of the assembler. None: the default shares.
+        learned_shares: share the budget by what was of use before (``record_uses``), where ``shares`` and the profile's
+            say nothing. None: as the profile or the assembler's ``memory_config`` says, else no.
         user: whose own memory takes part, too, as the project's does: what was stated or learned, no turns.
         agent: only what this agent's allowlist lets it read. None: everything.
         threshold: with a query, the minimum score, 0..1; None: the calibrated bar, 0: no bar.
@@ -263,6 +322,7 @@ class ContextRequest:
     head_tail_preserve: int | None = None
     explain: bool = False
     user: str | None = None
+    learned_shares: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +331,15 @@ class Profile:
 
     shares: Mapping[str, float] | None = None
     head_tail_preserve: int | None = None
+    learned_shares: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPolicy:
-    """The policy of an assembler. head_tail_preserve: see :class:`ContextRequest`."""
+    """The policy of an assembler. head_tail_preserve, learned_shares: see :class:`ContextRequest`."""
 
     head_tail_preserve: int | None = None
+    learned_shares: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +381,7 @@ class ContextPackage:
         text: the items as they go into a prompt; empty for none. tokens: its size, never above ``budget_tokens``.
         included: why each item is in, in their order. omissions: see ``left_out``.
         allotted: the tokens of each tier's share. used: what each tier took.
+        split: why the shares are so. build_id: of this context among all that were built for the task.
     """
 
     context_package_id: str
@@ -332,6 +395,8 @@ class ContextPackage:
     find_left_out: Callable[[], tuple[LeftOut, ...]] = field(repr=False, compare=False)
     allotted: Mapping[str, int]
     used: Mapping[str, int]
+    split: str = ""
+    build_id: str = field(default="", compare=False)
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,7 +16,15 @@ from memwarden.runtime import Runtime
 from memwarden.tiers import items
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.backend import ContextItem
-from memwarden.tiers.budget import DEFAULT_PROJECT, ContextPackage, IncludedItem, LeftOut, MemoryConfig, Profile
+from memwarden.tiers.budget import (
+    DEFAULT_PROJECT,
+    ContextPackage,
+    IncludedItem,
+    LeftOut,
+    MemoryConfig,
+    Profile,
+    TierUse,
+)
 from memwarden.tiers.items import read_failure
 from memwarden.tiers.stores import (
     CLEAR_QUESTION,
@@ -241,13 +250,20 @@ class RemoteContextAssembler(AsyncContextAssembler):
             "budget_tokens": plan.budget,
             "query": plan.query,
             "user": plan.user,
-            "shares": plan.shares,
+            "shares": None if plan.learned else plan.shares,
+            "learned_shares": plan.learned,
             "agent": plan.agent,
             "threshold": plan.threshold,
             "head_tail_preserve": plan.ends,
             "explain": plan.explain,
         }
-        return read_package(await self._connection.call("POST", "/v1/assemble", body))
+        package = read_package(await self._connection.call("POST", "/v1/assemble", body))
+        return package if plan.learned else replace(package, split=plan.reason)
+
+    async def _record(self, project_id: str, build_id: str, uses: Sequence[TierUse]) -> None:
+        body = {"project_id": project_id, "build_id": build_id, "uses": [use._asdict() for use in uses]}
+        if uses:
+            await self._connection.call("POST", "/v1/assemble/uses", body)
 
     async def cleanup_task(self, task_id: str) -> None:
         name = check_name(task_id, "task_id")

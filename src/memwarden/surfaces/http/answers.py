@@ -558,6 +558,8 @@ class PackageView(RecordView):
     left_out: tuple[OmissionView, ...]
     allotted: Mapping[str, int]
     used: Mapping[str, int]
+    split: str
+    build_id: str
 
 
 class CheckpointKeyView(RecordView):

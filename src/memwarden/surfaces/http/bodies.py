@@ -458,6 +458,22 @@ class AllowlistBody(RequestBody):
     categories: Names
 
 
+class TierUseBody(RequestBody):
+    """How many tokens of a tier stood in a context, and how many were of use; null takes that back."""
+
+    tier: Literal["task", "user", "project", "global"]
+    tokens: int = Field(ge=1, le=1_000_000)
+    used: int | None = Field(ge=0, le=1_000_000)
+
+
+class ContextUsesBody(RequestBody):
+    """What was of use of a context. build_id: as the context has it."""
+
+    project_id: Name = "default"
+    build_id: Name
+    uses: Annotated[list[TierUseBody], Field(min_length=1, max_length=4)]
+
+
 class AssembleBody(RequestBody):
     """What a context is assembled for."""
 
@@ -467,6 +483,7 @@ class AssembleBody(RequestBody):
     query: Annotated[str, Field(min_length=1)] | None = None
     user: Name | None = Field(None, description="What is known of this user takes part.")
     shares: dict[Literal["task", "user", "project", "global"], float] | None = None
+    learned_shares: bool = Field(False, description="Without shares, share by what was of use before.")
     agent: Name | None = None
     threshold: float | None = Field(None, ge=0, le=1)
     head_tail_preserve: int | None = Field(None, ge=0, le=1_000)

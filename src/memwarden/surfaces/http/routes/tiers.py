@@ -14,6 +14,7 @@ from memwarden.surfaces.http.access import Caller, Reader, WritingCaller
 from memwarden.surfaces.http.answers import PackageView, RemovedCount, TierItemList, TierItemView
 from memwarden.surfaces.http.bodies import (
     AssembleBody,
+    ContextUsesBody,
     ConventionBody,
     DecisionBody,
     FailureBody,
@@ -26,6 +27,8 @@ from memwarden.surfaces.http.bodies import (
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.memories import Limit, read_filters
 from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Task
+from memwarden.tiers.assembler import record_tier_uses
+from memwarden.tiers.budget import TierUse
 from memwarden.tiers.stores import (
     DEFAULT_MAX_ITEMS,
     AsyncGlobalMemoryStore,
@@ -98,6 +101,15 @@ async def assemble(body: AssembleBody, caller: Reader) -> Any:
     request = ContextRequest(**arguments, agent=caller.grant.narrow_agent(body.agent))
     task = Task(body.task_id, {"project_id": body.project_id})
     return await caller.warden.tiers.assembler(tenant=caller.grant.tenant).build_context(task, request)
+
+
+@router.post("/assemble/uses", status_code=204)
+async def record_context_uses(body: ContextUsesBody, caller: WritingCaller) -> None:
+    """Record what was of use of a context, from which shares are learned."""
+    caller.check_unbound("a context of tiers")
+    uses = [TierUse(use.tier, use.tokens, use.used) for use in body.uses]
+    assembler = caller.warden.tiers.assembler(tenant=caller.grant.tenant)
+    await record_tier_uses(assembler, body.project_id, body.build_id, uses)
 
 
 def open_tier(caller: Caller, tier: TierName, place: str, *, max_items: int = DEFAULT_MAX_ITEMS) -> AnyTier:
