@@ -524,44 +524,6 @@ class RemovedCount(RecordView):
     removed: int
 
 
-class IncludedView(RecordView):
-    """An item of a context, and why it is in."""
-
-    tier: str
-    item: TierItemView
-    reason: str
-    tokens: int
-    score: float | None
-
-
-class OmissionView(RecordView):
-    """An omitted item, and the gate that stopped it."""
-
-    tier: str
-    item_id: str
-    gate: str
-    reason: str
-    score: float | None
-
-
-class PackageView(RecordView):
-    """The context of a task."""
-
-    context_package_id: str
-    items: tuple[TierItemView, ...]
-    summary: str | None
-    compression_ratio: float
-    text: str
-    tokens: int
-    budget_tokens: int
-    included: tuple[IncludedView, ...]
-    left_out: tuple[OmissionView, ...]
-    allotted: Mapping[str, int]
-    used: Mapping[str, int]
-    split: str
-    build_id: str
-
-
 class CheckpointKeyView(RecordView):
     """Where a checkpoint lies: the conversation, the subgraph, its id."""
 

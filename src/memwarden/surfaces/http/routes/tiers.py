@@ -5,13 +5,14 @@ It belongs to a whole tenant, so it takes a key that is bound to no user and no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.surfaces.http.access import Caller, Reader, WritingCaller
-from memwarden.surfaces.http.answers import PackageView, RemovedCount, TierItemList, TierItemView
+from memwarden.surfaces.http.answers import RecordView, RemovedCount, TierItemList, TierItemView
 from memwarden.surfaces.http.bodies import (
     AssembleBody,
     ContextUsesBody,
@@ -40,6 +41,44 @@ router = APIRouter(prefix="/v1", tags=["tiers"])
 TierName = Literal["task", "project", "global"]
 PlaceId = Annotated[str, Path(min_length=1, max_length=200, description="Of a task or project; of global: all.")]
 AnyTier = AsyncTaskMemoryStore | AsyncProjectMemoryStore | AsyncGlobalMemoryStore
+
+
+class IncludedView(RecordView):
+    """An item of a context, and why it is in."""
+
+    tier: str
+    item: TierItemView
+    reason: str
+    tokens: int
+    score: float | None
+
+
+class OmissionView(RecordView):
+    """An omitted item, and the gate that stopped it."""
+
+    tier: str
+    item_id: str
+    gate: str
+    reason: str
+    score: float | None
+
+
+class PackageView(RecordView):
+    """The context of a task."""
+
+    context_package_id: str
+    items: tuple[TierItemView, ...]
+    summary: str | None
+    compression_ratio: float
+    text: str
+    tokens: int
+    budget_tokens: int
+    included: tuple[IncludedView, ...]
+    left_out: tuple[OmissionView, ...]
+    allotted: Mapping[str, int]
+    used: Mapping[str, int]
+    split: str
+    build_id: str
 
 
 @router.get("/tiers/{tier}/{place}", response_model=TierItemList)
