@@ -128,3 +128,21 @@ def test_the_inspector_lists_and_calls_every_tool(url: str) -> None:
         answer = inspect(url, "--method", "tools/call", "--tool-name", name, *given)
         assert bool(answer.get("isError")) == (name in REFUSED), (name, answer)
         known = known or answer["structuredContent"]["id"]
+
+
+@pytest.mark.soak
+def test_the_inspector_starts_the_server_by_the_blocks_of_the_page(tmp_path: Path) -> None:
+    """The Inspector reads the format of Claude Desktop's file, in which the page's blocks are written."""
+    page = (Path(__file__).parents[2] / "docs/howto/use-with-mcp.md").read_text("utf-8")
+    block = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    server = block["mcpServers"]["memory"]
+    assert set(server) == {"command", "args"}, "clients refuse what they do not know"
+    server["command"] = str(Path(sys.executable).with_name("memwarden"))
+    server["args"] += ["--db", f"sqlite:///{tmp_path}/memory.db", "--embedder", "none"]
+    file = tmp_path / "claude_desktop_config.json"
+    file.write_text(json.dumps(block), encoding="utf-8")
+    given = ["--config", str(file), "--server", "memory", "--method", "tools/list"]
+    command: list[str | Path] = [NODE, PROGRAMS / "mcp-inspector", "--cli", *given]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+    listed = [tool["name"] for tool in json.loads(done.stdout)["tools"]]
+    assert listed == ["memory_query", "memory_remember", "memory_forget"], done.stderr

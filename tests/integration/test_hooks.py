@@ -185,6 +185,14 @@ def test_the_same_decision_or_failure_is_kept_once(agent: Agent) -> None:
     assert told.count("No module named 'psycopg'") == 1
 
 
+def test_what_failed_and_passed_later_is_no_remedy_of_itself(agent: Agent) -> None:
+    agent.runs("npm test", "Error: Cannot find module 'left-pad'")
+    agent.runs("npm test")
+    told = agent._replace(session="s2").hook("SessionStart", source="startup").told
+    assert "Later the same command passed." in told
+    assert "Later this worked" not in told
+
+
 def test_an_error_never_stops_the_agent(agent: Agent, tmp_path: Path) -> None:
     """Exit code 2 would stop a prompt; so it is 1, and a line on stderr."""
     for event in ("", "no json", "[]", "{}", '{"hook_event_name": 7}', "[" * 50_000):
@@ -241,6 +249,17 @@ def test_the_settings_start_this_command(tmp_path: Path) -> None:
         ("Don't worry about the warning for now.", []),
         ("Fix the failing test in cart.py", []),
         ("```\nwe decided to use tabs in this file\n```", []),
+        ("Wir haben uns für PostgreSQL entschieden. Und behebe den Tippfehler.", ["decision"]),
+        ("Immer pathlib für Pfade nehmen.", ["convention"]),
+        ("Merk dir: der Testserver startet um Mitternacht neu.", ["decision"]),
+        ("Immer noch schlägt ein Test in cart.py fehl.", []),
+        ("Hemos decidido guardar las sesiones en PostgreSQL.", ["decision"]),
+        ("Nunca escribas correos electrónicos en el registro.", ["convention"]),
+        ("Recuerda que el servidor de pruebas arranca a medianoche.", ["decision"]),
+        ("¿Siempre usamos pathlib para las rutas?", []),
+        ("Nous avons choisi pydantic plutôt que marshmallow.", ["decision"]),
+        ("À partir de maintenant chaque route a un test.", ["convention"]),
+        ("Corrige le test qui échoue dans cart.py", []),
     ],
 )
 def test_what_a_prompt_decides(prompt: str, kinds: list[str]) -> None:

@@ -168,6 +168,38 @@ def test_a_caller_says_how_memory_takes_part(
     assert raw.headers["x-memory-status"] == status
 
 
+@APIS_BY_NAME
+def test_a_session_and_results_of_tools_go_on_through_the_proxy(api: Api, ana: Person, upstream: Upstream) -> None:
+    """The program sends its last message alone; the session knows the rest, and what the tool gave."""
+    call = {"name": "nuts_in", "arguments": json.dumps({"cake": "almond"}), "id": "call_1"}
+    upstream.script(
+        {"match": {"userMessage": QUESTION, "hasToolResult": False}, "response": {"toolCalls": [call]}},
+        {"match": {"userMessage": QUESTION, "hasToolResult": True}, "response": {"content": ANSWER}},
+        {"match": {"userMessage": "Are you sure?"}, "response": {"content": "Yes, quite sure."}},
+    )
+    headers = {**ana.headers, "X-Memory-Session": "s1", "X-Memory-Tool-Cache": "nuts_in=3"}
+    with clients_of(ana.server.url) as clients:
+        request = {**api.request, "tools": [api.tool]}
+        first = api.call(clients)(**request, extra_headers=headers)
+        api.call(clients)(**api.next_round(request, first, "no hazelnuts in it"), extra_headers=headers)
+        sure = api.asking({"role": "user", "content": "Are you sure?"})
+        events = list(api.call(clients)(**sure, stream=True, extra_headers=headers))
+    assert "".join(map(api.words, events)) == "Yes, quite sure."
+    prompt = str(upstream.prompts()[2])
+    for known in (QUESTION, ANSWER, "no hazelnuts in it", "Are you sure?"):
+        assert prompt.count(known) == 1, known
+    with ana.server.client() as client:
+        session = client.get("/v1/sessions/s1", params={"user_id": ana.user}).json()["conversation_memory"]
+        call_of = {"session_id": "s1", "tool_name": "nuts_in", "parameters": {"cake": "almond"}}
+        cached, others = (
+            client.post("/v1/tool-cache/lookup", params={"user_id": user}, json=call_of).json()["entry"]
+            for user in (ana.user, "tom")
+        )
+    assert [pair["final_answer"] for pair in session["exchanges"]] == [ANSWER, "Yes, quite sure."]
+    assert cached["result"] == "no hazelnuts in it"
+    assert others is None
+
+
 async def test_a_trace_tells_what_was_put_in_and_why(upstream: Upstream) -> None:
     upstream.says(ANSWER)
     async with AsyncWarden.open("memory://", config={"upstream": f"{upstream.url}/v1"}) as warden:
@@ -241,6 +273,8 @@ HOSTILE: list[tuple[dict[str, str], str]] = [
     ({"X-Memory-Budget": "9" * 40}, "X-Memory-Budget"),
     ({"X-Memory-Budget": "many"}, "X-Memory-Budget"),
     ({"X-Memory-Mode": "system"}, "X-Memory-Mode"),
+    ({"X-Memory-Session": "s1", "X-Memory-Tool-Cache": "weather"}, "X-Memory-Tool-Cache"),
+    ({"X-Memory-Tool-Cache": "weather=3"}, "X-Memory-Session"),
     ({"X-Memory-Agent": "nobody"}, "nobody"),
 ]
 

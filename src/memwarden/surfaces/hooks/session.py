@@ -26,6 +26,8 @@ MAX_SEARCHED = 2_000
 START, PROMPT = "SessionStart", "UserPromptSubmit"
 AFTER_TOOL: Final = ("PostToolUse", "PostToolUseFailure")
 WORKED = " Later this worked: "
+# To call the same command a remedy would say nothing: something else was mended.
+PASSED = " Later the same command passed."
 _SIGNS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -115,8 +117,10 @@ class CodingSession:
         for item in await self._backend.query({"kind": str(Kind.FAILURE), "tags": [run.program]}):
             payload = dict(item.payload)
             lesson, of = str(payload.get("lesson")), payload.get("failure", {}).get("details", {}).get("session")
-            if of == session and WORKED not in lesson:
-                payload["lesson"] = f"{lesson}{WORKED}`{_fit(run.command[:MAX_COMMAND])}`"
+            if of == session and WORKED not in lesson and PASSED not in lesson:
+                worked = _fit(run.command[:MAX_COMMAND])
+                same = worked == payload["failure"]["details"].get("command")
+                payload["lesson"] = lesson + (PASSED if same else f"{WORKED}`{worked}`")
                 await self._backend.add(_replaced(item, payload=payload))
 
     async def _keep(self, item: ContextItem, same: str, **changes: Any) -> None:

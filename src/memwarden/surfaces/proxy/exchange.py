@@ -20,6 +20,7 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 from memwarden.surfaces.proxy.headers import MemoryHeaders
+from memwarden.surfaces.proxy.sessions import SessionWeave
 from memwarden.surfaces.proxy.traces import TraceLog
 
 log = structlog.get_logger("memwarden.proxy")
@@ -107,6 +108,7 @@ class MemoryExchange:
         self._trace, self._traces = trace, traces
         self._turn: AsyncTurn | None = None
         self._scope: AsyncScope | None = None
+        self._session: SessionWeave | None = None
         self._record: Callable[[Any], str] | None = None
         self._written, self._size = 0, 0
         self.body = request.body
@@ -131,16 +133,31 @@ class MemoryExchange:
             log.warning("memory stands aside", error=type(error).__name__)
             return
         self._turn, self.records = turn, access != "read"
-        self._take_request(turn)
+        failed = any(not isinstance(failure, InvalidInput) for failure in turn.failures)
+        self.status = DEGRADED if failed else HIT if turn.block.items else MISS
+        request = turn.request
+        if asked.session is not None and access is None:
+            request = await self._weave_session(scope, asked.session, asked.tool_cache or {}, request, seconds)
+        self._set_body(request)
 
-    def _take_request(self, turn: AsyncTurn) -> None:
-        if any(not isinstance(failure, InvalidInput) for failure in turn.failures):
+    async def _weave_session(
+        self, scope: AsyncScope, session: str, durations: Mapping[str, int], request: Any, seconds: float
+    ) -> Any:
+        weave = SessionWeave(scope, session, self._request.form, durations)
+        try:
+            async with asyncio.timeout(seconds):
+                woven = await weave.weave(request)
+        except (MemwardenError, TimeoutError, ValueError, TypeError, KeyError) as error:
+            log.warning("a session stands aside", error=type(error).__name__)
             self.status = DEGRADED
-        else:
-            self.status = HIT if turn.block.items else MISS
-        if turn.request != self._request.document:
+            return request
+        self._session = weave
+        return woven
+
+    def _set_body(self, request: Any) -> None:
+        if request != self._request.document:
             try:
-                self.body = json.dumps(turn.request, allow_nan=False, separators=(",", ":")).encode()
+                self.body = json.dumps(request, allow_nan=False, separators=(",", ":")).encode()
             except (ValueError, TypeError, RecursionError):
                 self.status = DEGRADED
 
@@ -174,8 +191,17 @@ class MemoryExchange:
         except NotKept as lost:
             log.warning("what was said is stored later", error=type(lost.__cause__).__name__)
             await store_later(self._scope, lost)
+        await self._end_session(turn)
         if self.status == HIT:
             await self._keep_trace(self._scope, turn)
+
+    async def _end_session(self, turn: AsyncTurn) -> None:
+        if self._session is None:
+            return
+        try:
+            await self._session.end(turn.own_answer)
+        except MemwardenError as error:
+            log.warning("an exchange is not taken into its session", error=type(error).__name__)
 
     async def _keep_trace(self, scope: AsyncScope, turn: AsyncTurn) -> None:
         try:

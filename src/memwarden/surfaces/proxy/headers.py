@@ -12,6 +12,7 @@ from memwarden.checks import whole, word
 from memwarden.conversation.settings import INJECTION_MODES, MAX_TOKENS
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.surfaces.proxy.sessions import read_durations
 
 PREFIX: Final = "x-memory"
 # ``on`` reads and writes; ``off`` passes everything on as it is.
@@ -28,7 +29,10 @@ _KNOWN: Final[Mapping[str, str]] = {
     "x-memory-agent": "agent",
     "x-memory-budget": "budget",
     "x-memory-mode": "mode",
+    "x-memory-session": "session",
+    "x-memory-tool-cache": "tool_cache",
 }
+_NAMES: Final = ("user", "thread", "agent", "session")
 # What concerns a single connection (RFC 9110, 7.6.1), and what a client of HTTP writes itself.
 _OF_CONNECTION: Final = frozenset(
     (
@@ -54,6 +58,7 @@ class MemoryHeaders(NamedTuple):
 
     Attributes:
         switch: ``on``, ``off``, ``read`` or ``write``.
+        session: the stored session that is woven in. tool_cache: for how many exchanges it keeps results of tools.
         mode: where memories are put (:data:`memwarden.conversation.settings.INJECTION_MODES`). budget: tokens.
     """
 
@@ -64,6 +69,8 @@ class MemoryHeaders(NamedTuple):
     agent: str | None = None
     budget: int | None = None
     mode: str | None = None
+    session: str | None = None
+    tool_cache: Mapping[str, int] | None = None
 
 
 def read_memory_headers(headers: Headers) -> MemoryHeaders:
@@ -88,11 +95,14 @@ def read_memory_headers(headers: Headers) -> MemoryHeaders:
 
 
 def _check(given: Mapping[str, str]) -> MemoryHeaders:
-    names = {name: checked_name(given.get(name), f"X-Memory-{name.title()}") for name in ("user", "thread", "agent")}
+    names = {name: checked_name(given.get(name), f"X-Memory-{name.title()}") for name in _NAMES}
+    if "tool_cache" in given and "session" not in given:
+        raise InvalidInput("X-Memory-Tool-Cache needs X-Memory-Session, which names the session that keeps the results")
     budget, switch, mode = (given.get(name) for name in ("budget", "switch", "mode"))
     return MemoryHeaders(
         switch=None if switch is None else word(SWITCH).check(switch.lower(), "X-Memory"),
         key=given.get("key"),
+        tool_cache=read_durations(given.get("tool_cache", "")),
         budget=None if budget is None else whole(1, MAX_TOKENS).check(budget, "X-Memory-Budget", from_text=True),
         mode=None if mode is None else word(INJECTION_MODES).check(mode.lower(), "X-Memory-Mode"),
         **names,
