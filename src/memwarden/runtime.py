@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from memwarden.models.protocols import ChatModel, Embedder
+    from memwarden.observability.traces import Traces
     from memwarden.recall.index.encode import SignalFiller
     from memwarden.recall.index.namespace_index import NamespaceIndexes
     from memwarden.recall.large.registry import LargeNamespaces
@@ -195,6 +196,7 @@ class Runtime:
         self._verbs = verbs
         self.events = EventQueue(store, settings)
         self.accesses = AccessLog(store)
+        self.traces = make_traces(settings)
         self.looks = ExtractionTasks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.turns: set[OpenTurn] = set()
@@ -224,3 +226,12 @@ class Runtime:
     def open_later(self, make: Callable[[], Services]) -> None:
         """Let the first call that needs a part make them all."""
         self.working = cast("Services", _Unmade(self, make))
+
+
+def make_traces(settings: Settings) -> Traces | None:
+    """Return what makes spans, as the setting ``traces`` says."""
+    if settings.traces == "off":
+        return None
+    from memwarden.observability.traces import Traces  # here, so that without traces nothing of it is loaded
+
+    return Traces()

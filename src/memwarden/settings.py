@@ -95,6 +95,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "version_days": whole(0, 36_500),
     "events_rows": whole(1, 1_000_000_000),
     "upkeep_tokens": whole(0, 1_000_000_000),
+    "traces": word(EVENTS),
 }
 
 
@@ -186,6 +187,7 @@ class Settings:
         turn_days, version_days: after so many days the job ``retain`` removes turns, and earlier versions, for good; 0
             keeps them.
         upkeep_tokens: so many tokens of the chat model jobs may take in a day for a tenant.
+        traces: ``on`` makes OpenTelemetry spans of what is done (extra ``otel``); ``off`` (default) none.
         categories: categories and allowlists.
     """
 
@@ -222,6 +224,7 @@ class Settings:
     version_days: int = 0
     events_rows: int = 100_000
     upkeep_tokens: int = 20_000
+    traces: str = "off"
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:

@@ -100,6 +100,8 @@ def event_of_pending(pending: PendingEvent) -> OpEvent:
     )  # fmt: skip
 
 
+# The id of the request that a server works on; it stands in logs and spans.
+REQUEST_ID: ContextVar[str | None] = ContextVar("memwarden_request_id", default=None)
 _OPERATION: ContextVar[OperationContext | None] = ContextVar("memwarden_operation", default=None)
 
 
@@ -118,6 +120,16 @@ def instrumented(
     ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
         @wraps(method)
         async def verb(self: S, /, *args: P.args, **named: P.kwargs) -> R:
+            scope: Any = self
+            traces = scope._parts.traces
+            if traces is None:
+                return await record(self, *args, **named)
+            with traces.open_operation(scope.who, op, method.__name__) as span:
+                result = await record(self, *args, **named)
+                traces.describe_result(span, result)
+            return result
+
+        async def record(self: S, /, *args: P.args, **named: P.kwargs) -> R:
             scope: Any = self
             events = scope._parts.events
             if events.takes:

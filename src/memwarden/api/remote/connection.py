@@ -80,7 +80,9 @@ class Connection:
             ) from error
         if answer.is_success:
             return msgspec.json.decode(answer.content) if answer.content else None
-        raise _error_of(answer.status_code, answer.content)
+        refusal = _error_of(answer.status_code, answer.content)
+        refusal.add_note(f"request id: {answer.headers.get('X-Request-ID', 'none')}")
+        raise refusal
 
     async def upload(self, path: str, file: Path, **query: Any) -> AsyncIterator[dict[str, Any]]:
         """Send a file as the body of a call; yield the lines that the server answers meanwhile."""

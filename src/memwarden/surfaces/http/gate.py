@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memwarden.clock import new_id
 from memwarden.errors import MemwardenError
+from memwarden.observability.instrument import REQUEST_ID
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.metrics import count_request
 from memwarden.surfaces.http.problems import EXPLANATIONS, problem, problem_of
@@ -61,6 +62,9 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call = Call(scope, send)
+        # Whatever is logged or traced on the way has the id: the log of the library, spans of verbs.
+        REQUEST_ID.set(call.id)
+        structlog.contextvars.bind_contextvars(request_id=call.id)
         headers = Headers(scope=scope)
         refusal = self._find_refusal(headers)
         if refusal is not None:
@@ -132,6 +136,16 @@ class Call:
         self._send = send
         self._began = time.perf_counter()
 
+    @property
+    def method(self) -> str:
+        """The method; ``other`` for what strangers make up."""
+        return self.scope["method"] if self.scope["method"] in METHODS else "other"
+
+    @property
+    def route(self) -> str:
+        """The path of the route that answered, without ids."""
+        return getattr(self.scope.get("route"), "path", None) or "none"
+
     async def send(self, message: Message) -> None:
         """Send a part of the answer, the first with the headers that every answer has."""
         if message["type"] == "http.response.start":
@@ -154,13 +168,10 @@ class Call:
 
     def write_log(self) -> None:
         """Write what became of the request to the log: no path with ids, no query, no content."""
-        route = self.scope.get("route")
-        path = getattr(route, "path", None) or "none"
         took = time.perf_counter() - self._began
         status = self.status or 499  # whoever hangs up gets none
-        method = self.scope["method"] if self.scope["method"] in METHODS else "other"
-        count_request(method, path, status, took)
-        said = {"method": method, "route": path, "status": status, "ms": round(1000 * took, 2)}
+        count_request(self.method, self.route, status, took)
+        said = {"method": self.method, "route": self.route, "status": status, "ms": round(1000 * took, 2)}
         write = log.error if self.failure else log.info
         write("request", request_id=self.id, key=self.state.get("key_id"), **said, **self.failure)
 

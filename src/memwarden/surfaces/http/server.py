@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from memwarden import AsyncWarden
 from memwarden import settings as configuration
 from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.observability.traces import export_traces
 from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.logs import configure_logs
@@ -91,7 +92,7 @@ async def serve(plan: ServerPlan, announce: Callable[[str], None]) -> None:
         # It waits for its processes with signals of its own; nothing else runs on this loop.
         Multiprocess(config, sockets=[listening]).run()
         return
-    server = AnnouncedServer(_config(plan, create_app(plan.make_warden(), plan.options)), lambda: announce(url))
+    server = AnnouncedServer(_config(plan, make_app(plan)), lambda: announce(url))
     await server.serve(sockets=[listening])
 
 
@@ -113,7 +114,15 @@ def create_planned_app() -> FastAPI:
     read: dict[str, Any] = json.loads(os.environ[_PLAN])
     plan = msgspec.convert(read, ServerPlan)
     configure_logs(plan.log_level)
-    return create_app(plan.make_warden(), plan.options)
+    return make_app(plan)
+
+
+def make_app(plan: ServerPlan) -> FastAPI:
+    """Return the application of a plan, whose spans go to the collector that the environment names."""
+    warden = plan.make_warden()
+    if warden.settings.traces == "on":
+        export_traces("memwarden")
+    return create_app(warden, plan.options)
 
 
 def listen(plan: ServerPlan) -> socket.socket:
