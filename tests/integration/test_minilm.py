@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
 from memwarden.models.local import MiniLMEmbedder
+from memwarden.recall.index.encode import Floats, QuestionEncoder
 from memwarden.recall.rank import features
 
 MAX_END_CHARACTERS = 512
@@ -125,3 +128,37 @@ def test_other_languages_go_by_words(warden: Warden) -> None:
     me.remember(["私は京都に住んでいます。", "犬の名前はハチです。"])
     assert me.query("犬の名前は何ですか？").items[0].memory.text == "犬の名前はハチです。"
     assert not me.query("月までの距離はどのくらいですか？")
+
+
+class SlowModel:
+    """Stands for a slow model: every text takes a while, and calls are noted."""
+
+    name, dimensions, english_only, slow, ready = "slow-test", 2, False, True, True
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.going = threading.Event()
+        self.going.set()
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        self.asked += texts
+        assert self.going.wait(10)
+        return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+
+async def test_a_question_is_read_once_and_nobody_waits_for_it() -> None:
+    model = SlowModel()
+    encoder = QuestionEncoder(model)
+    model.going.clear()
+    waiting = asyncio.create_task(encoder.encode("Where does Ana live?"))
+    await asyncio.sleep(0.01)  # the loop goes on while the model reads
+    assert not waiting.done()
+    model.going.set()
+    first = await waiting
+    assert await encoder.encode("Where does Ana live?") is first
+    assert model.asked == ["Where does Ana live?"]
+    for number in range(600):
+        await encoder.encode(f"Question {number}?")
+    await encoder.encode("Question 599?")
+    await encoder.encode("Where does Ana live?")
+    assert len(model.asked) == 602

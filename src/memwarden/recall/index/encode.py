@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -89,6 +90,10 @@ def _reader(encoder: MultilingualEmbedder) -> StatementReader:
     return StatementReader(encoder)
 
 
+# A question takes about 10 KB.
+MAX_KNOWN_QUESTIONS = 512
+
+
 class QuestionEncoder:
     """Makes the vectors of questions.
 
@@ -103,6 +108,9 @@ class QuestionEncoder:
         self._embedder = embedder
         # Decided here: checking a protocol takes longer than embedding a question.
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
+        self._slow = bool(getattr(embedder, "slow", False))
+        # By digest: what somebody asked is not kept.
+        self._known: OrderedDict[bytes, EncodedQuestion] = OrderedDict()
 
     @property
     def ready(self) -> bool:
@@ -119,12 +127,29 @@ class QuestionEncoder:
         embedder = self._embedder
         if embedder is None or (embedder.english_only and not is_english(text)):
             return None
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if digest in self._known:
+            self._known.move_to_end(digest)
+            return self._known[digest]
         try:
-            return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
+            return self._remember(digest, await self._make(text, embedder))
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
             record_model_failure("embedder_unavailable")
             return None
+
+    async def _make(self, text: str, embedder: Embedder) -> EncodedQuestion:
+        """Embed a question; by a slow model in a thread, which others do not wait for."""
+        if embedder.ready and not self._slow:
+            return self._encode(text)
+        return await asyncio.to_thread(self._encode, text)
+
+    def _remember(self, digest: bytes, question: EncodedQuestion) -> EncodedQuestion:
+        """Keep the vectors of a question for when it is asked again: by the page, the proxy or the next turn."""
+        self._known[digest] = question
+        if len(self._known) > MAX_KNOWN_QUESTIONS:
+            self._known.popitem(last=False)
+        return question
 
 
 def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
