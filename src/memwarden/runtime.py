@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from memwarden.models.protocols import ChatModel, Embedder
-    from memwarden.observability.traces import Traces
     from memwarden.recall.index.encode import SignalFiller
     from memwarden.recall.index.namespace_index import NamespaceIndexes
     from memwarden.recall.large.registry import LargeNamespaces
@@ -230,8 +229,4 @@ class Runtime:
 
 def make_traces(settings: Settings) -> Traces | None:
     """Return what makes spans, as the setting ``traces`` says."""
-    if settings.traces == "off":
-        return None
-    from memwarden.observability.traces import Traces  # here, so that without traces nothing of it is loaded
-
-    return Traces()
+    return None if settings.traces == "off" else Traces()
