@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from memwarden.errors import StoreUnavailable
-from memwarden.observability.instrument import AccessLog, EventQueue
+from memwarden.observability.instrument import AccessLog, EventQueue, Traces
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
