@@ -20,7 +20,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from memwarden import clock
-from memwarden.errors import InvalidConfig, StoreError
+from memwarden.errors import InvalidConfig, StoreError, missing_extra
 from memwarden.observability.records import Node, Op, OpEvent, Status
 from memwarden.records import (
     ALREADY,
@@ -478,7 +478,7 @@ class Traces:
         try:
             from opentelemetry import trace
         except ImportError:
-            raise InvalidConfig("traces take the extra: pip install 'memwarden[otel]'") from None
+            raise missing_extra("traces", "otel") from None
         self._tracer = trace.get_tracer("memwarden")
         self._status = trace.StatusCode
 
@@ -537,7 +537,7 @@ def export_traces(service: str) -> None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         raise InvalidConfig(
-            "a server sends its traces with: pip install 'memwarden[otel]' opentelemetry-exporter-otlp-proto-http"
+            "a server sends its traces with the extra otel and the package opentelemetry-exporter-otlp-proto-http"
         ) from error
     if isinstance(trace.get_tracer_provider(), TracerProvider):
         return
