@@ -85,6 +85,29 @@ def test_the_commands_and_the_health_check_of_the_container_work(tmp_path: Path,
     assert subprocess.run(health, env=environment, capture_output=True, check=False).returncode != 0
 
 
+def test_the_worker_of_the_container_looks_once_and_stops_when_told(tmp_path: Path) -> None:
+    worker, server = COMPOSE["services"]["worker"], COMPOSE["services"]["server"]
+    assert worker["environment"] == server["environment"]
+    assert worker["depends_on"] == server["depends_on"]
+    assert worker["healthcheck"]["disable"] is True
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    assert "worker" in extras.split(",")
+    environment = {
+        **os.environ,
+        "MEMWARDEN_DB": f"sqlite:///{tmp_path / 'memwarden.db'}",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    assert run(["add", "Ana lives in Graz.", "--db", environment["MEMWARDEN_DB"], "--embedder", "none"]) == 0
+    looked = [*worker["command"], "--once", "--json"]
+    once = subprocess.run(looked, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert {item["job"] for item in json.loads(once.stdout)} >= {"expire"}
+    running = subprocess.Popen(worker["command"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(3)
+    assert running.poll() is None
+    running.terminate()
+    assert running.wait(20) in (0, -15, 130, 143)
+
+
 def wait_until_well(health: list[str], environment: dict[str, str]) -> None:
     ends = time.monotonic() + 60
     while subprocess.run(health, env=environment, capture_output=True, check=False).returncode != 0:
