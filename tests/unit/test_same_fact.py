@@ -197,3 +197,35 @@ def test_the_lists_do_not_contradict_themselves(code: str) -> None:
         assert [
             word for word in table.keys() & lists.synonyms.keys() if table.get(lists.synonyms[word], "") != table[word]
         ] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The exam is on 3 July.", "The exam is on the 3rd of July."),
+        ("The exam is on July 3rd.", "The exam is on the 3rd of July."),
+        ("The rent is $600.", "The rent is 600 dollars."),
+        ("Rent is £450 a month.", "Rent is 450 pounds per month."),
+        ("The backup runs every night at 2 am.", "The backup runs nightly at 02:00."),
+        ("I see Dr. Lind every three months.", "I see Dr. Lind quarterly."),
+        ("We meet at midday.", "We meet at 12 pm."),
+        ("My bro lives in Leeds.", "My brother lives in Leeds."),
+    ],
+)
+def test_one_day_or_amount_is_the_same_in_every_format(old: str, new: str) -> None:
+    assert (judge(old, new).label, judge(new, old).label) == ("same", "same")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The exam is on 3 July.", "The exam is on the 3rd of June."),
+        ("I lost 20 pounds.", "I lost £20."),
+        ("We need 3 pounds of flour.", "We need £3 of flour."),
+        ("I pay for 5 pounds of apples.", "I pay £5 of apples."),
+        ("We meet at midday.", "We meet at midnight."),
+        ("My bro lives in Leeds.", "My sis lives in Leeds."),
+    ],
+)
+def test_formats_that_look_alike_are_not_the_same(old: str, new: str) -> None:
+    assert judge(old, new).label != "same"
