@@ -200,6 +200,25 @@ def test_a_session_and_results_of_tools_go_on_through_the_proxy(api: Api, ana: P
     assert others is None
 
 
+async def test_a_project_is_searched_too(upstream: Upstream) -> None:
+    upstream.says("With dialog.")
+    said = {"role": "user", "content": "Which library do we use for dialogs in the shop?"}
+    async with AsyncWarden.open("memory://", config={"upstream": f"{upstream.url}/v1"}) as warden:
+        await warden.tiers.project("shop").add_decision("We use radix for dialogs in the shop.", [])
+        team, bound = await make_key(warden), await make_key(warden, user="ana")
+        async with calling(warden, ServerOptions()) as client:
+
+            async def ask(key: str, **headers: str) -> httpx2.Response:
+                whole = {"X-Memory-Key": key, "X-Memory-User": "ana", "X-Memory": "read", **headers}
+                return await client.post("/v1/chat/completions", json={"messages": [said]}, headers=whole)
+
+            without, with_project = await ask(team), await ask(team, **{"X-Memory-Project": "shop"})
+            refused = await ask(bound, **{"X-Memory-Project": "shop"})
+    assert [got.headers["x-memory-status"] for got in (without, with_project)] == ["miss", "hit"]
+    assert ["radix" in str(prompt) for prompt in upstream.prompts()] == [False, True]
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "Denied")
+
+
 async def test_a_trace_tells_what_was_put_in_and_why(upstream: Upstream) -> None:
     upstream.says(ANSWER)
     async with AsyncWarden.open("memory://", config={"upstream": f"{upstream.url}/v1"}) as warden:

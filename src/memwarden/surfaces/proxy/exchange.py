@@ -266,7 +266,8 @@ def open_memory(warden: AsyncWarden, grant: Grant, request: ModelRequest, asked:
         raise
     operation = Operation(access) if access else Operation.READ
     thread = asked.thread or name_thread(request.form, request.document)
-    return OpenMemory(open_scope(warden, grant, operation, user=user, agent=asked.agent, thread=thread), access)
+    named = {"user": user, "agent": asked.agent, "thread": thread, "project": asked.project}
+    return OpenMemory(open_scope(warden, grant, operation, **named), access)
 
 
 def _refused_operation(switch: str | None) -> Operation:

@@ -27,12 +27,13 @@ _KNOWN: Final[Mapping[str, str]] = {
     "x-memory-user": "user",
     "x-memory-thread": "thread",
     "x-memory-agent": "agent",
+    "x-memory-project": "project",
     "x-memory-budget": "budget",
     "x-memory-mode": "mode",
     "x-memory-session": "session",
     "x-memory-tool-cache": "tool_cache",
 }
-_NAMES: Final = ("user", "thread", "agent", "session")
+_NAMES: Final = ("user", "thread", "agent", "project", "session")
 # What concerns a single connection (RFC 9110, 7.6.1), and what a client of HTTP writes itself.
 _OF_CONNECTION: Final = frozenset(
     (
@@ -67,6 +68,7 @@ class MemoryHeaders(NamedTuple):
     user: str | None = None
     thread: str | None = None
     agent: str | None = None
+    project: str | None = None
     budget: int | None = None
     mode: str | None = None
     session: str | None = None
