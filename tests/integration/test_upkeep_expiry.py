@@ -177,5 +177,5 @@ async def test_runs_leave_an_event_and_tell_when_they_are_due(embedded_url: str,
         assert (after.last, after.status, after.changed) == (calendar.time, "ok", 1)
         assert after.due is not None
         assert calendar.time < after.due <= calendar.time + DAY
-        with pytest.raises(InvalidInput, match="jobs are: expire, consolidate, clean"):
+        with pytest.raises(InvalidInput, match="jobs are: expire, consolidate, insights, clean"):
             await warden.jobs.run("expier")

@@ -50,6 +50,12 @@ def _load_retain() -> Callable[[JobContext], Awaitable[JobReport]]:
     return retain
 
 
+def _load_insights() -> Callable[[JobContext], Awaitable[JobReport]]:
+    from memwarden.upkeep.insights import find_insights
+
+    return find_insights
+
+
 # Every job, in the order in which a worker runs them.
 JOBS: Final[Mapping[str, JobKind]] = {
     job.name: job
@@ -74,6 +80,13 @@ JOBS: Final[Mapping[str, JobKind]] = {
             DAY,
             True,
             _load_consolidate,
+        ),
+        JobKind(
+            "insights",
+            "Remember what a person's talk tells beyond single facts.",
+            DAY,
+            True,
+            _load_insights,
         ),
         JobKind("clean", "Apply the fixes that an audit proposes. Runs when it is asked for.", None, True, _load_clean),
     )
@@ -122,7 +135,7 @@ class AsyncJobs:
         """Run a job now, whether it is due or not, and return what it did with each namespace.
 
         Args:
-            name: ``expire``, ``consolidate`` or ``clean``; :data:`JOBS` names all.
+            name: ``expire``, ``consolidate``, ``insights`` or ``clean``; :data:`JOBS` names all.
             user: whose memory; None: everything of the tenant.
             dry_run: write nothing, and tell what would change.
 

@@ -1,0 +1,99 @@
+"""Insights: what returns in somebody's talk is remembered with low weight, once a day, and hides nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncScope, AsyncWarden, clock
+from memwarden.testing.scripted import ScriptedModel
+from memwarden.upkeep.records import JobRun
+
+WORRIES = (
+    "I'm really worried about the exam in June.",
+    "I feel so anxious about this exam, and the weather is bad.",
+    "I am a bit nervous again, the exam is close.",
+)
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    return "memory://" if request.param == "memory" else str(request.getfixturevalue("postgres_url"))
+
+
+async def say(me: AsyncScope, texts: tuple[str, ...]) -> None:
+    for number, text in enumerate(reversed(texts)):
+        at = clock.now() - timedelta(days=number + 1)
+        await me.observe([{"role": "user", "content": text, "created_at": at}])
+
+
+async def find_insights(warden: AsyncWarden, **named: Any) -> JobRun:
+    (run,) = await warden.jobs.run("insights", user="ana", **named)
+    return run
+
+
+async def test_a_worry_that_returns_is_an_insight_of_low_weight(url: str) -> None:
+    async with AsyncWarden.open(url) as warden:
+        me = warden.scope(user="ana")
+        await say(me, WORRIES)
+        tried = await find_insights(warden, dry_run=True)
+        assert [change.verb for change in tried.changes] == ["insight"]
+        assert await me.find({"channel": "insight"}) == []
+        run = await find_insights(warden)
+        assert run.status == "ok"
+        (insight,) = await me.find({"channel": "insight"})
+        assert insight.text.startswith("The user spoke of worry on 3 days from ")
+        assert insight.text.endswith("(worried, anxious, nervous).")
+        assert (insight.category, insight.importance, insight.pinned, insight.tags) == (
+            "relationship_dynamic", 0.4, False, ("worry",),
+        )  # fmt: skip
+        assert (insight.actor_id, insight.trust) == ("upkeep", "assistant")
+        assert len(insight.metadata["turns"]) == 3
+        assert (await find_insights(warden)).reason == "looked_today"
+        found = await me.query("What am I worried about?")
+        assert found.items[0].channel == "turn"  # it hides no turn, and stands behind it
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        WORRIES[:2],
+        ("I'm not worried about it.", "I am never nervous.", "I'm no longer anxious."),
+        ("She is worried.", "Are you worried?", "He felt nervous."),
+    ],
+)
+async def test_what_does_not_return_or_is_not_felt_is_none(texts: tuple[str, ...]) -> None:
+    async with AsyncWarden.open("memory://") as warden:
+        me = warden.scope(user="ana")
+        await say(me, texts)
+        assert (await find_insights(warden)).status == "skipped"
+        assert await me.find({"channel": "insight"}) == []
+
+
+async def test_a_model_gives_insights_within_its_limits() -> None:
+    summaries = ["The user trusts plain words.", "I think you like tea.", "x" * 281, ""]
+    answer = json.dumps({"insights": [{"summary": text, "tags": ["trust"]} for text in summaries[:3]]})
+    model = ScriptedModel(answer)
+    async with AsyncWarden.open("memory://", chat_model=model) as warden:
+        me = warden.scope(user="ana")
+        await say(me, ("Just tell me how it is. " * 100, *WORRIES))
+        run = await find_insights(warden)
+        assert len(run.changes) == 1
+        assert run.tokens > 0
+        (insight,) = await me.find({"channel": "insight"})
+        assert (insight.text, insight.tags) == ("The user trusts plain words.", ("trust",))
+        (asked,) = model.asked
+        assert asked.max_tokens == 220
+        assert len(asked.prompt) < 1_200
+
+
+async def test_without_an_answer_or_tokens_the_rules_speak() -> None:
+    for settings, model in (({}, ScriptedModel()), ({"upkeep_tokens": 10}, ScriptedModel("{}"))):
+        async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
+            me = warden.scope(user="ana")
+            await say(me, WORRIES)
+            assert len((await find_insights(warden)).changes) == 1
+            assert [item.tags for item in await me.find({"channel": "insight"})] == [("worry",)]
