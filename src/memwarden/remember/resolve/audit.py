@@ -401,7 +401,8 @@ class Auditor:
         return OrderedMemory(memory, 0 if place is None else int(self._index.order[place]))
 
     async def _counts(self) -> tuple[StateCount, ...]:
-        return tuple([await self._count(state) for state in MemoryState])
+        # Of what is purged nothing is left that could be wrong.
+        return tuple([await self._count(state) for state in MemoryState if state != MemoryState.PURGED])
 
     async def _count(self, state: MemoryState) -> StateCount:
         count = await self._store.count(self._namespace, self._mine, state=state)
