@@ -146,6 +146,7 @@ def categories_content(categories: Categories) -> dict[str, Any]:
     declared = [
         {"name": item.name, "context": "all" if item.always else "rag"}
         | ({} if item.rag_length is None else {"rag_length": item.rag_length})
+        | _policy_content(item)
         for item in categories.declared.values()
         if not is_own_category(item.name)
     ]
@@ -153,6 +154,13 @@ def categories_content(categories: Categories) -> dict[str, Any]:
         agent: [name for name in names if name != own_category(agent)] for agent, names in categories.allowlists.items()
     }
     return {"categories": {"custom": declared}, "allowlists": lists}
+
+
+def _policy_content(item: Category) -> dict[str, Any]:
+    """Return the keys of a category's policy of expiry that are set."""
+    days = "never" if item.never_expires else item.expire_days
+    keys = {"expire_days": days, "expire_below": item.expire_below, "half_life_days": item.half_life_days}
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _categories(content: Mapping[str, Any], where: str, file: Path | None) -> Categories:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncScope, AsyncWarden, clock
+from memwarden.categories import categories_content, read_categories
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import MemoryState
 from memwarden.upkeep.records import JobRun
@@ -177,5 +178,20 @@ async def test_runs_leave_an_event_and_tell_when_they_are_due(embedded_url: str,
         assert (after.last, after.status, after.changed) == (calendar.time, "ok", 1)
         assert after.due is not None
         assert calendar.time < after.due <= calendar.time + DAY
-        with pytest.raises(InvalidInput, match="jobs are: expire, consolidate, insights, clean"):
+        with pytest.raises(InvalidInput, match="jobs are: expire, "):
             await warden.jobs.run("expier")
+
+
+def test_a_policy_stands_when_allowlists_are_written_again() -> None:
+    """What a server keeps of its categories makes the same categories of it."""
+    custom = [
+        {"name": "weather", "expire_days": 7, "expire_below": 1.0},
+        {"name": "medical", "expire_days": "never"},
+        {"name": "news", "half_life_days": 30},
+    ]
+    known = read_categories({"categories": {"custom": custom}})
+    assert read_categories(categories_content(known)).declared == known.declared
+    with pytest.raises(InvalidInput, match="expire_days is a whole number of at least 1, or never"):
+        read_categories({"categories": {"custom": [{"name": "a", "expire_days": 0}]}})
+    with pytest.raises(InvalidInput, match="expire_below is a number from 0 to 1"):
+        read_categories({"categories": {"custom": [{"name": "a", "expire_below": 2}]}})
