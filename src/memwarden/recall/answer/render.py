@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memwarden import checks, clock
-from memwarden.recall.question import Question
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 from memwarden.text import tokenizer
 from memwarden.text.sentences import split_sentences
