@@ -149,6 +149,7 @@ class Turn(Facade):
     refresh = blocking(AsyncTurn.refresh)
     end = blocking(AsyncTurn.end)
     record_response = direct(AsyncTurn.record_response)
+    record_events = direct(AsyncTurn.record_events)
 
     def __enter__(self) -> Self:
         self._loop.run(self._inner.__aenter__())
