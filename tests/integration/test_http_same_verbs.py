@@ -370,6 +370,7 @@ REFUSED = {
     "record_refusal": "servers alone record whom they refused",
     "erase": "it reports to the operator of the store",
     "export": "it writes a file beside the store",
+    "export_format": "it writes files beside the store",
     "import_": "it reads a file beside the store",
     "import_files": "it reads files beside the store",
     "verify_erased": "it looks through the bytes of the store",
