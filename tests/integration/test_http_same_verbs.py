@@ -368,11 +368,7 @@ REFUSED = {
     "backend": "a storage contract for code that keeps items of its own, called many times a second",
     "embed": "its vectors are for the backend",
     "record_refusal": "servers alone record whom they refused",
-    "erase": "it reports to the operator of the store",
-    "export": "it writes a file beside the store",
-    "export_format": "it writes files beside the store",
     "import_": "it reads a file beside the store",
-    "import_files": "it reads files beside the store",
     "verify_erased": "it looks through the bytes of the store",
 }
 """Verbs of a warden that refuse over HTTP, and why."""
@@ -546,9 +542,23 @@ def test_a_project_is_asked_beside_a_person(worlds: Worlds) -> None:
     compare(people, "project", ask)
 
 
+def carry(world: World, folder: Path) -> Any:
+    """What is written of a person, read again, and erased."""
+    user, chat = world.me.who.user, folder / f"chat-{world.me.who.user}.json"
+    chat.write_text(json.dumps([{"role": "user", "content": "I sing on Tuesdays.", "created_at": "2025-03-01"}]))
+    read = world.warden.import_files(chat, user=user)
+    bundle = world.warden.export(folder / f"{user}.zip", user=user)
+    graph = world.warden.export_format(folder / f"{user}.jsonl", "graph", user=user)
+    receipt = world.warden.erase(user=user, confirm=user)
+    return [read.stored, dict(bundle.left_behind), graph.left_out, dict(receipt.kinds), world.me.find()]
+
+
 def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds, tmp_path: Path) -> None:
-    works = {"scope", "users", "back_up", "reload_categories"}
+    works = {"scope", "users", "back_up", "reload_categories", "import_files", "export", "export_format", "erase"}
     assert public(Warden) - {"open"} == works | REFUSED.keys()
+    for world in (people := worlds.people("carried")):
+        world.me.remember("Ana waters the roses on Mondays.")
+    compare(people, "carry", lambda world: carry(world, tmp_path))
     assert worlds.far.users() == worlds.near.users()
     manifest = worlds.far.back_up(tmp_path / "far.mwbackup")
     assert manifest.tables.keys() == worlds.near.back_up(tmp_path / "near.mwbackup").tables.keys()
