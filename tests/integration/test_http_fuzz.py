@@ -31,6 +31,8 @@ def generate(url: str, key: str, folder: Path, *options: str) -> str:
     """Call every operation with generated data; return the report. Fails the test where a check fails."""
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json", "--checks", "all"]
     command += ["--exclude-path", "/v1/changes"]  # it ends when the caller does
+    # Errors there have the form of each provider, and its clients try them.
+    command += ["--exclude-path-regex", "^/v1/(chat/completions|responses|messages|embeddings|models)"]
     command += ["--exclude-checks", EXCLUDED, "--header", f"Authorization: Bearer {key}", "--seed", "20", "--no-color"]
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run(

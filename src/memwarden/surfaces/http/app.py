@@ -171,7 +171,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
 def _problems(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answers to what may go wrong with an operation, told from its shape."""
     said = dict(_COMMON) if "security" in operation else {}
-    if "{" in path:
+    # A body names things, too.
+    if "{" in path or "requestBody" in operation:
         said["404"] = "There is no such thing that this key may see."
     if method != "get":
         said["409"] = "Somebody else changed it, or an idempotency key was used for something else."
