@@ -101,7 +101,8 @@ def tell(*said: str) -> Any:
 def test_the_home_is_named_however_it_was_told() -> None:
     warden, scope = tell("We moved into a flat in Kiruna.", "I'm vegetarian.")
     with warden:
-        assert [line.value for line in scope.overview().lines] == ["I'm vegetarian.", "We moved into a flat in Kiruna."]
+        told = {line.value for line in scope.overview().lines}
+        assert told == {"I'm vegetarian.", "We moved into a flat in Kiruna."}
 
 
 def test_somebody_who_is_only_spoken_about_has_an_overview() -> None:
@@ -119,3 +120,29 @@ def test_a_label_in_the_words_is_not_said_twice() -> None:
         scope: Any = warden.scope(user="nora")
         scope.remember("project budget: Budget is 15k")
         assert scope.overview().text.startswith("- project budget: Budget is 15k (")
+
+
+def test_facts_in_the_third_person_are_of_whom_they_name() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="default")
+        scope.remember("Ana lives in Vienna now.")
+        assert scope.overview().text.startswith("Ana:\n- home city: Ana lives in Vienna now. (")
+        scope.observe([{"role": "user", "content": "I am allergic to celery."}])
+        assert "Vienna" not in scope.overview().text
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        (
+            ["I work at Hollis as a bookkeeper.", "I quit my job at Hollis; from August I'm at Brandt Logistics."],
+            "I quit my job at Hollis; from August I'm at Brandt Logistics.",
+        ),
+        (["Vivo en Sevilla.", "Nos hemos mudado a Valencia."], "Nos hemos mudado a Valencia."),
+        (["仙台に住んでいます。", "札幌に引っ越しました。"], "札幌に引っ越しました。"),
+    ],
+)
+def test_a_value_that_is_over_is_not_told(said: list[str], value: str) -> None:
+    warden, scope = tell(*said)
+    with warden:
+        assert {line.value for line in scope.overview().lines} == {value}

@@ -47,10 +47,10 @@ def test_why_shows_who_has_what_since_when_and_who_says_it(warden: Warden) -> No
 def test_a_fact_states_what_its_turns_say(warden: Warden) -> None:
     me: Any = warden.scope(user="nora", thread="t")
     turn = me.observe([SAID[0]]).results[0].id
-    me.remember("Nora lives in Tromsø.", source=turn)
+    me.remember("Nora lives in Tromsø.", sources=[turn])
     (item,) = me.query("Where does Nora live?", top_k=1).items
     assert [(each.subject, each.attribute) for each in item.why.statements] == [("name:nora", "home city")]
-    assert item.why.statements[0].sources == item.memory.sources
+    assert item.why.statements[0].sources == (turn,)
 
 
 def test_a_correction_and_its_undoing_change_what_is_stated(warden: Warden) -> None:
@@ -127,3 +127,19 @@ async def test_they_travel_over_http() -> None:
     (stated,) = near.why.statements
     (read,) = msgspec.convert(far["why"], Why).statements
     assert read == stated
+
+
+def test_the_details_of_a_turn_are_found_beside_the_fact_that_was_made_of_it(warden: Warden) -> None:
+    me: Any = warden.scope(user="nora", thread="t")
+    text = "I fetched Wanda from the shelter in Graz: a dog of four years who is afraid of bicycles and loves pears."
+    turn = me.observe([{"role": "user", "content": text}]).results[0].id
+    me.remember("Nora has a dog called Wanda.", sources=[turn])
+    plain = me.observe([{"role": "user", "content": "My sister is called Ines."}]).results[0].id
+    me.remember("Nora's sister is called Ines.", sources=[plain])
+    asked = warden.scope(user="nora", thread="later")
+    for found in (asked.query("What is my dog Wanda afraid of?"), asked.context("What is my dog Wanda afraid of?")):
+        assert turn in {item.id for item in found.items}
+    # What the fact tells whole is said once.
+    found = asked.query("What is my sister called?")
+    assert plain not in {item.id for item in found.items}
+    assert "Ines" in found.items[0].memory.text

@@ -1,4 +1,4 @@
-"""Time in questions: what was said on, or speaks of, the days that a question asks about (F18)."""
+"""Time in questions, at the default bar: what was said on, or speaks of, the days that a question asks about."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from memwarden import Warden, clock
 
+CONFIG = {"embedder": "auto"}
 TALK = [
     ("Ana", "2023-05-08", "We went to the aquarium yesterday."),
     ("Ben", "2023-05-08", "Next month we will paint the boat."),
@@ -41,7 +42,7 @@ def test_days_of_the_question_find_what_was_said_on_them_or_speaks_of_them(
     warden: Warden, question: str, source: str
 ) -> None:
     pair(warden, TALK)
-    result = warden.scope(user="pair").query(question, threshold=0.0, top_k=3)
+    result = warden.scope(user="pair").query(question, top_k=3)
     assert source in [source for item in result.items for source in item.sources]
     item = next(item for item in result.items if item.sources == (source,))
     assert next(part.value for part in item.why.features if part.name == "on_day") > 0
@@ -55,7 +56,7 @@ def test_in_a_conversation_that_goes_on_last_week_is_told_from_now(warden: Warde
         warden,
         [("Ana", ago(days=30), "I met Ida."), ("Ben", ago(days=1), "I met Ole."), ("Ana", ago(days=0), "I met Kari.")],
     )
-    (item, *_) = warden.scope(user="pair").query("Who was met yesterday?", threshold=0.0).items
+    (item, *_) = warden.scope(user="pair").query("Who was met yesterday?").items
     assert item.memory.text == "I met Ole."
 
 
@@ -63,4 +64,4 @@ def test_dates_at_the_ends_of_time_break_nothing(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t")
     for moment in (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)):
         me.observe({"role": "user", "content": "We left yesterday and return next week.", "created_at": moment})
-    assert len(me.query("Who left last year?", threshold=0.0).items) == 2
+    assert len(me.query("Who left last year?").items) == 2

@@ -32,7 +32,6 @@ from memwarden.recall.answer.budget import (
     drop_copies,
     find_prompt_echoes,
     interleave_questions,
-    join_covering_facts,
     join_cuts,
     join_telling_facts,
     join_widening,
@@ -182,7 +181,7 @@ class Recall:
             budget=request.budget_tokens,
             render=render,
             count=self._count,
-            covering=join_covering_facts(searches),
+            covering=join_telling_facts(searches),
             used=self._count(header),
         )
         if self._reranker is None:

@@ -164,7 +164,7 @@ _NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒ]+(?:['’][A-Za-zÀ-ÿ]+)?")
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 # How far before a word the end of a sentence is looked for.
 _MAX_BEFORE_NAME: Final = 12
-_SENTENCE_START: Final = re.compile(r"[.!?:\n]\s*[\"'“(]*$")
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
 _ASKS: Final = re.compile(
     r"[?？]|^\s*(?:what|where|who|when|which|how|does|did|is|has|was|wo|wer|wie|wann|qué|dónde|quién|cuándo|où|qui|quand)\b",
     re.IGNORECASE,
@@ -174,6 +174,13 @@ _BEFORE_PLACE: Final = re.compile(
     r"\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
+# "Sold the Polo" and "mi Polo" name a thing.
+_AFTER_ARTICLE: Final = re.compile(
+    r"\b(?:the|a|an|my|our|his|her|their|el|la|los|las|un|una|mi|nuestro|nuestra|le|les|une|mon|ma|notre)\s+$",
+    re.IGNORECASE,
+)
+# "He dejado" is "I have left" in Spanish, no man.
+_HAVE: Final = re.compile(r"he\s+(?:\w{2,}(?:ado|ido|cho|sto|rto|lto)|ido)\b", re.IGNORECASE)
 _GERMAN: Final = re.compile(r"\b(?:ich|der|die|das|und|ist|nicht|mit|hab|wir|ein|eine)\b")
 _TITLED: Final = (
     re.compile(r"([\u30a0-\u30ff]{2,8}|[\u4e00-\u9fff]{1,3}|[A-Za-z]{2,12})(?:さん|ちゃん|くん|君|様|先生|課長|部長)"),
@@ -182,13 +189,14 @@ _TITLED: Final = (
 
 
 class SubjectWords(NamedTuple):
-    """The word lists. relations: each word with the first word of its line."""
+    """The word lists. relations: each word with the first word of its line. broader: what each is part of."""
 
     self: frozenset[str]
     you: frozenset[str]
     third: frozenset[str]
     possessive: frozenset[str]
     relations: dict[str, str]
+    broader: dict[str, tuple[str, ...]]
     large: frozenset[str]
     unspaced: tuple[tuple[str, str, str], ...]
     """Words of languages without blanks, the longest first: word, sort and key."""
@@ -219,6 +227,7 @@ def subject_words() -> SubjectWords:
         lists["third"],
         lists["possessive"],
         relations,
+        {narrow: tuple(wide.split()) for narrow, wide in read["broader"].items()},
         frozenset(read["large"]["words"].split()),
         tuple(unspaced),
     )
@@ -278,13 +287,18 @@ def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
     found = [
         _Mention(start, -len(name), "name", f"name:{name}")
         for start, name in _find_names(text, common)
-        if (asks or start <= NAME_SIGNS) and not (_BEFORE_PLACE.search(text[:start]) and not asks)
+        if (asks or start <= NAME_SIGNS)
+        and not (_BEFORE_PLACE.search(text[:start]) and not asks)
+        and not _AFTER_ARTICLE.search(text[:start])
     ]
     for match in _NAME_WORD.finditer(low):
         word = match[0]
         bare = word.removesuffix("'s")
         if bare in lists.relations:
             found.append(_Mention(match.start(), -len(bare), "relation", f"relation:{lists.relations[bare]}"))
+            continue
+        if _HAVE.match(low, match.start()):
+            found.append(_Mention(match.start(), -len(word), "self", "self"))
             continue
         for sort, words in (("self", lists.self), ("you", lists.you), ("third", lists.third)):
             if word in words:
@@ -312,6 +326,25 @@ def _unspaced_mentions(text: str) -> list[_Mention]:
     return found
 
 
+def own_relation(text: str, common: Collection[str] = frozenset()) -> str | None:
+    """Return the only relation of whoever speaks that a text is about, where it says no name: "sister"."""
+    found = sorted(_mentions(text[:MAX_SIGNS], common))
+    related = [mention for mention in found if mention.sort == "relation"]
+    if len(related) != 1 or any(mention.sort == "name" for mention in found):
+        return None
+    first = next((mention for mention in found if mention.sort == "self"), None)
+    owned = first is not None and _meant(text.lower(), [first, *related]) == related[0]
+    return related[0].key.partition(":")[2] if owned else None
+
+
+@cache
+def relation_words(relation: str) -> tuple[str, ...]:
+    """Return the words for a relation and for what it is one of: a mother is one of the parents."""
+    lists = subject_words()
+    lines = {relation, *lists.broader.get(relation, ())}
+    return tuple(word for word, line in lists.relations.items() if line in lines)
+
+
 def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
     """Return what looks like a name, in lower case: words written large. German writes every noun large: none."""
     return [name for _, name in _find_names(text, common)]
@@ -331,10 +364,7 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
             continue
         if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
             continue
-        starts = (
-            match.start() == 0
-            or _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
-        )
+        starts = _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
         if not (starts and low in common):
             found.append((match.start(), low))
     return found
@@ -402,6 +432,8 @@ class QuestionReading:
         when: the present, the past, all values, a time or a reason.
         implicit: the chance that it is a request that only needs to know. asks: that it asks at all.
         vector: where answers to it lie, of unit length.
+        relation: the only relation of whoever asks that it is about: "sister"; None for none and for several.
+        many: whether the likeliest attribute holds several values at once.
     """
 
     attributes: Floats
@@ -410,6 +442,8 @@ class QuestionReading:
     implicit: float
     asks: float
     vector: Floats
+    relation: str | None = None
+    many: bool = False
 
 
 class StatementReader:
@@ -446,13 +480,16 @@ class StatementReader:
         weights, buckets = self.weights, [buckets_of(text)]
         kinds = _softmax(weights.question.scores(lines, buckets))[0]
         past, implicit = float(kinds[1]), float(kinds[2])
+        attributes = _softmax(weights.attribute.scores(lines, buckets))[0]
         return QuestionReading(
-            _softmax(weights.attribute.scores(lines, buckets))[0],
+            attributes,
             subjects_of(text, None, "user", self._names()),
             _when(text, past),
             implicit,
             float(_sigmoid(weights.asks.scores(lines, buckets))[0, 0]),
             _unit(lines @ weights.asked)[0],
+            own_relation(text, self._names()),
+            bool(weights.many[attributes.argmax()]),
         )
 
     def _names(self) -> Collection[str]:

@@ -16,7 +16,7 @@ SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
 # Numbers of a packed vector, one byte each.
 WIDTH: Final = 256
 # The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding.
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")

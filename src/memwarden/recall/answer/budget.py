@@ -263,7 +263,7 @@ def _put_newer_first(asked: RankedQuery, shown: Sequence[RecallItem], of_table: 
     vectors = side.vectors[places]
     vectors[np.less(places, 0)] = 0
     alike = MIN_ALIKE_OF_TABLE if of_table and side.name == "first" else MIN_ALIKE
-    return put_newer_first(shown, vectors, alike, index.view.alive_count)
+    return put_newer_first(shown, vectors, alike, index.view.alive_count, asked.ranking.moment)
 
 
 def append_related(
@@ -511,16 +511,6 @@ def join_telling_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[st
     for search in searches:
         telling |= list_telling_facts(search.selection, search.asked.ctx.index.columns.ids, search.found)
     return telling
-
-
-def join_covering_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
-    """Map the ids of turns among all candidates to the ids of the facts that rest on them."""
-    covering: dict[str, tuple[str, ...]] = {}
-    for search in searches:
-        ids = search.asked.ctx.index.columns.ids
-        ranked = search.selection.ranked
-        covering |= {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in ranked if item.facts}
-    return covering
 
 
 def arrange_by_question(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -25,6 +25,8 @@ from memwarden.text.tokenizer import UNANSWERING, TokenCounter, term_id, terms
 MIN_CHANCE: Final = 0.45
 # What is less sure, from here on, stands below all that is sure, in its own words alone.
 MIN_UNSURE: Final = 0.15
+# A later change or end of a value counts although it is less sure than the value: "sold it today!".
+MIN_CHANGE: Final = 0.2
 # What only names somebody stands last.
 MENTIONED: Final = 0.01
 # A value is told by the newest statement that is nearly as sure as the surest of its attribute.
@@ -65,12 +67,14 @@ def open_values(
     """
     chains: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
     unsure: list[tuple[str, str, TableRow]] = []
-    for row in index.statements.rows(allowed, MIN_UNSURE):
+    read = index.statements.rows(allowed, MIN_UNSURE)
+    about = about or _only_known(read)
+    for row in read:
         owner = _owner(row.subjects, about)
         attribute = weights.name(row.code)
         if owner is None or attribute == NONE or row.end - row.start < MIN_SIGNS // 2 or is_ended(row.place):
             continue
-        if row.chance >= MIN_CHANCE:
+        if row.chance >= (MIN_CHANCE if SORTS[row.sort] == "state" else MIN_CHANGE):
             chains[owner, attribute].append(row)
         else:
             unsure.append((owner, attribute, row))
@@ -80,7 +84,7 @@ def open_values(
     for (owner, attribute), rows in chains.items():
         rows.sort(key=lambda row: (int(said[row.place]), row.chance))
         surest = max(row.chance for row in rows)
-        rows = [row for row in rows if row.chance >= NEAR_BEST * surest]
+        rows = [row for row in rows if row.chance >= NEAR_BEST * surest or SORTS[row.sort] != "state"]
         mentions = min(len({row.place for row in rows}), MAX_MENTIONS)
         rank = surest * (1 + MENTION_SHARE * mentions)
         found += [Value(owner, attribute, row, rank) for row in _still_open(rows, attribute in many)]
@@ -97,6 +101,14 @@ def open_values(
         places = [place for place in _mentions(index, allowed, about) if place not in told and not is_ended(place)]
         found += [Value(about, "", _whole_text(place), MENTIONED) for place in places[: -MAX_VALUES - 1 : -1]]
     return sorted(found, key=lambda value: (-value.rank, value.owner, value.attribute))[:MAX_LINES]
+
+
+def _only_known(rows: Sequence[TableRow]) -> str | None:
+    """The name that is told most of, where nobody speaks of themselves: facts that were written in the third person."""
+    if any(SELF in row.subjects for row in rows):
+        return None
+    names = Counter(key.partition(":")[2] for row in rows for key in row.subjects if key.startswith("name:"))
+    return names.most_common(1)[0][0].title() if names else None
 
 
 def _mentions(index: NamespaceIndex, allowed: Mask, about: str) -> list[int]:

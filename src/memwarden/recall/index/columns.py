@@ -301,6 +301,9 @@ MAX_OVERLAP: Final = 1.02
 # Vectors that are widened at a time: more leave the processor's cache.
 CHUNK_ROWS: Final = 8_192
 
+# A part of a text tells what the whole tells where it is nearly as sure.
+NEARLY: Final = 0.7
+
 _NONE_CODE: Final = attribute_code(NONE)
 
 
@@ -395,14 +398,12 @@ class StatementTable:
         numbers = (self._states, self._changes, self._typical, self._sort)
         found = []
         for row in range(start, end):
-            codes, chances, spans, held = (
-                column.array[row].tolist() for column in (self._codes, self._chances, self._spans, self._held)
-            )
-            states, changes, typical, sort = (int(column.array[row]) for column in numbers)
+            wide = (self._codes, self._chances, self._spans, self._held)
+            codes, chances, spans, held = (column.array[row].tolist() for column in wide)
+            figures = (int(column.array[row]) for column in numbers)
             subject = "+".join(self._subjects[int(self._subject.array[row])])
-            until = None if held[1] == NO_DAY else held[1]
-            each = (tuple(codes), tuple(chances), states, changes, typical, sort, *spans, held[0], until, subject, b"")
-            found.append(PackedStatement(*each))
+            days = (held[0], None if held[1] == NO_DAY else held[1])
+            found.append(PackedStatement._make((tuple(codes), tuple(chances), *figures, *spans, *days, subject, b"")))
         return found
 
     def rows(self, allowed: Mask, least: float) -> list[TableRow]:
@@ -425,7 +426,9 @@ class StatementTable:
         ]
         inner: dict[tuple[int, int], TableRow] = {}
         for each in sorted(found, key=lambda each: each.start - each.end):
-            inner[each.place, each.code] = each
+            wider = inner.get((each.place, each.code))
+            if wider is None or each.chance >= NEARLY * wider.chance:
+                inner[each.place, each.code] = each
         return list(inner.values())
 
     def evidence(self, question: QuestionReading, size: int, among: Ints | None = None) -> PlaceEvidence:
@@ -594,5 +597,4 @@ def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple
 
 def personal(asked: Floats) -> float:
     """Return the logit that a question asks about somebody's life rather than about the world."""
-    learned = maps().personal
-    return float(asked @ learned[:-1] + learned[-1])
+    return float(asked @ maps().personal[:-1] + maps().personal[-1])

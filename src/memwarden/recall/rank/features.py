@@ -6,14 +6,16 @@ weights of the presets. Every constant is round, was picked by hand and stands b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import Counts, Floats, Ints, Rows
+from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, Rows
 from memwarden.recall.index.view import NamespaceView, date_closeness
 from memwarden.recall.question import (
     PSEUDO_MASS,
@@ -25,8 +27,9 @@ from memwarden.recall.question import (
     weigh_terms,
     word_signals,
 )
+from memwarden.statements.reader import relation_words
 from memwarden.text.dates.calendar import day_number
-from memwarden.text.tokenizer import term_id, terms
+from memwarden.text.tokenizer import index_ids, term_id, terms
 
 TokenVectors = npt.NDArray[np.int8]
 
@@ -502,3 +505,53 @@ def related(question: Question, view: NamespaceView) -> Floats:
 def recent(question: Question, view: NamespaceView) -> Floats:
     """exp(-sessions since / 30); nothing for rows without a session."""
     return view.recency
+
+
+# In longer histories an attribute is told in passing too often for that.
+MAX_SURE_ROWS: Final = 100
+_SINCE: Final = re.compile(
+    r"\b(?:since|after|seit|nach|desde|tras|depuis|après)\b(?:\s+(?:the|el|le|dem))?\s*$", re.IGNORECASE
+)
+_DAY: Final = 86_400_000_000
+
+
+def moment_of(question: Question, view: NamespaceView, allowed: Mask) -> int | None:
+    """The end of the days of which a question asks what held, where something was said later; else None."""
+    if not question.asked_days or question.reading is None or question.reading.when in ("why", "when"):
+        return None
+    last = max(question.asked_days, key=lambda span: span.last)
+    before, _, _ = question.text.partition(last.text)
+    # "Since May" asks about the time after.
+    moment = (day_number(last.last) + 1) * _DAY - 1
+    return None if _SINCE.search(before) or not (view.created_at[allowed] > moment).any() else moment
+
+
+def value_told(question: Question, view: NamespaceView) -> Floats | None:
+    """How surely each place tells what is asked for, where it has a single value at a time."""
+    told, reading = attribute_told(question, view), question.reading
+    if reading is None or reading.many or reading.when not in ("current", "past"):
+        return None
+    return told if view.alive_count < MAX_SURE_ROWS else None
+
+
+_UNSPACED: Final = 0x2E80
+
+
+def asks_of_nobody(question: Question, view: NamespaceView, allowed: Mask) -> bool:
+    """Whether a question asks about a relation of whoever asks whom no allowed place mentions."""
+    relation = None if question.reading is None else question.reading.relation
+    if relation is None:
+        return False
+    return not any(every(_is_held(term, view, allowed) for term in ids) for every, ids in _ids_of_relation(relation))
+
+
+@cache
+def _ids_of_relation(relation: str) -> tuple[tuple[Callable[[Iterable[bool]], bool], tuple[int, ...]], ...]:
+    """The term ids of each word: of a script without blanks all its parts, else its stem or the form that is said."""
+    words = relation_words(relation)
+    return tuple((any if word.isascii() or ord(word[0]) < _UNSPACED else all, tuple(index_ids(word))) for word in words)
+
+
+def _is_held(term: int, view: NamespaceView, allowed: Mask) -> bool:
+    rows = view.postings(term)[0]
+    return bool(allowed[rows].any()) or (view.whole is not None and view.whole.holding(term, len(rows)) > 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.clock import microseconds
 from memwarden.recall.index import columns
 from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
@@ -214,17 +216,33 @@ def chance(logits: Floats) -> Floats:
 MAX_EXAMINED: Final = 24
 # So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
 MAX_GAP: Final = 1.5
+# The same where both surely tell the value that is asked for.
+MAX_SURE_GAP: Final = 5.0
+MIN_SURE: Final = 0.6
 # So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
 STEP: Final = 1.0
 PAST_STEP: Final = 0.1
 
 
-def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, *, past: bool = False) -> Floats:
+def demote_outdated(
+    view: NamespaceView,
+    logits: Floats,
+    allowed: Mask,
+    *,
+    past: bool = False,
+    moment: int | None = None,
+    told: Floats | None = None,
+) -> Floats:
     """Return the logits with each outdated place below the place that replaced it.
 
     logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
-    stands just below the outdated place.
+    stands just below the outdated place. moment: a time asked about, in microseconds: what was said later had not
+    replaced anything then. told: how surely each place tells the single value that is asked for; None for no such.
     """
+    if moment is not None and not past:
+        said = view.created_at <= moment
+        logits = demote_outdated(view, logits, allowed & said, told=told)
+        return demote_outdated(view, logits, allowed, past=True, told=told)
     table = view.statements
     if table is None or not len(table):
         return logits
@@ -233,6 +251,7 @@ def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, *, past:
     scores = table.replacement_scores(places, times)
     replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
     replaced: Mask = np.any(replaces, axis=0)
+    sure = np.zeros(len(places), np.bool_) if told is None else told[list(places)] >= MIN_SURE
     found = logits.copy()
     # The oldest first: what was replaced twice ends below both.
     order = np.argsort(-times if past else times, kind="stable")
@@ -241,7 +260,7 @@ def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, *, past:
         better = [
             places[other]
             for other in np.flatnonzero(replaces[:, line]).tolist()
-            if logits[places[other]] >= logits[place] - MAX_GAP
+            if logits[places[other]] >= logits[place] - (MAX_SURE_GAP if sure[line] and sure[other] else MAX_GAP)
         ]
         if better:
             step = PAST_STEP if past else STEP
@@ -350,6 +369,7 @@ class Ranking:
         preset: the name of the weights.
         parts: each feature's name, values and weight.
         of_speaker: whether the question asks about somebody, by name, who speaks there.
+        moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
     """
 
     scores: Floats
@@ -357,6 +377,7 @@ class Ranking:
     preset: str
     parts: tuple[tuple[str, Floats, float], ...] = ()
     of_speaker: bool = False
+    moment: int | None = None
 
     @cached_property
     def weights(self) -> Weights:
@@ -429,20 +450,29 @@ def rank(
     logits = item_logits(learned.item, known, view.size, rows)
     shown = shown_signals(question, view, signals, logits, allowed, rows)
     found = logit(learned.shown, shown)
+    if features.asks_of_nobody(question, view, allowed):
+        found = min(found - NEVER_MENTIONED, -NEVER_MENTIONED / 2)
     told = _told_of_partner(question, view, allowed, rows, model)
     if told is not None:
         # Among short plain facts the attribute itself can be told, where the multilingual side knows it.
         plain = "lacking" in learned.shown and _plainness(view, allowed) > 0.5
         found = max(told, found) if plain else told
     # The current value first: what was replaced stands below what replaced it.
-    total = demote_outdated(view, total, allowed, past=question.asks_past)
+    moment = features.moment_of(question, view, allowed)
+    total = demote_outdated(
+        view, total, allowed, past=question.asks_past, moment=moment, told=features.value_told(question, view)
+    )
     if question.of_days:
         found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
-    return Ranking(chance(of_item), confidence, preset, parts, told is not None)
+    return Ranking(chance(of_item), confidence, preset, parts, told is not None, moment)
+
+
+# So many logits less where the asker's own sister is asked about, and nothing that may be shown mentions one.
+NEVER_MENTIONED: Final = 3.0
 
 
 # The logit that what was said on a day, or speaks of it, answers a question for that day.
@@ -520,13 +550,15 @@ def put_newer_first(
     vectors: npt.NDArray[np.float32],
     alike: float = MIN_ALIKE,
     memories: int = FEW_MEMORIES,
+    moment: int | None = None,
 ) -> list[RecallItem]:
     """Return items best first, but of items that say alike things the newest at the first of their places.
 
     What was said later about the same matter holds now. The n-th item keeps the n-th score.
 
     vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
-    memories: among how many they were found; few are seldom about the same matter.
+    memories: among how many they were found; few are seldom about the same matter. moment: a time that is asked about,
+    in microseconds: what was said later stands below.
     """
     if len(items) > MAX_ARRANGED:
         return list(items)
@@ -544,11 +576,16 @@ def put_newer_first(
         groups.setdefault(place if leader is None else leader, []).append(place)
     arranged = list(items)
     for places in groups.values():
-        newest = sorted(places, key=lambda place: items[place].created_at, reverse=True)  # equal times stay best first
+        # Equal times stay best first.
+        newest = sorted(places, key=lambda place: _recency(items[place], moment), reverse=True)
         for place, taken in zip(places, newest, strict=True):
             if taken != place:
                 arranged[place] = replace(items[taken], score=items[place].score)
     return arranged
+
+
+def _recency(item: RecallItem, moment: int | None) -> tuple[bool, datetime]:
+    return moment is None or microseconds(item.created_at) <= moment, item.created_at
 
 
 def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:
