@@ -150,9 +150,9 @@ def test_what_was_delivered_before_the_upstream_broke_off_is_kept(
 def test_a_caller_who_hangs_up_ends_the_upstream_and_keeps_what_came(
     server: ServerProcess, user: str, faulty: RawUpstream
 ) -> None:
-    flood = [event("word ")] * 2_000
+    flood = [event("word ")] * 400
     gone = threading.Event()
-    faulty.says(STREAM + flood[0], gone, *(step for piece in flood for step in (piece * 20,)))
+    faulty.says(STREAM + flood[0], gone, *(step for piece in flood for step in (piece * 2_000,)))
     with server.client() as client, client.stream("POST", CHAT, json=ask(), headers={"X-Memory-User": user}) as got:
         assert next(got.iter_raw())
     gone.set()
