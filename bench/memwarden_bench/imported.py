@@ -104,14 +104,16 @@ FORMATS: Mapping[str, Callable[[HistoryThread, Path], Path]] = {
 class ImportingWay(MemwardenWay):
     """memwarden that is given each thread as a file."""
 
-    def __init__(self, warden: Warden, write: Callable[[HistoryThread, Path], Path]) -> None:
+    def __init__(self, warden: Warden, form: str) -> None:
         super().__init__(warden, "import", 500, defaultdict(list), Counter())
-        self._write = write
+        self._form = form
 
     def hear(self, thread: HistoryThread) -> None:
         """Import a thread, and find out which turn became of each message."""
         with TemporaryDirectory() as folder:
-            self._warden.import_files(self._write(thread, Path(folder)), user=self._user)
+            file = FORMATS[self._form](thread, Path(folder))
+            # Named, since a talk of a single speaker is not known as a log by its labels.
+            self._warden.import_files(file, user=self._user, format=self._form)
         turns = self._warden.scope(user=self._user).find(
             {"thread_id": thread.id, "channel": "turn"}, limit=10_000, order_by="written", descending=False
         )
@@ -133,7 +135,7 @@ def measure_formats(
                 way = (
                     MemwardenWay(warden, "import", 500, defaultdict(list), Counter())
                     if form == DIRECT
-                    else ImportingWay(warden, FORMATS[form])
+                    else ImportingWay(warden, form)
                 )
                 for event in replay_history(history):
                     if isinstance(event, HistoryThread):
