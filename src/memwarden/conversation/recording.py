@@ -9,11 +9,10 @@ import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from memwarden.conversation.formats.base import as_dict, as_list, field
-from memwarden.conversation.prompt_cache import PromptCacheStore, PromptLayout
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Stale
 from memwarden.observability.instrument import EventDraft, instrumented, record_event
@@ -21,6 +20,9 @@ from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
 from memwarden.runtime import OpenTurn, Runtime
+
+if TYPE_CHECKING:
+    from memwarden.conversation.prompt_cache import PromptLayout
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +114,9 @@ class TurnLog:
         self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
     ) -> PromptLayout | None:
         """Return where memories stand in the thread's prompt (``cache_stable``), and keep that."""
+        # A command that asks no model loads none of this: to lay a prompt out takes numpy.
+        from memwarden.conversation.prompt_cache import PromptCacheStore
+
         return await PromptCacheStore(self._parts, self.who).at(said, block, settings, renew=renew)
 
     async def record_uses(self, uses: Iterable[MemoryVerdict], rev: int) -> None:
