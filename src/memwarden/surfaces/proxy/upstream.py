@@ -87,7 +87,7 @@ def open_upstream(settings: Settings) -> UpstreamClient | None:
     if not settings.upstream and not settings.upstream_anthropic:
         return None
     if find_spec("httpx2") is None:
-        raise missing_extra("upstream", "server,client")
+        raise missing_extra("upstream", "server")
     return UpstreamClient(settings)
 
 
