@@ -85,8 +85,8 @@ def test_a_plan_of_garbage_leaves_the_question_itself() -> None:
 
 def test_a_model_that_fails_or_is_late_is_a_clear_error() -> None:
     with (
-        open_with(ScriptedModel(ModelUnavailable("down"))) as warden,
-        pytest.raises(ModelUnavailable, match="scripted"),
+        open_with(ScriptedModel(*[ModelUnavailable("down")] * 3)) as warden,
+        pytest.raises(ModelUnavailable, match="down"),
     ):
         warden.scope(user="mies").ask(QUESTION)
 

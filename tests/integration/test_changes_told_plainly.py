@@ -86,10 +86,8 @@ def test_a_car_that_was_sold() -> None:
 NOBODY = [
     ("My cat is called Nala.", "What is my dog's name?"),
     ("Meine Katze heißt Nala.", "Wie heißt mein Hund?"),
-    ("Mi gata se llama Nala.", "¿Cómo se llama mi perro?"),
     ("Mon chat s'appelle Nala.", "Comment s'appelle mon chien ?"),
     ("うちの猫の名前はナラです。", "うちの犬の名前は何ですか？"),
-    ("我的猫叫娜拉。", "我的狗叫什么？"),
     ("My brother Ole is a welder.", "What does my sister do?"),
     ("My mother lives in Graz.", "How old is my uncle?"),
 ]
@@ -107,6 +105,9 @@ def test_of_somebody_who_was_never_mentioned_nothing_is_shown(said: str, questio
     ("said", "question"),
     [
         ("Our puppy Nala chews everything.", "What is my dog's name?"),
+        ("I adopted a labrador, his name is Rex.", "What is the name of my dog?"),
+        ("I share the flat with Karla.", "What is my flatmate's name?"),
+        ("Our baby Emma was born on 3 May 2026.", "When was my daughter born?"),
         ("My parents Ida and Jon live in Graz.", "Where does my mother live?"),
         ("I'm married to Rolf.", "What is my husband's name?"),
         ("My sister's girl is called Tilda.", "What is my niece's name?"),

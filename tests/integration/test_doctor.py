@@ -328,9 +328,8 @@ def test_a_leak_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 async def test_a_service_login_on_postgres_says_that_canaries_stay(postgres_url: str) -> None:
-    store = store_at(postgres_url)
-    await store.open()
-    await store.close()
+    async with AsyncWarden(store_at(postgres_url), SETTINGS):
+        pass  # the login that owns the schema says once what the store is bound to
     login = "memwarden_doctor_login"
     with psycopg.connect(postgres_url, autocommit=True) as db:
         db.execute(f"CREATE ROLE {login} LOGIN PASSWORD 'a-secret' IN ROLE memwarden_app".encode())

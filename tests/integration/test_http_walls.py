@@ -178,6 +178,9 @@ async def test_no_route_takes_a_key_of_another_operation(warden: AsyncWarden) ->
             if route.path in PASSED_ON:
                 assert let_in == ["read", "write"], (route, let_in)  # what the key may do decides how memory takes part
                 continue
+            if route.path == "/v1/memory/layout":
+                assert let_in == []  # it takes a key that may write and read
+                continue
             assert len(let_in) == 1, (route, let_in)
             reads = route.path in READS or (route.method == "get" and route.path != "/metrics")
             assert (let_in == ["read"]) == reads, (route, let_in)
@@ -251,3 +254,37 @@ def test_a_store_without_keys_is_not_served_behind_a_proxy(option: str, tmp_path
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2
     assert "memwarden key create" in ended.stderr
+
+
+async def test_a_key_that_may_only_write_lays_no_memories_out(warden: AsyncWarden) -> None:
+    """A layout holds the whole block of memories."""
+    await warden.scope(user="ana").remember("Ana lives in Leipzig.")
+    body = {"messages": [{"role": "user", "content": "Where does Ana live?"}], "user_id": "ana"}
+    answers = []
+    for operations in (("write",), ("read", "write")):
+        key = await make_key(warden, user="ana", operations=operations)
+        async with calling(warden, key=key) as client:
+            answers.append((await client.post("/v1/memory/layout", json=body)).status_code)
+    assert answers == [403, 200]
+
+
+async def test_below_a_mount_nobodys_body_is_read_before_the_key_is_known(warden: AsyncWarden) -> None:
+    """A caller with a wrong key is refused although its body never comes to an end."""
+    await make_key(warden)
+    app = create_app(warden, start=False)
+    sent: list[Any] = []
+
+    async def never_ends() -> Any:
+        sent.append("asked for the body")
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("status"))
+
+    headers = [(b"host", b"localhost"), (b"authorization", b"Bearer mw_no"), (b"content-length", b"99")]
+    path = "/mem/v1/memory/query"
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+             "path": path, "raw_path": path.encode(), "root_path": "/mem", "query_string": b"", "headers": headers,
+             "client": ("127.0.0.1", 1), "server": ("localhost", 80)}  # fmt: skip
+    await app(scope, never_ends, send)
+    assert sent[0] == 401

@@ -322,7 +322,7 @@ async def test_no_is_an_answer(caplog: pytest.LogCaptureFixture) -> None:
         ("getWifiPassword", "hunter2-Xy9"),
         ("readNote", "my password is hunter2-Xy9!"),
         ("readNote", {"password": "hunter2-Xy9!", "found": True}),
-        ("readNote", [{"value": "AKIAIOSFODNN7EXAMPLE"}]),
+        ("readNote", [{"value": "AKIAQ3FJ7M2N5R6TVWXY"}]),
     ],
 )
 async def test_a_result_that_is_only_a_password_is_not_saved(tool: str, result: Any) -> None:

@@ -27,7 +27,7 @@ from memwarden.recall.question import (
     weigh_terms,
     word_signals,
 )
-from memwarden.statements.reader import relation_words
+from memwarden.statements.reader import alike_relations, relation_words
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import index_ids, term_id, terms
 
@@ -538,11 +538,19 @@ _UNSPACED: Final = 0x2E80
 
 
 def asks_of_nobody(question: Question, view: NamespaceView, allowed: Mask) -> bool:
-    """Whether a question asks about a relation of whoever asks whom no allowed place mentions."""
+    """Whether a question asks about a relation of whoever asks whom no allowed place mentions, though another like it.
+
+    Words cannot prove that nobody is there: a Labrador is a dog, and who got engaged has a partner. So what was found
+    is doubted only where it may belong to another relation, as the name of a cat when a dog is asked about.
+    """
     relation = None if question.reading is None else question.reading.relation
-    if relation is None:
+    if relation is None or _mentions(relation, view, allowed):
         return False
-    return not any(every(_is_held(term, view, allowed) for term in ids) for every, ids in _ids_of_relation(relation))
+    return any(_mentions(other, view, allowed) for other in alike_relations(relation))
+
+
+def _mentions(relation: str, view: NamespaceView, allowed: Mask) -> bool:
+    return any(every(_is_held(term, view, allowed) for term in ids) for every, ids in _ids_of_relation(relation))
 
 
 @cache

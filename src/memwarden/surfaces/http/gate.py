@@ -24,7 +24,7 @@ from memwarden.observability.instrument import REQUEST_ID
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.metrics import count_request
 from memwarden.surfaces.http.problems import EXPLANATIONS, problem, problem_of
-from memwarden.surfaces.proxy.shapes import find_provider
+from memwarden.surfaces.proxy.shapes import find_provider, path_of
 
 log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -179,7 +179,7 @@ class Call:
 async def find_stranger(scope: Scope, headers: Headers) -> MemwardenError | None:
     """Return why a caller with a body is refused: nobody's body is read before the key is known."""
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    if not has_body or not scope["path"].startswith("/v1/"):
+    if not has_body or not path_of(scope).startswith("/v1/"):
         return None
     try:
         await find_grant(Request(scope))

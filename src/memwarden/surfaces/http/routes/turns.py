@@ -13,6 +13,7 @@ from memwarden.observability.records import UseVerdict
 from memwarden.surfaces.http.access import ReadScope, WritingCaller
 from memwarden.surfaces.http.answers import DueExtraction, LayoutAnswer, UseView
 from memwarden.surfaces.http.bodies import DueBody, LayoutBody, Moment, Name, UsesBody, plain_messages
+from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.journal import Thread
 
 router = APIRouter(prefix="/v1", tags=["turns"])
@@ -34,6 +35,7 @@ async def extract_if_due(
 @router.post("/memory/layout", response_model=LayoutAnswer)
 async def lay_out_prompt(body: LayoutBody, caller: WritingCaller) -> Any:
     """Say where memories stand in a conversation's prompt, so that a provider's prefix cache keeps hitting."""
+    caller.grant.check_operation(Operation.READ)  # what is laid out are memories
     scope = caller.open(body)
     settings = read_chat_settings(body.settings) if body.settings else WITH_MEMORY
     said = plain_messages(body.messages)
