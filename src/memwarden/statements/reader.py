@@ -345,19 +345,6 @@ def relation_words(relation: str) -> tuple[str, ...]:
     return tuple(word for word, line in lists.relations.items() if line in lines)
 
 
-_ALIKE: Final = (
-    frozenset({"dog", "cat"}),
-    frozenset({"sister", "brother"}),
-    frozenset({"mother", "father", "uncle", "aunt", "grandmother", "grandfather"}),
-    frozenset({"son", "daughter", "nephew", "niece", "cousin"}),
-)
-
-
-def alike_relations(relation: str) -> tuple[str, ...]:
-    """Return the relations for which this is easily taken: where a cat was told of, a dog would get its name."""
-    return tuple(sorted(other for group in _ALIKE if relation in group for other in group - {relation}))
-
-
 def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
     """Return what looks like a name, in lower case: words written large. German writes every noun large: none."""
     return [name for _, name in _find_names(text, common)]

@@ -27,7 +27,7 @@ from memwarden.recall.question import (
     weigh_terms,
     word_signals,
 )
-from memwarden.statements.reader import alike_relations, relation_words
+from memwarden.statements.reader import relation_words
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import index_ids, term_id, terms
 
@@ -537,6 +537,19 @@ def value_told(question: Question, view: NamespaceView) -> Floats | None:
 _UNSPACED: Final = 0x2E80
 
 
+_RELATION_GROUPS: Final = (
+    frozenset({"dog", "cat"}),
+    frozenset({"sister", "brother"}),
+    frozenset({"mother", "father", "uncle", "aunt", "grandmother", "grandfather"}),
+    frozenset({"son", "daughter", "nephew", "niece", "cousin"}),
+)
+
+
+def _alike_relations(relation: str) -> tuple[str, ...]:
+    """Return the relations for which this is easily taken: where a cat was told of, a dog would get its name."""
+    return tuple(sorted(other for group in _RELATION_GROUPS if relation in group for other in group - {relation}))
+
+
 def asks_of_nobody(question: Question, view: NamespaceView, allowed: Mask) -> bool:
     """Whether a question asks about a relation of whoever asks whom no allowed place mentions, though another like it.
 
@@ -546,7 +559,7 @@ def asks_of_nobody(question: Question, view: NamespaceView, allowed: Mask) -> bo
     relation = None if question.reading is None else question.reading.relation
     if relation is None or _mentions(relation, view, allowed):
         return False
-    return any(_mentions(other, view, allowed) for other in alike_relations(relation))
+    return any(_mentions(other, view, allowed) for other in _alike_relations(relation))
 
 
 def _mentions(relation: str, view: NamespaceView, allowed: Mask) -> bool:
