@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -50,6 +50,29 @@ async def test_a_file_is_imported_and_its_progress_told(warden: AsyncWarden) -> 
         assert (await client.post("/v1/import")).status_code == 422
     (turn,) = await warden.scope(user="ana").find({"thread_id": "WhatsApp Chat with Bo"})
     assert turn.created_at.isoformat() == "2023-12-31T22:05:00+00:00"
+
+
+async def test_a_small_body_that_unpacks_to_much_is_refused(warden: AsyncWarden) -> None:
+    key = await make_key(warden, user="ana", operations=["write"])
+    alias = "---\na: &a [x, x]\nb: [*a, *a]\n---\nBees\n"
+    bodies = {"long.md: over 16,777,216 bytes": {"long.md": "x\n" * 8_388_609}, "a YAML alias": {"n.md": alias}}
+    bodies["_chat.txt, line 2: over 16,777,216 bytes"] = {"_chat.txt": CHAT.split("\n")[0] + "\n" + "x" * 16_777_217}
+    async with calling(warden, key=key) as client:
+        for said, notes in bodies.items():
+            body = io.BytesIO()
+            with ZipFile(body, "w", ZIP_DEFLATED) as archive:
+                for name, text in notes.items():
+                    archive.writestr(name, text)
+            answer = await client.post("/v1/import", content=body.getvalue())
+            assert (answer.status_code, said in answer.json()["detail"]) == (422, True)
+    assert await warden.users() == []
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\u00e9" * 200])
+async def test_a_name_that_no_file_can_have_is_refused(warden: AsyncWarden, name: str) -> None:
+    async with calling(warden, key=await make_key(warden, user="ana", operations=["write"])) as client:
+        answer = await client.post("/v1/import", content=MEM0.encode(), params={"name": name})
+        assert (answer.status_code, "name must be" in answer.json()["detail"]) == (422, True)
 
 
 async def test_the_key_decides_whose_it_is_and_who_vouches(warden: AsyncWarden) -> None:

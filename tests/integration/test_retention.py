@@ -43,6 +43,17 @@ async def test_old_turns_and_versions_are_removed_for_good(
         assert (await warden.jobs.run("retain", user="ana"))[0].changes == ()
 
 
+async def test_a_pinned_turn_stays(url: str) -> None:
+    async with AsyncWarden.open(url, config={**CONFIG, "turn_days": 30}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        said = {"role": "user", "content": "My will lies at notary Huber.", "id": "m1", "created_at": "1999-01-01"}
+        await me.observe([said])
+        (turn,) = await me.find({"channel": "turn"})
+        await me.pin(turn.id, True)
+        assert (await warden.jobs.run("retain", user="ana"))[0].changes == ()
+        assert (await me.get(turn.id)).pinned
+
+
 async def test_everything_is_kept_by_default(url: str) -> None:
     async with AsyncWarden.open(url, config=CONFIG) as warden:
         me = warden.scope(user="ana", thread="t1")

@@ -15,7 +15,7 @@ _PAGE = 500
 
 
 async def retain(context: JobContext) -> JobReport:
-    """Remove a person's old turns and versions. What was made of the turns stays, and names them as its sources."""
+    """Remove a person's old unpinned turns, and versions. What was made of the turns stays, and names them."""
     settings = context.parts.settings
     if not context.namespace.path.startswith("user/") or not (settings.turn_days or settings.version_days):
         return JobReport(reason=NOTHING_SET)
@@ -35,7 +35,11 @@ async def retain(context: JobContext) -> JobReport:
 
 async def _old_turns(context: JobContext, days: int) -> list[str]:
     oldest = context.at - timedelta(days=days)
-    where = (Condition("channel", "$eq", str(Channel.TURN)), Condition("created_at", "$lt", oldest))
+    where = (
+        Condition("channel", "$eq", str(Channel.TURN)),
+        Condition("created_at", "$lt", oldest),
+        Condition("pinned", "$eq", False),
+    )
     store = context.parts.store
     return [item for state in MemoryState for item in await store.find_ids(context.namespace, where, state=state)]
 

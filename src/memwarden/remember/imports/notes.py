@@ -108,6 +108,9 @@ def _read_note(source: ImportSource, path: str) -> Note:
     if not mark:
         head, mark, body = text[4:].removesuffix("\n---"), "", ""
     try:
+        # A few lines of aliases stand for gigabytes.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.SafeLoader)):
+            raise MalformedPart(f"{source.place(path)}: the front matter has a YAML alias; write the value out")
         fields = yaml.safe_load(head) or {}
     except yaml.YAMLError as error:
         at = getattr(error, "problem_mark", None)

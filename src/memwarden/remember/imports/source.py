@@ -24,6 +24,8 @@ HEAD = 65_536
 MAX_EVENTS = 4_000
 # Bytes of all unpacked parts together: a zip of a few kilobytes may hold gigabytes.
 MAX_UNPACKED = 16 * 1024**3
+# Bytes of a note or of a line of text, which are held in memory whole.
+MAX_WHOLE = 16 * 1024**2
 # Parts of a folder or zip.
 MAX_PARTS = 200_000
 # The files of a zip that the exports of chats hold beside their conversations.
@@ -152,7 +154,9 @@ class ImportSource:
     def lines(self, part: str) -> Iterator[tuple[int, str]]:
         """Yield the lines of a text with their numbers. Raises MalformedPart for what is no UTF-8."""
         with self.open(part) as opened:
-            for number, line in enumerate(opened, 1):
+            for number, line in enumerate(iter(lambda: opened.readline(MAX_WHOLE + 1), b""), 1):
+                if len(line) > MAX_WHOLE:
+                    raise MalformedPart(f"{self.place(part)}, line {number:,}: over {MAX_WHOLE:,} bytes; split it")
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError:
@@ -162,7 +166,10 @@ class ImportSource:
         """Return a whole part as text."""
         with self.open(part) as opened:
             try:
-                return opened.read().decode("utf-8-sig")
+                whole = opened.read(MAX_WHOLE + 1)
+                if len(whole) > MAX_WHOLE:
+                    raise MalformedPart(f"{self.place(part)}: over {MAX_WHOLE:,} bytes; split it")
+                return whole.decode("utf-8-sig")
             except UnicodeDecodeError as error:
                 line = error.object.count(b"\n", 0, error.start) + 1
                 raise MalformedPart(f"{self.place(part)}, line {line:,}: it is no UTF-8 text") from None

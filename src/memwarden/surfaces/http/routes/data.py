@@ -28,6 +28,8 @@ from memwarden.surfaces.http.keys import Operation
 
 router = APIRouter(prefix="/v1", tags=["data"])
 LINES = "application/x-ndjson"
+# Bytes of a file's name that file systems take.
+MAX_NAME_BYTES = 255
 # Between two lines of progress.
 TICK_SECONDS = 0.2
 ExportFormat = Literal["bundle", "mem0", "graph", "markdown-zip"]
@@ -97,6 +99,8 @@ async def import_file(
 async def _receive(request: Request, folder: FilePath, name: str) -> FilePath:
     """Write the body into a file of the given name. Raises InvalidInput for no body, and for a bundle."""
     base = PurePosixPath(name.replace("\\", "/")).name
+    if not base.isprintable() or len(base.encode("utf-8", "replace")) > MAX_NAME_BYTES:
+        raise InvalidInput(f"name must be printable and of at most {MAX_NAME_BYTES} bytes; shorten the file's name")
     file = folder / (base if base not in ("", ".", "..") else "import")
     size = 0
     with await asyncio.to_thread(file.open, "wb") as opened:
