@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 
-from memwarden.errors import InvalidConfig, ModelUnavailable, missing_extra
+from memwarden.errors import InvalidConfig, ModelUnavailable, NotFound, missing_extra
 from memwarden.settings import Settings
 from memwarden.surfaces.proxy.headers import has_credential, headers_for_upstream
 from memwarden.surfaces.proxy.shapes import path_of
@@ -42,7 +42,7 @@ class UpstreamClient:
         self._client: httpx2.AsyncClient | None = None
 
     async def send(self, request: Request, provider: str, body: bytes, *, plain: bool) -> httpx2.Response:
-        """Send a request on, with this body, and return the answer as it begins. Raises ModelUnavailable.
+        """Send a request on, with this body, and return the answer as it begins. Raises ModelUnavailable, NotFound.
 
         plain: whether the answer is to come without compression.
         """
@@ -53,7 +53,7 @@ class UpstreamClient:
         if self._keys[provider] and not has_credential(request.headers):
             headers.append(_credential(provider, self._keys[provider]))
         query = request.scope["query_string"].decode("latin-1")
-        url = self._urls[provider] + path_of(request.scope).removeprefix("/v1") + (f"?{query}" if query else "")
+        url = self._urls[provider] + quote_path(path_of(request.scope)) + (f"?{query}" if query else "")
         timeout = httpx2.Timeout(self._seconds, connect=CONNECT_SECONDS)
         content = body if body or request.method != "GET" else None
         try:
@@ -89,6 +89,15 @@ def open_upstream(settings: Settings) -> UpstreamClient | None:
     if find_spec("httpx2") is None:
         raise missing_extra("upstream", "server")
     return UpstreamClient(settings)
+
+
+def quote_path(path: str) -> str:
+    """Return a path below the upstream's URL, quoted. Raises NotFound for a path that would lead elsewhere."""
+    parts = path.removeprefix("/v1/").split("/")
+    # The server decoded the path: what it holds now could be read as a way up, a query or a fragment.
+    if not {"", ".", ".."}.isdisjoint(parts) or any(mark in path for mark in "?#%\\"):
+        raise NotFound(f"nothing is passed on under {path!r:.80}; name a model as the upstream lists it")
+    return "".join("/" + quote(part, safe=":@") for part in parts)
 
 
 def _check_url(name: str, url: str) -> str:
