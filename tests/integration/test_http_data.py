@@ -108,6 +108,19 @@ async def test_no_agent_and_no_stranger_takes_a_persons_memory(warden: AsyncWard
     assert len(await warden.scope(user="ana").find({})) == 1
 
 
+async def test_a_zip_of_notes_has_to_be_named(warden: AsyncWarden) -> None:
+    """Two vaults without a name would be taken for the same, and the second end what the first said."""
+    packed = io.BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("bees.md", "# Bees\n\nAna keeps bees.\n")
+    key = await make_key(warden, user="ana", operations=OPERATIONS)
+    async with calling(warden, key=key) as client:
+        unnamed = await client.post("/v1/import", content=packed.getvalue())
+        assert (unnamed.status_code, "name=notes.zip" in unnamed.json()["detail"]) == (422, True)
+        named = await client.post("/v1/import", content=packed.getvalue(), params={"name": "notes.zip"})
+        assert named.status_code == 200
+
+
 async def test_a_person_is_exported_and_erased_in_parts_and_whole(warden: AsyncWarden) -> None:
     trip = warden.scope(user="ana", thread="trip")
     await trip.observe([{"role": "user", "content": "The cabin is by the lake.", "id": "m1"}])

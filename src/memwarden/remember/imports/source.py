@@ -23,7 +23,7 @@ HEAD = 65_536
 # Events of the JSON parser that tell the layout.
 MAX_EVENTS = 4_000
 # Bytes of all unpacked parts together: a zip of a few kilobytes may hold gigabytes.
-MAX_UNPACKED = 16 * 1024**3
+MAX_UNPACKED = 4 * 1024**3
 # Bytes of a note or of a line of text, which are held in memory whole.
 MAX_WHOLE = 16 * 1024**2
 # Parts of a folder or zip.

@@ -78,14 +78,21 @@ class TraceLog:
             await held.sweep(who.namespace, at)
 
     async def read(self, trace: str, scope: AsyncScope) -> dict[str, Any]:
-        """Return what a request was given, with the texts as they stand now. Raises NotFound, StoreError."""
+        """Return what a request was given, with the texts as they stand now. Raises NotFound, StoreError.
+
+        What was forgotten since, or is not for the agent of the scope, is left out: its words and category tell of it.
+        """
         alive = clock.microseconds(clock.now())
         found = await require_items(self._store).get(scope.who.namespace, [(_PATH, trace)], alive_at=alive)
         if not found:
             raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
         held: dict[str, Any] = json.loads(found[_PATH, trace].value)
         texts = await _find_texts(scope, [item["id"] for item in held["items"]])
-        return {**held, "trace": trace, "items": [{**item, "text": texts.get(item["id"])} for item in held["items"]]}
+        return {
+            **held,
+            "trace": trace,
+            "items": [{**item, "text": texts[item["id"]]} for item in held["items"] if item["id"] in texts],
+        }
 
 
 def _outline(item: RecallItem) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+import zipfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict
@@ -44,6 +45,8 @@ Confirm = Annotated[str | None, Query(max_length=256, description="The user's id
 DryRun = Annotated[bool, Query(description="Only check and count.")]
 
 
+UNNAMED = "import"
+"""The name of a file that was given none."""
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 
 
@@ -56,7 +59,7 @@ async def import_file(
     caller: Importer,
     request: Request,
     user_id: Annotated[Name | None, Query(description="Default: the key's user, else as the file says.")] = None,
-    name: Annotated[Name, Query(description="The file's name, which names its conversation or vault.")] = "import",
+    name: Annotated[Name, Query(description="The file's name, which names its conversation or vault.")] = UNNAMED,
     format: Annotated[Name | None, Query(description="Default: recognised by the content.")] = None,
     zone: Annotated[Name, Query(description="Time zone of times that name none.")] = "UTC",
     day_first: Annotated[bool | None, Query(description="Of dates such as 3/4/2024.")] = None,
@@ -112,6 +115,9 @@ async def _receive(request: Request, folder: FilePath, name: str) -> FilePath:
     if await asyncio.to_thread(is_bundle, file):
         # It passes no screening, and says itself which tenant and person it is of.
         raise InvalidInput("a bundle of memwarden is read where the store is: memwarden import FILE")
+    if name == UNNAMED and await asyncio.to_thread(zipfile.is_zipfile, file):
+        # Notes gone from a vault of the same name end what rested on them: two unnamed vaults would end each other.
+        raise InvalidInput("a zip has to be named, since a vault is known again by its name; add ?name=notes.zip")
     return file
 
 
