@@ -239,7 +239,9 @@ async def test_a_trace_tells_what_was_put_in_and_why(upstream: Upstream) -> None
     assert (item["text"], "hazelnut" in item["words"][0] or "allergic" in item["words"]) == (f"{FACT}.", True)
     assert item["features"]
     assert told[0].json()["tokens"] == int(got.headers["x-memory-tokens"])
-    assert later.json()["items"][0]["text"] is None, "what was forgotten is not shown again"
+    (forgotten,) = later.json()["items"]
+    assert forgotten["text"] is None, "what was forgotten is not shown again"
+    assert (forgotten["category"], forgotten["words"]) == ("", [])
 
 
 async def test_two_users_never_meet(upstream: Upstream) -> None:

@@ -80,7 +80,7 @@ class TraceLog:
     async def read(self, trace: str, scope: AsyncScope) -> dict[str, Any]:
         """Return what a request was given, with the texts as they stand now. Raises NotFound, StoreError.
 
-        What was forgotten since, or is not for the agent of the scope, is left out: its words and category tell of it.
+        Of what was forgotten since, or is not for the agent of the scope, the id alone is told.
         """
         alive = clock.microseconds(clock.now())
         found = await require_items(self._store).get(scope.who.namespace, [(_PATH, trace)], alive_at=alive)
@@ -88,11 +88,13 @@ class TraceLog:
             raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
         held: dict[str, Any] = json.loads(found[_PATH, trace].value)
         texts = await _find_texts(scope, [item["id"] for item in held["items"]])
-        return {
-            **held,
-            "trace": trace,
-            "items": [{**item, "text": texts[item["id"]]} for item in held["items"] if item["id"] in texts],
-        }
+        items = [{**item, **({} if item["id"] in texts else _WITHHELD), "text": texts.get(item["id"])}
+                 for item in held["items"]]  # fmt: skip
+        return {**held, "trace": trace, "items": items}
+
+
+_WITHHELD: Final = {"category": "", "words": [], "features": [], "note": ""}
+"""Words and category tell of a memory too."""
 
 
 def _outline(item: RecallItem) -> Mapping[str, Any]:
