@@ -63,7 +63,7 @@ async def test_a_small_body_that_unpacks_to_much_is_refused(warden: AsyncWarden)
             with ZipFile(body, "w", ZIP_DEFLATED) as archive:
                 for name, text in notes.items():
                     archive.writestr(name, text)
-            answer = await client.post("/v1/import", content=body.getvalue())
+            answer = await client.post("/v1/import", content=body.getvalue(), params={"name": "a.zip"})
             assert (answer.status_code, said in answer.json()["detail"]) == (422, True)
     assert await warden.users() == []
 
