@@ -244,6 +244,31 @@ async def test_a_trace_tells_what_was_put_in_and_why(upstream: Upstream) -> None
     assert (forgotten["category"], forgotten["words"]) == ("", [])
 
 
+@pytest.mark.parametrize("part", ["memory", "thread"])
+async def test_the_trace_of_what_was_erased_is_gone(items_url: str, upstream: Upstream, part: str) -> None:
+    """It holds the words that were found in it, and its id; another request's trace stays."""
+    upstream.says(ANSWER)
+    async with AsyncWarden.open(items_url, config={"upstream": f"{upstream.url}/v1"}) as warden:
+        ana = warden.scope(user="ana")
+        await ana.remember("Ana plays the cello in an orchestra.")
+        key = await make_key(warden, user="ana")
+        places = []
+        async with calling(warden, ServerOptions()) as client:
+            for thread, question in (("music", "Which instrument does Ana play?"), ("clinic", QUESTION)):
+                if thread == "clinic":
+                    fact = (await ana.remember(f"{FACT}.")).results[0].id
+                headers = {"X-Memory-Key": key, "X-Memory-Thread": thread}
+                body = {"messages": [{"role": "user", "content": question}]}
+                got = await client.post("/v1/chat/completions", json=body, headers=headers)
+                places.append(f"/v1/memory/traces/{got.headers['x-memory-trace']}")
+            read = {"Authorization": f"Bearer {key}"}
+            assert [(await client.get(place, headers=read)).status_code for place in places] == [200, 200]
+            gone = {"memory": fact} if part == "memory" else {"thread": "clinic"}
+            receipt = await warden.erase(user="ana", confirm="ana", **gone)
+            assert [(await client.get(place, headers=read)).status_code for place in places] == [200, 404]
+        assert await warden.verify_erased(receipt) == []
+
+
 async def test_two_users_never_meet(upstream: Upstream) -> None:
     upstream.says("Noted.")
     config = {"upstream": f"{upstream.url}/v1"}

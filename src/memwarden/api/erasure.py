@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, Channel, Event, Memory, MemoryState, Namespace
 from memwarden.runtime import Runtime
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.items import CHUNK, TRACES, DropItem, Items, ItemSearch
 from memwarden.stores.transfer.erasure import ErasedPart, ErasureReceipt, choose_sample
 
 BACKUPS = "backups made before {time} hold what was erased: delete them, or erase again after a restore"
@@ -81,9 +83,24 @@ async def _erase_part(store: Store, plan: ErasureReceipt) -> Mapping[str, int]:
     part = await find_part(store, namespace, thread=plan.thread, memory=plan.memory)
     if plan.thread is not None:
         await store.checkpoints.delete_threads(namespace, [plan.thread])
+    await _erase_traces(store, namespace, part)  # first: while the part stands, a killed erasure finds it again
     await store.erase_part(namespace, part)
     after = await store.holdings(namespace)
     return {name: was - getattr(after, name) for name, was in before._asdict().items() if was > getattr(after, name)}
+
+
+async def _erase_traces(store: Store, namespace: Namespace, part: ErasedPart) -> None:
+    """Remove the traces of requests that were given what goes, or asked in its threads: they hold matched words."""
+    items: Items | None = getattr(store, "items", None)
+    if items is None:
+        return
+    cites = part.make_finder()
+
+    def names_part(value: str) -> bool:
+        return cites(value) or json.loads(value).get("thread_id") in part.threads
+
+    while found := await items.search(namespace, ItemSearch(TRACES, CHUNK, matches=names_part)):
+        await items.write(namespace, [DropItem(hit.item.path, hit.item.key) for hit in found])
 
 
 async def find_part(

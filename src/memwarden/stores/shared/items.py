@@ -18,6 +18,8 @@ from memwarden.stores.protocol import Store
 
 # Items per read while a search goes through them.
 CHUNK = 500
+# Where it is kept which memories a request was given, and why: a JSON object with the ids, and the thread_id.
+TRACES = "traces"
 # Maximum bytes of a path and of a key. PostgreSQL takes less: both together have to fit its index pages.
 MAX_NAME_BYTES = 16_000
 

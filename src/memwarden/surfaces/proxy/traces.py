@@ -15,11 +15,10 @@ from memwarden import AsyncScope, clock
 from memwarden.errors import MemwardenError, NotFound
 from memwarden.records import OVERVIEW_ID, ContextBlock, Memory, RecallItem
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.items import PutItem, StoredItem, require_items
+from memwarden.stores.shared.items import TRACES, PutItem, StoredItem, require_items
 from memwarden.surfaces.http.access import ReadScope
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
-_PATH: Final = "traces"
 LIFETIME_MINUTES: Final = 30 * 24 * 60
 _MICROSECONDS: Final = 60_000_000
 # The traces of so many requests are written before the expired ones of the last person are removed.
@@ -70,7 +69,7 @@ class TraceLog:
         value = {"at": now.isoformat(), "thread_id": who.thread, "tokens": block.tokens, "items": items}
         at = clock.microseconds(now)
         ends = at + LIFETIME_MINUTES * _MICROSECONDS
-        item = StoredItem(_PATH, trace, json.dumps(value), at, at, LIFETIME_MINUTES, ends)
+        item = StoredItem(TRACES, trace, json.dumps(value), at, at, LIFETIME_MINUTES, ends)
         held = require_items(self._store)
         await held.write(who.namespace, [PutItem(item)])
         self._written += 1
@@ -83,10 +82,10 @@ class TraceLog:
         Of what was forgotten since, or is not for the agent of the scope, the id alone is told.
         """
         alive = clock.microseconds(clock.now())
-        found = await require_items(self._store).get(scope.who.namespace, [(_PATH, trace)], alive_at=alive)
+        found = await require_items(self._store).get(scope.who.namespace, [(TRACES, trace)], alive_at=alive)
         if not found:
             raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
-        held: dict[str, Any] = json.loads(found[_PATH, trace].value)
+        held: dict[str, Any] = json.loads(found[TRACES, trace].value)
         texts = await _find_texts(scope, [item["id"] for item in held["items"]])
         items = [{**item, **({} if item["id"] in texts else _WITHHELD), "text": texts.get(item["id"])}
                  for item in held["items"]]  # fmt: skip
