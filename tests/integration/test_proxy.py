@@ -269,6 +269,23 @@ async def test_the_trace_of_what_was_erased_is_gone(items_url: str, upstream: Up
         assert await warden.verify_erased(receipt) == []
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a\u0000b"])
+async def test_a_body_that_names_no_user_as_users_are_named_is_passed_on(upstream: Upstream, name: str) -> None:
+    """A provider takes any text there; it is no reason to fail, and nobody's memory takes part."""
+    upstream.says(ANSWER)
+    async with AsyncWarden.open("memory://", config={"upstream": f"{upstream.url}/v1"}) as warden:
+        await warden.scope(user="ana").remember(f"{FACT}.")
+        bound, team = await make_key(warden, user="ana"), await make_key(warden)
+        body = {"user": name, "conversation": name, "messages": [{"role": "user", "content": QUESTION}]}
+        async with calling(warden, ServerOptions()) as client:
+            for key in (bound, team):
+                got = await client.post("/v1/chat/completions", json=body, headers={"X-Memory-Key": key})
+                assert (got.status_code, got.headers["x-memory-status"]) == (200, "bypass")
+            named = {"X-Memory-Key": bound, "X-Memory-User": "ana"}
+            got = await client.post("/v1/chat/completions", json=body, headers=named)
+            assert (got.status_code, got.headers["x-memory-status"]) == (200, "hit")
+
+
 async def test_two_users_never_meet(upstream: Upstream) -> None:
     upstream.says("Noted.")
     config = {"upstream": f"{upstream.url}/v1"}

@@ -54,15 +54,24 @@ def read_request(form: str, body: bytes) -> ModelRequest:
 def find_user(asked: MemoryHeaders, document: Mapping[str, Any] | None, grant: Grant) -> str | None:
     """Return whose memory a request is about; None for nobody's. Raises Denied, InvalidInput.
 
-    The header counts before the body, and both may only name the user of a key that is bound to a user.
+    The header counts before the body, and both may only name the user of a key that is bound to a user. A program may
+    write into the body what is no name of a user here; then the request is nobody's.
     """
     named = asked.user or next(
         (value for name in ("user", "safety_identifier") if isinstance(value := field(document, name), str) and value),
         None,
     )
-    if named is None and grant.user is None:
-        return None
+    if asked.user is None and _usable_name(named) is None:
+        return None if named else grant.user
     return grant.narrow_user(named)
+
+
+def _usable_name(value: str | None) -> str | None:
+    """Return a name that a body gives, as it is stored; None for what is none."""
+    try:
+        return checked_name(value, "the body's name")
+    except InvalidInput:
+        return None
 
 
 def choose_access(switch: str | None, grant: Grant) -> str | None:
@@ -84,7 +93,7 @@ def name_thread(form: str, document: Mapping[str, Any] | None) -> str | None:
     conversation = field(document, "conversation")
     given = conversation if isinstance(conversation, str) else field(conversation, "id")
     if isinstance(given, str) and given:
-        return checked_name(given[:200], "conversation")
+        return _usable_name(given[:200])
     if not form or document is None or field(document, "previous_response_id"):
         return None  # it goes on with what only the provider knows
     try:
