@@ -227,7 +227,9 @@ async def test_context_delta_and_the_past_of_a_large_namespace(large: str) -> No
 # Making and dropping
 
 
-async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_database: Callable[[], str]) -> None:
+async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = new_database()
     async with opened(url) as warden:
         await fill(warden, 320)
@@ -243,8 +245,20 @@ async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_da
         await larges(warden).wait_idle()  # a look of its own, begun before the last was forgotten, would write again
         await larges(warden).renew(searching(warden), HERE)
         assert indexes(url) == {}
+        made: list[Namespace] = []
+        make_search = searching(warden).make_search
+
+        async def note_and_make(namespace: Namespace, dimensions: int | None) -> bool:
+            made.append(namespace)
+            return await make_search(namespace, dimensions)
+
+        monkeypatch.setattr(searching(warden), "make_search", note_and_make)
         assert await larges(warden).ready(HERE) is None
+        await larges(warden).wait_idle()
+        assert made == [], "what shrank is not made ready again, though 320 were written"
         assert (await warden.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
+        await larges(warden).wait_idle()
+        assert indexes(url) == {}
         with psycopg.connect(url) as db:
             assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (0,)
 

@@ -214,6 +214,9 @@ class LargeNamespaces:
                 log.warning("%s is not made ready to be searched: %s", namespace.path, error)
 
     async def _make(self, store: SearchableStore, namespace: Namespace) -> None:
+        # Its size counts what was ever written; of a namespace that shrank, little may be alive.
+        if await self._memories.count(namespace, ()) < self._above:
+            return
         if await store.make_search(namespace, self._dimensions):
             await self.renew(store, namespace)
             self._asked.pop(namespace, None)
