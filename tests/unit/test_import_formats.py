@@ -10,7 +10,9 @@ irssi, WeeChat and HexChat; vaults: Obsidian's help on properties and links.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -316,7 +318,17 @@ def test_tables(tmp_path: Path) -> None:
         list(find_reader(source, "csv").read(source))
 
 
+def broken_store() -> str:
+    """A SQLite file of a LangGraph store, whose second item is no JSON."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE store (prefix TEXT, key TEXT, value TEXT, created_at TEXT)")
+        db.executemany("INSERT INTO store VALUES ('m', ?, ?, '2024-01-01')", [("k", '{"content": "x"}'), ("l", "{")])
+        db.commit()
+        return db.serialize().decode("utf-8", "surrogateescape")
+
+
 MALFORMED = {
+    "langgraph": (broken_store(), "item 2 holds no JSON"),
     "chatgpt": ('[{"conversation_id":"c","mapping":{}},\n{"conversation_id":"d","mapping":\n{"a":}}]', "line 3"),
     "claude": (
         '[{"uuid":"k","chat_messages":[{"sender":"human","text":"x"}]}]',

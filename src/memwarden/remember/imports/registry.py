@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.imports import chats, graph, logs, memories, messages, notes, tables
+from memwarden.remember.imports import chats, graph, langgraph, logs, memories, messages, notes, tables
 from memwarden.remember.imports.records import ImportRecord
 from memwarden.remember.imports.source import ImportSource
 
@@ -27,6 +27,9 @@ READERS: tuple[FormatReader, ...] = (
     FormatReader("mem0", "memories of mem0 (get_all)", memories.is_mem0, memories.read_mem0),
     FormatReader("zep", "messages, episodes and edges of Zep or Graphiti", memories.is_zep, memories.read_zep),
     FormatReader("langmem", "items of LangMem or a LangGraph store", memories.is_items, memories.read_items),
+    FormatReader(
+        "langgraph", "SQLite file of a LangGraph saver or store", langgraph.is_langgraph, langgraph.read_langgraph
+    ),
     FormatReader("graph", "knowledge graph of the reference memory server", graph.is_graph, graph.read_graph),
     FormatReader("messages", "messages of chat APIs, json or jsonl", messages.is_messages, messages.read_talks),
     FormatReader("whatsapp", "exported chat of WhatsApp, txt or zip", logs.is_whatsapp, logs.read_whatsapp),
