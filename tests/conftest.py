@@ -27,9 +27,10 @@ EMPTYING = "emptying"
 """What the connection calls itself that stays open between tests."""
 _TABLES = """
     SELECT oid::regclass::text, pg_table_size(oid) > 1000000 FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = to_regnamespace('memwarden') AND relname <> 'meta'
+    WHERE relkind = 'r' AND relname <> 'meta'
+    AND relnamespace IN (to_regnamespace('memwarden'), to_regnamespace('memwarden_jobs'))
 """
-"""The tables of the schema but for its settings, and whether each takes more than a megabyte."""
+"""The tables of the store, but its settings, and of the queue of jobs, and whether each takes more than a megabyte."""
 
 
 @pytest.fixture(params=["memory", "json", "sqlite", "postgres"])

@@ -121,7 +121,7 @@ def test_slow_dead_and_flooding_clients_block_nobody(tmp_path: Path) -> None:
                 body = {"user_id": "ana", "messages": f"Number {number}."}
                 assert client.post("/v1/memory/observe", json=body).status_code == 200
                 took.append(time.monotonic() - began)
-        assert sorted(took)[10] < 1.0
+        assert sorted(took)[10] < 10  # a client that is waited for holds it up for 30
         began = time.monotonic()
         server.stop(signal.SIGTERM)
         assert time.monotonic() - began < 20
@@ -145,7 +145,7 @@ async def test_a_body_that_comes_too_slowly_is_given_up() -> None:
 async def test_a_body_that_trickles_is_given_up() -> None:
     async def trickle() -> AsyncIterator[bytes]:
         yield b'{"query": "'
-        for _ in range(200):
+        for _ in range(3_000):
             await asyncio.sleep(0.02)
             yield b"x"
         yield b'"}'
@@ -157,7 +157,7 @@ async def test_a_body_that_trickles_is_given_up() -> None:
         began = time.monotonic()
         answer = await client.post("/v1/memory/query", content=trickle(), headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.json()["error"]) == (408, "SlowBody")
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 20  # it trickles for a minute
 
 
 async def test_a_flood_of_a_key_leaves_other_keys_alone() -> None:

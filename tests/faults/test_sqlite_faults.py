@@ -11,8 +11,10 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -272,7 +274,7 @@ def _run_child(folder: Path, body: str) -> None:
 
 
 def _give(folder: Path) -> None:
-    """Let the child in, whoever it runs as: pytest's folders are closed to others."""
+    """Let the child in, whoever it runs as."""
     for parent in (folder, *folder.parents):
         if parent.stat().st_uid == os.getuid() and parent != Path("/") and parent.parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o755)
@@ -281,8 +283,15 @@ def _give(folder: Path) -> None:
             os.chown(item, NOBODY, NOBODY)
 
 
-async def test_a_read_only_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
+@pytest.fixture
+def entered() -> Iterator[Path]:
+    """A folder that other users may enter: those of pytest are closed by every run of it that begins meanwhile."""
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
+
+
+async def test_a_read_only_folder(entered: Path) -> None:
+    folder = entered / "closed"
     folder.mkdir()
     _give(folder)
     folder.chmod(0o555)
@@ -346,8 +355,8 @@ async def _remember_the_boat(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("of_file", "of_folder"), [(0o444, 0o755), (0o444, 0o555), (0o644, 0o555)])
-async def test_a_read_only_file_is_read_and_backed_up(tmp_path: Path, of_file: int, of_folder: int) -> None:
-    folder = tmp_path / "closed"
+async def test_a_read_only_file_is_read_and_backed_up(entered: Path, of_file: int, of_folder: int) -> None:
+    folder = entered / "closed"
     await _remember_the_boat(folder / "memory.db")
     _give(folder)
     (folder / "memory.db").chmod(of_file)
@@ -357,8 +366,8 @@ async def test_a_read_only_file_is_read_and_backed_up(tmp_path: Path, of_file: i
     assert _print(folder) == before
 
 
-async def test_a_read_only_file_that_somebody_opens_to_write_is_not_read_on(tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
+async def test_a_read_only_file_that_somebody_opens_to_write_is_not_read_on(entered: Path) -> None:
+    folder = entered / "closed"
     await _remember_the_boat(folder / "memory.db")
     _give(folder)
     (folder / "memory.db").chmod(0o444)
@@ -380,8 +389,8 @@ async def test_a_read_only_file_that_somebody_opens_to_write_is_not_read_on(tmp_
     )
 
 
-async def test_a_read_only_file_of_an_earlier_memwarden(tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
+async def test_a_read_only_file_of_an_earlier_memwarden(entered: Path) -> None:
+    folder = entered / "closed"
     await _remember_the_boat(folder / "memory.db")
     with closing(sqlite3.connect(folder / "memory.db")) as db:
         db.execute("UPDATE meta SET value = 0 WHERE key = 'terms'")
@@ -402,14 +411,14 @@ async def test_a_read_only_file_of_an_earlier_memwarden(tmp_path: Path) -> None:
     )
 
 
-async def test_a_full_disk_and_then_room_again(tmp_path: Path) -> None:
+async def test_a_full_disk_and_then_room_again(entered: Path) -> None:
     """The limit on file size stands for the end of the disk: the kernel refuses the same write calls.
 
     SQLite reports it as an error of the disk and not as "full", which is what a quota looks like, too.
     """
-    _give(tmp_path)
+    _give(entered)
     _run_child(
-        tmp_path,
+        entered,
         """
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         store = SqliteStore(path)
@@ -434,7 +443,7 @@ async def test_a_full_disk_and_then_room_again(tmp_path: Path) -> None:
         await store.close()
         """,
     )
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as db:
+    with closing(sqlite3.connect(entered / "memory.db")) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 

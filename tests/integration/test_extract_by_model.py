@@ -264,29 +264,30 @@ async def test_a_long_thread_is_read_in_batches_that_know_each_other() -> None:
 @pytest.mark.parametrize("model", [None, "yes"])
 async def test_a_short_thread_is_looked_through_when_it_is_quiet(model: str | None) -> None:
     told = saying({"text": "The user works as a nurse at St Mary's hospital in Porto."})
-    settings = {"extraction": "periodic", "extraction_quiet_seconds": 0.05}
+    settings = {"extraction": "periodic", "extraction_quiet_seconds": 0.5}
     chat = ScriptedModel(told) if model else None
     async with AsyncWarden.open("memory://", settings, chat_model=chat) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe([{"role": "user", "content": "I work as a nurse at St Mary's hospital in Porto.", "id": "m1"}])
         assert await me.find({"channel": "semantic"}) == []
-        for _ in range(200):
-            if found := await me.find({"channel": "semantic"}):
-                break
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(30):
+            while not (found := await me.find({"channel": "semantic"})):  # noqa: ASYNC110 - it is found by the next look
+                await asyncio.sleep(0.02)
         assert [item.text for item in found] == ["The user works as a nurse at St Mary's hospital in Porto."]
 
 
 async def test_who_goes_on_talking_is_read_in_a_single_batch() -> None:
     model = ScriptedModel(saying())
-    settings = {"extraction": "periodic", "extraction_turns": 10, "extraction_quiet_seconds": 0.3}
+    settings = {"extraction": "periodic", "extraction_turns": 10, "extraction_quiet_seconds": 1.5}
     async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         for number in range(4):
             await me.observe([{"role": "user", "content": f"and this is line {number}", "id": f"m{number}"}])
             await asyncio.sleep(0.02)
         assert model.asked == []
-        await asyncio.sleep(0.6)
+        async with asyncio.timeout(30):
+            while not model.asked:  # noqa: ASYNC110 - there is nothing to wait for but the call
+                await asyncio.sleep(0.02)
         (call,) = model.asked
         assert [line["id"] for line in read_sections(call.prompt)["Messages"]] == ["m0", "m1", "m2", "m3"]
 

@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -191,27 +192,32 @@ async def test_who_is_cancelled_leaves_a_whole_store(tmp_path: Path) -> None:
     await again.close()
 
 
-def sync_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    fsync = os.fsync
+class HeldSync:
+    """Holds each sync of the disk up until it is let go."""
 
-    def slow(handle: int) -> None:
-        time.sleep(seconds)
-        fsync(handle)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.goes_on = threading.Event(), threading.Event()
+        self._fsync = os.fsync
+        monkeypatch.setattr(os, "fsync", self._sync)
 
-    monkeypatch.setattr(os, "fsync", slow)
+    def _sync(self, handle: int) -> None:
+        self.begun.set()
+        self.goes_on.wait(30)
+        self._fsync(handle)
 
 
 async def test_a_close_that_is_cancelled_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = JsonStore(tmp_path)
     await store.open()
     await store.apply(a_batch(a_put("a")))
-    sync_slowly(monkeypatch, 0.3)
+    held = HeldSync(monkeypatch)
     write = asyncio.ensure_future(store.apply(a_batch(a_put("b"))))
-    await asyncio.sleep(0.05)
+    assert await asyncio.to_thread(held.begun.wait, 30)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(store.close(), 0.05)
     with pytest.raises(StoreUnavailable, match="being closed"):
         await store.apply(a_batch(a_put("c")))
+    held.goes_on.set()
     assert (await write).rev == 2  # what was under way is not broken off
     await asyncio.gather(store.close(), store.close())
     monkeypatch.undo()
@@ -252,7 +258,8 @@ async def test_opening_at_once_opens_once(tmp_path: Path) -> None:
 
 
 async def test_who_is_cancelled_while_it_opens_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sync_slowly(monkeypatch, 0.1)
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (time.sleep(0.5), fsync(handle)))
     store, other = JsonStore(tmp_path), JsonStore(tmp_path)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(store.open(), 0.05)

@@ -437,7 +437,7 @@ class Late:
     name = "late"
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
-        time.sleep(0.3)
+        time.sleep(2)
         return by_model({"text": "Much too late for Mia."})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,10 +64,13 @@ def test_a_broken_one_leaves_the_order(answer: Any) -> None:
 
 
 def test_a_late_one_leaves_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
     class Late:
         def score(self, query: str, texts: Sequence[str]) -> list[float]:
-            time.sleep(0.3)
-            return [0.0] * len(texts)
+            over.wait(30)
+            return [float(number) for number in range(len(texts))]
 
     monkeypatch.setattr(recall, "RERANK_TIMEOUT", 0.05)
     assert found(Late()) == found(None)
+    over.set()

@@ -105,7 +105,6 @@ def _spans(said: list[tuple[str, str, int, float]], killed: int, ended: float) -
     return sorted(spans)
 
 
-@pytest.mark.soak  # its two processes start slowly on a busy machine, and a job is then told otherwise than expected
 @pytest.mark.parametrize("times", [2])
 def test_the_command_works_on_the_queue_until_it_is_empty(postgres_url: str, times: int) -> None:
     _fill(postgres_url)

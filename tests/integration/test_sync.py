@@ -136,7 +136,9 @@ def test_many_threads_may_write_and_close_at_once(url: str, threads: ThreadPoolE
                 return
 
     writers = [threads.submit(write, number) for number in range(4)]
-    time.sleep(0.2)
+    until = time.monotonic() + 20
+    while len(written) < 20 and time.monotonic() < until:
+        time.sleep(0.01)
     closers = [threads.submit(warden.close) for _ in range(3)]
     for item in (*writers, *closers):
         item.result(20)
@@ -174,7 +176,7 @@ def test_a_hung_reranker_holds_up_nothing(monkeypatch: pytest.MonkeyPatch, threa
             self.released.wait(30)
             return [float(number) for number in range(len(texts))]
 
-    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 0.2)
+    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 1.0)
     reranker = Hung()
     warden = Warden.open("memory://", config=WORDS, reranker=reranker)
     me = warden.scope(user="ana")
@@ -185,7 +187,7 @@ def test_a_hung_reranker_holds_up_nothing(monkeypatch: pytest.MonkeyPatch, threa
         begun = time.perf_counter()
         for _ in range(10):
             assert me.query("Which hive of bees does Ana keep?").items == first.items
-        assert time.perf_counter() - begun < 1.0
+        assert time.perf_counter() - begun < 8  # who waited for it each time would take 10
         assert reranker.asked == 1
         threads.submit(warden.close).result(5)
     finally:

@@ -50,10 +50,10 @@ def test_the_first_list_with_memories_counts(response: str) -> None:
     ids=lambda response: response[:20],
 )
 def test_what_holds_no_list_is_refused_soon(response: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(InvalidInput, match="no list of memories"):
         read(response)
-    assert time.perf_counter() - begun < 2.0
+    assert time.process_time() - begun < 2.0
 
 
 @pytest.mark.parametrize("response", ["[]", '{"memories": []}', '[{"summary": "no content"}]', "None: []."])
