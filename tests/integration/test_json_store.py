@@ -259,7 +259,12 @@ async def test_opening_at_once_opens_once(tmp_path: Path) -> None:
 
 async def test_who_is_cancelled_while_it_opens_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda handle: (time.sleep(0.5), fsync(handle)))
+
+    def slow(handle: int) -> None:
+        time.sleep(0.5)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", slow)
     store, other = JsonStore(tmp_path), JsonStore(tmp_path)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(store.open(), 0.05)
