@@ -103,19 +103,19 @@ def test_a_person_reads_and_moves_their_memory(new_url: Callable[[str], str], tm
         assert me.observe(said).results[0].reason == "already stored"
 
 
-def _rewrite(file: Path, change: Callable[[list[str]], object]) -> None:
+def rewrite(file: Path, change: Callable[[list[str]], object], name: str = "pages.jsonl") -> None:
     """Change lines of a bundle and mend its checksums, as somebody who knows the format would."""
     with ZipFile(file) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
-    lines = held["pages.jsonl"].decode().splitlines(keepends=True)
+        held = {entry: archive.read(entry) for entry in archive.namelist()}
+    lines = held[name].decode().splitlines(keepends=True)
     change(lines)
-    held["pages.jsonl"] = "".join(lines).encode()
+    held[name] = "".join(lines).encode()
     manifest = json.loads(held["manifest.json"])
-    manifest["sha256"]["pages.jsonl"] = hashlib.sha256(held["pages.jsonl"]).hexdigest()
+    manifest["sha256"][name] = hashlib.sha256(held[name]).hexdigest()
     held["manifest.json"] = json.dumps(manifest).encode()
     with ZipFile(file, "w") as archive:
-        for name, content in held.items():
-            archive.writestr(name, content)
+        for entry, content in held.items():
+            archive.writestr(entry, content)
 
 
 DAMAGES: dict[str, tuple[Callable[[list[str]], object], str]] = {
@@ -135,7 +135,7 @@ async def test_a_damaged_bundle_is_refused_with_the_line_and_nothing_is_imported
     file = tmp_path / "b"
     await a_bundle(file, memories=500)
     change, told = DAMAGES[damage]
-    _rewrite(file, change)
+    rewrite(file, change)
     store = await opened("memory://")
     with pytest.raises(InvalidInput, match=told):
         await import_bundle(store, file)

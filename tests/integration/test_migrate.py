@@ -344,7 +344,7 @@ def test_what_stays_behind_is_named(engine: str, tmp_path: Path, request: pytest
             await held.checkpoints.put(NAMESPACE, a_saved(), [])
 
     asyncio.run(fill_more())
-    urls = ["--from", url, "--to", f"sqlite:///{tmp_path / 'b.db'}"]
+    urls = ["--from", url, "--to", f"json:///{tmp_path / 'b'}"]  # which keeps none of them
     told = json.loads(cli("migrate", *urls, "--json", code=5))
     assert [(item["path"], item["items"], item["states"]) for item in told["not_moved"]] == [
         (NAMESPACE.path, 0, 1), (OTHER_USER.path, 1, 0),

@@ -235,6 +235,13 @@ class MemoryItems:
             place: shelf[place].item for place in places if place in shelf and _is_alive(shelf[place].item, alive_at)
         }
 
+    async def vectors(
+        self, namespace: Namespace, places: Sequence[ItemPlace]
+    ) -> dict[ItemPlace, tuple[tuple[str, bytes], ...]]:
+        shelf = self._shelf(namespace)
+        held = {place: tuple(sorted(shelf[place].vectors)) for place in places if place in shelf}
+        return {place: vectors for place, vectors in held.items() if vectors}
+
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         return answer_search(_MemoryItemsView(self._shelf(namespace)), search)
 

@@ -124,6 +124,25 @@ class PostgresItems:
 
         return await self._in_thread(work)
 
+    async def vectors(
+        self, namespace: Namespace, places: Sequence[ItemPlace]
+    ) -> dict[ItemPlace, tuple[tuple[str, bytes], ...]]:
+        these, named = _these(places)
+        sql = f"SELECT path, key, field, vector FROM memwarden.item_vectors WHERE {_HERE} AND {these}"
+
+        def work(db: Connection[Any]) -> dict[ItemPlace, list[tuple[str, bytes]]]:
+            with db.pipeline():
+                begin(db, namespace, self._seconds, TransactionKind.READ)
+                asked = db.execute(sql.encode(), (*scope_values(namespace), *named), binary=True)
+                db.execute(b"COMMIT")
+            found: dict[ItemPlace, list[tuple[str, bytes]]] = {}
+            for path, key, field, vector in asked.fetchall():
+                place = (decode_text(path), decode_text(key))
+                found.setdefault(place, []).append((decode_text(field), bytes(vector)))
+            return found
+
+        return {place: tuple(sorted(vectors)) for place, vectors in (await self._in_thread(work)).items()}
+
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         def work(db: Connection[Any]) -> list[ItemHit]:
             # A search by meaning reads its vectors over a cursor, which a pipeline has not.

@@ -104,6 +104,11 @@ class Items(Protocol):
     ) -> dict[ItemPlace, StoredItem]:
         """Return the items that exist at these places."""
 
+    async def vectors(
+        self, namespace: Namespace, places: Sequence[ItemPlace]
+    ) -> dict[ItemPlace, tuple[tuple[str, bytes], ...]]:
+        """Return the vectors of the items at these places that have any, as :class:`PutItem` holds them, by field."""
+
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         """Return the page of items that a search asks for: see :func:`answer_search`."""
 

@@ -52,6 +52,7 @@ _PUT = (
 )
 _DROP = f"DELETE FROM items WHERE {_AT}"
 _DROP_VECTORS = f"DELETE FROM item_vectors WHERE row = (SELECT row FROM items WHERE {_AT})"
+_GET_VECTORS = f"SELECT field, vector FROM item_vectors WHERE row = (SELECT row FROM items WHERE {_AT})"
 _PUT_VECTOR = f"INSERT INTO item_vectors (row, field, vector) SELECT row, ?, ? FROM items WHERE {_AT}"
 _REFRESH = f"UPDATE items SET expires_at = ? + CAST(round(ttl * 60000000) AS INTEGER) WHERE {_AT} AND ttl IS NOT NULL"
 _ENDED = f"{_HERE} AND expires_at < ?"
@@ -90,6 +91,17 @@ class SqliteItems:
             return {(row[0], row[1]): StoredItem._make(row) for row in rows if row is not None}
 
         return await self._read(partial(_in_snapshot, read) if len(places) > 1 else read, rows=len(places))
+
+    async def vectors(
+        self, namespace: Namespace, places: Sequence[ItemPlace]
+    ) -> dict[ItemPlace, tuple[tuple[str, bytes], ...]]:
+        names = (namespace.tenant, namespace.path)
+
+        def read(db: sqlite3.Connection) -> dict[ItemPlace, tuple[tuple[str, bytes], ...]]:
+            found = {place: tuple(sorted(db.execute(_GET_VECTORS, (*names, *place)))) for place in places}
+            return {place: vectors for place, vectors in found.items() if vectors}
+
+        return await self._read(partial(_in_snapshot, read), rows=len(places))
 
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         looks_through = search.matches is not None or search.rank is not None

@@ -1,7 +1,8 @@
 """The bundle of a person: a zip that holds everything remembered of them, for any engine, and for their own eyes.
 
 ``pages.jsonl`` is lossless, a page of the namespace's history a line. ``memories.jsonl`` is what the person may read, a
-memory a line. The manifest holds a checksum of both. The same content gives the same bytes, from whatever engine.
+memory a line. ``beside.jsonl``, where there is any, holds items and checkpoints. The manifest holds a checksum of each.
+The same content gives the same bytes, from whatever engine.
 """
 
 from __future__ import annotations
@@ -10,27 +11,38 @@ import asyncio
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, NamedTuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
 from memwarden.records import Memory, Namespace
 from memwarden.stores.jsonfile.folder import open_private, page_json, page_of
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.items import PutItem
 from memwarden.stores.transfer.backup import CHUNK, MANIFEST, explain_os_errors, make_work_folder, publish
+from memwarden.stores.transfer.beside import (
+    check_beside,
+    digest_beside,
+    digest_line,
+    keeps_checkpoints,
+    keeps_items,
+    parse_line,
+    read_beside,
+    write_beside,
+)
 from memwarden.stores.transfer.pages import Page
 
-FORMAT = 1
-PAGES, READABLE = "pages.jsonl", "memories.jsonl"
+# 2: with items and checkpoints; a bundle without any is written as 1, which earlier versions read.
+FORMAT = 2
+PAGES, READABLE, BESIDE = "pages.jsonl", "memories.jsonl", "beside.jsonl"
 # Times that an export begins anew because somebody writes meanwhile.
 _MAX_ATTEMPTS = 5
-# What a namespace holds beside its memories, which a bundle does not take.
-_BESIDE = ("items", "checkpoints", "events")
 _SHOWN = ("id", "text", "channel", "kind", "category", "role", "name", "thread_id", "source", "summary", "context")
 Tick = Callable[[int], None]
 
@@ -39,7 +51,7 @@ Tick = Callable[[int], None]
 class BundleManifest:
     """The contents of a bundle: whose it is, up to which revision, and checksums of its files.
 
-    model: the embedding model of the vectors in it, or None. memories: in every state.
+    model: the embedding model of the vectors in it, or None. memories: in every state. items, checkpoints: beside them.
     """
 
     tenant: str
@@ -48,6 +60,8 @@ class BundleManifest:
     model: str | None
     memories: int
     sha256: Mapping[str, str]
+    items: int = 0
+    checkpoints: int = 0
 
     @property
     def namespace(self) -> Namespace:
@@ -64,10 +78,14 @@ class ExportResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """An import of a bundle. there: the revision at which the store stood before; the rest was new."""
+    """An import of a bundle.
+
+    there: the revision at which the store stood before; the rest was new. left_behind: what the engine does not keep.
+    """
 
     manifest: BundleManifest
     there: int
+    left_behind: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def new(self) -> int:
@@ -80,7 +98,7 @@ async def export_bundle(store: Store, namespace: Namespace, file: Path, tick: Ti
 
     Raises NotFound for a namespace without memories, Conflict when ``file`` is there or somebody writes all the time.
     """
-    if not (await store.head(namespace)).rev:
+    if not (await store.head(namespace)).rev and not await _holds_beside(store, namespace):
         raise NotFound(f"nothing is remembered in {namespace}")
     with make_work_folder(file) as folder:
         for _ in range(_MAX_ATTEMPTS):
@@ -88,8 +106,8 @@ async def export_bundle(store: Store, namespace: Namespace, file: Path, tick: Ti
             if manifest is not None:
                 await asyncio.to_thread(_pack, folder, manifest)
                 publish(folder / "bundle", file)
-                held = (await store.holdings(namespace))._asdict()
-                return ExportResult(manifest, {name: held[name] for name in _BESIDE if held[name]})
+                events = (await store.holdings(namespace)).events
+                return ExportResult(manifest, {"events": events} if events else {})
     raise Conflict(f"{namespace} is written to all the time; stop that, and start again")
 
 
@@ -104,7 +122,8 @@ async def import_bundle(
     with open_bundle(file) as (archive, manifest):
         await asyncio.to_thread(_check_pages, archive, manifest, file)
         there = await _find_common(store, archive, manifest, file)
-        result = ImportResult(manifest, there)
+        await _check_beside(store, archive, manifest, file)
+        result = ImportResult(manifest, there, _left_behind(store, manifest))
         bound = (await store.about()).model
         if manifest.model is not None and bound not in (None, manifest.model):
             raise ModelMismatch(f"{file} holds vectors of {manifest.model!r}, the store those of {bound!r}")
@@ -116,6 +135,9 @@ async def import_bundle(
             if page.since >= there:
                 await store.load_page(page)
                 tick(page.rev - page.since)
+        if BESIDE in manifest.sha256:
+            with archive.open(BESIDE) as packed:
+                await write_beside(store, manifest.namespace, _lines(packed))
         await _compare(store, manifest)
         return result
 
@@ -163,9 +185,14 @@ def _read_manifest(archive: ZipFile) -> BundleManifest:
     if said.pop("memwarden bundle") > FORMAT:
         raise StoreTooNew("the bundle was written by a later memwarden; upgrade memwarden")
     manifest = BundleManifest(**said)
-    if set(manifest.sha256) != {PAGES, READABLE}:
+    if set(manifest.sha256) - {BESIDE} != {PAGES, READABLE}:
         raise ValueError("its manifest names other files")
     return manifest
+
+
+async def _holds_beside(store: Store, namespace: Namespace) -> bool:
+    held = await store.holdings(namespace)
+    return bool(held.items or held.checkpoints)
 
 
 async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: Tick) -> BundleManifest | None:
@@ -183,11 +210,38 @@ async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: T
                 await asyncio.to_thread(files[name].write, said)
             tick(page.rev - since)
             since, memories = page.rev, memories + len(page.memories)
-    if await store.head(namespace) != head:
+    beside = await _write_beside(store, namespace, folder)
+    if beside is None or await store.head(namespace) != head:
         return None
-    digests = {name: item.hexdigest() for name, item in sums.items()}
+    digests = {name: item.hexdigest() for name, item in sums.items()} | beside.sha256
     model = (await store.about()).model
-    return BundleManifest(namespace.tenant, namespace.path, since, model, memories, digests)
+    return BundleManifest(
+        namespace.tenant, namespace.path, since, model, memories, digests, beside.items, beside.checkpoints
+    )
+
+
+class _Beside(NamedTuple):
+    """Counts of the lines of :data:`BESIDE`, and its checksum where there are any."""
+
+    sha256: dict[str, str]
+    items: int
+    checkpoints: int
+
+
+async def _write_beside(store: Store, namespace: Namespace, folder: Path) -> _Beside | None:
+    """Write what lies beside the memories; None when it changed meanwhile, for it has no revision."""
+    kinds = Counter[bool]()
+    digest = hashlib.sha256()
+    with open_private(folder / BESIDE, "wb") as file:
+        async for line in read_beside(store, namespace):
+            digest.update(line)
+            kinds[isinstance(parse_line(line), PutItem)] += 1
+            await asyncio.to_thread(file.write, line)
+    if not kinds:
+        return _Beside({}, 0, 0)
+    if await digest_beside(store, namespace) != digest.hexdigest():
+        return None
+    return _Beside({BESIDE: digest.hexdigest()}, kinds[True], kinds[False])
 
 
 def _encode(page: Page) -> bytes:
@@ -217,9 +271,15 @@ def _describe(memory: Memory) -> dict[str, Any]:
 
 def _pack(folder: Path, manifest: BundleManifest) -> None:
     with open_private(folder / "bundle", "wb") as file, ZipFile(file, "w") as archive:
-        text = json.dumps({"memwarden bundle": FORMAT, **asdict(manifest)}, indent=1, ensure_ascii=False)
-        archive.writestr(_entry(MANIFEST), text)
-        for name in (READABLE, PAGES):
+        said = asdict(manifest)
+        beside = {name: said.pop(name) for name in ("items", "checkpoints")}
+        form = (
+            {"memwarden bundle": FORMAT, **said, **beside} if any(beside.values()) else {"memwarden bundle": 1, **said}
+        )
+        archive.writestr(_entry(MANIFEST), json.dumps(form, indent=1, ensure_ascii=False))
+        for name in (READABLE, PAGES, BESIDE):
+            if name not in manifest.sha256:
+                continue
             with (folder / name).open("rb") as source, archive.open(_entry(name), "w", force_zip64=True) as packed:
                 while chunk := source.read(CHUNK):
                     packed.write(chunk)
@@ -251,6 +311,11 @@ def _read_pages(archive: ZipFile, file: Path) -> Iterator[tuple[int, Page]]:
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 raise _wrong_line(file, number, f"{error!r:.200}") from None
             yield number, page
+
+
+async def _lines(packed: IO[bytes]) -> AsyncIterator[bytes]:
+    for line in packed:
+        yield line
 
 
 def _check_memory(memory: Memory) -> None:
@@ -290,6 +355,26 @@ async def _find_common(store: Store, archive: ZipFile, manifest: BundleManifest,
     return there
 
 
+async def _check_beside(store: Store, archive: ZipFile, manifest: BundleManifest, file: Path) -> None:
+    """Read every line of items and checkpoints. Raises InvalidInput with the line, Conflict for others in the store."""
+    known: set[bytes] = set()
+    if BESIDE in manifest.sha256:
+        with archive.open(BESIDE) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    parse_line(line)
+                except (ValueError, KeyError, TypeError) as error:
+                    raise _wrong_line(file, number, f"{error!r:.200}", BESIDE) from None
+                known.add(digest_line(line))
+    await check_beside(store, manifest.namespace, known)
+
+
+def _left_behind(store: Store, manifest: BundleManifest) -> dict[str, int]:
+    counts = {"items": manifest.items, "checkpoints": manifest.checkpoints}
+    kept = {"items": keeps_items(store) is not None, "checkpoints": keeps_checkpoints(store)}
+    return {name: count for name, count in counts.items() if count and not kept[name]}
+
+
 async def _compare(store: Store, manifest: BundleManifest) -> None:
     """Hold the store against the bundle: exported again it is the same to the byte."""
     digest, since = hashlib.sha256(), 0
@@ -297,9 +382,12 @@ async def _compare(store: Store, manifest: BundleManifest) -> None:
         page = await store.dump_page(manifest.namespace, since)
         digest.update(_encode(page))
         since = page.rev
-    if since == manifest.rev and digest.hexdigest() != manifest.sha256[PAGES]:
+    same = since != manifest.rev or digest.hexdigest() == manifest.sha256[PAGES]
+    if BESIDE in manifest.sha256 and not _left_behind(store, manifest):
+        same &= await digest_beside(store, manifest.namespace) == manifest.sha256[BESIDE]
+    if not same:
         raise StoreCorrupt(f"what was imported into {manifest.namespace} is not what the bundle holds; erase it, retry")
 
 
-def _wrong_line(file: Path, number: int, why: str) -> InvalidInput:
-    return InvalidInput(f"{file}, {PAGES} line {number}: {why}. Nothing was imported")
+def _wrong_line(file: Path, number: int, why: str, name: str = PAGES) -> InvalidInput:
+    return InvalidInput(f"{file}, {name} line {number}: {why}. Nothing was imported")

@@ -12,6 +12,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from memwarden.errors import Conflict, ModelMismatch
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.beside import (
+    check_beside,
+    digest_beside,
+    digest_line,
+    keeps_checkpoints,
+    keeps_items,
+    read_beside,
+    write_beside,
+)
 from memwarden.stores.transfer.pages import PAGE, Page, Tally
 
 # Maximum attempts for a namespace whose source is written to meanwhile.
@@ -51,7 +60,7 @@ class NamespaceTransfer(NamedTuple):
 
 
 class NamespaceExtras(NamedTuple):
-    """Counts of what a namespace holds beside its memories, which is not moved: items and checkpoints."""
+    """Counts of what a namespace holds beside its memories: items and checkpoints."""
 
     namespace: Namespace
     items: int
@@ -69,8 +78,34 @@ class StoreWithExtras(Protocol):
         """
 
 
-async def find_unmoved(source: Store) -> list[NamespaceExtras]:
-    """Return what :func:`move_namespaces` does not move."""
+async def find_unmoved(source: Store, target: Store) -> list[NamespaceExtras]:
+    """Return what :func:`move_beside` does not move, since the target would not keep it."""
+    left = []
+    for held in await _find_extras(source):
+        items = 0 if keeps_items(target) is not None else held.items
+        states = 0 if keeps_checkpoints(target) else held.states
+        if items or states:
+            left.append(held._replace(items=items, states=states))
+    return left
+
+
+async def move_beside(source: Store, target: Store) -> list[NamespaceExtras]:
+    """Copy items and checkpoints of every namespace, and return what was not copied. The source stays as it is.
+
+    An interrupted call may be made again. Raises Conflict when the target holds others in such a namespace, or the
+    source is written to meanwhile.
+    """
+    for held in await _find_extras(source):
+        known = {digest_line(line) async for line in read_beside(source, held.namespace)}
+        await check_beside(target, held.namespace, known)
+        await write_beside(target, held.namespace, read_beside(source, held.namespace))
+        whole = keeps_items(target) is not None and keeps_checkpoints(target)
+        if whole and await digest_beside(source, held.namespace) != await digest_beside(target, held.namespace):
+            raise Conflict(f"{held.namespace} of the source was written to; stop that, and start again")
+    return await find_unmoved(source, target)
+
+
+async def _find_extras(source: Store) -> list[NamespaceExtras]:
     return await source.beside() if isinstance(source, StoreWithExtras) else []
 
 

@@ -31,9 +31,9 @@ async def export(
 ) -> int:
     """Write everything that is remembered of a user into a file, to read, to keep, or to import elsewhere.
 
-    The file is a zip: memories.jsonl is for reading, pages.jsonl holds all with history and vectors. What frameworks
-    keep beside the memories, and operational events, are not in it; they are counted. The exit code is 5 when
-    checkpoints or items stay behind. --format writes what other programs read, and counts what it cannot carry.
+    The file is a zip: memories.jsonl is for reading, pages.jsonl holds all with history and vectors, beside.jsonl what
+    LangGraph keeps. Operational events are not in it; they are counted. --format writes what other programs read, and
+    counts what it cannot carry.
 
     \b
     Examples:
@@ -51,10 +51,12 @@ async def export(
     else:
         said = f"{done.manifest.memories:,} memories and {done.manifest.rev:,} changes of {done.manifest.path}"
         printer().print(clean(f"Exported to {file}: {said}."))
-        for name, count in done.left_behind.items():
+        beside = done.manifest
+        if beside.items or beside.checkpoints:
+            printer().print(clean(f"And {beside.items:,} items and {beside.checkpoints:,} checkpoints of LangGraph."))
+        for name, count in done.left_behind.items():  # what was done when is a log of the store's
             printer().print(clean(f"Not in it: {count:,} {name}."))
-    # What was done when is a log of the store's, and no memory of the person's.
-    return DONE_IN_PART if set(done.left_behind) - {"events"} else 0
+    return 0
 
 
 async def _export_format(options: Options, file: Path, form: str, user: str) -> int:
@@ -176,9 +178,12 @@ async def _import_bundle(options: Options, file: Path, dry_run: bool) -> int:
     async with options.open() as warden:
         done = await warden.import_(file, dry_run=dry_run)
     if options.as_json:
-        print_json({"file": str(file), "manifest": done.manifest, "new": done.new, "dry_run": dry_run})
+        told = {"manifest": done.manifest, "new": done.new, "left_behind": done.left_behind, "dry_run": dry_run}
+        print_json({"file": str(file), **told})
     else:
         verb = "Would import" if dry_run else "Imported"
         said = f"{done.new:,} changes of {done.manifest.path}, {done.there:,} were there"
         printer().print(clean(f"{verb} {said}."))
-    return 0
+        for name, count in done.left_behind.items():
+            printer().print(clean(f"This store keeps no {name} of LangGraph: {count:,} left out."))
+    return DONE_IN_PART if done.left_behind else 0

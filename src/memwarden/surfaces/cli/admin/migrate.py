@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +19,7 @@ from memwarden.stores.transfer.move import (
     NamespaceTransfer,
     TransferPlan,
     find_unmoved,
+    move_beside,
     move_namespaces,
     plan_transfer,
 )
@@ -37,9 +38,9 @@ def migrate(
 ) -> int:
     """Move the memories of a store to another: every namespace with its history, and nothing is renumbered.
 
-    What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ. Items,
-    saved states of agents and operational events are not moved; items and states that stay behind are named, with
-    exit code 5.
+    What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ. Items
+    and checkpoints of LangGraph go along, except to JSON files, which keep none: what stays behind is named, with exit
+    code 5. Operational events are not moved.
 
     \b
     Examples:
@@ -83,7 +84,7 @@ async def _dry_run(source: str, target: str) -> tuple[Sequence[TransferPlan], Se
     async with AsyncExitStack() as opened:
         known = await _open(opened, store_at(source))
         other = await _open(opened, store_at(target) if _is_there(target) else MemoryStore())
-        return await plan_transfer(known, other), await _items_left_behind(known)
+        return await plan_transfer(known, other), await _seen(find_unmoved(known, other))
 
 
 async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], Sequence[NamespaceExtras] | None]:
@@ -94,13 +95,13 @@ async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], 
         # Revisions, not rows: pages are cut by revision, so this is what moves on evenly.
         with progress("Moving", revisions) as tick:
             moved = await move_namespaces(known, other, tick)
-        return moved, await _items_left_behind(known)
+        return moved, await _seen(move_beside(known, other))
 
 
-async def _items_left_behind(store: Store) -> Sequence[NamespaceExtras] | None:
-    """Count items and states that stay behind; None when this login may not see them."""
+async def _seen(left: Awaitable[Sequence[NamespaceExtras]]) -> Sequence[NamespaceExtras] | None:
+    """Return what stays behind; None when this login may not see it."""
     try:
-        return await find_unmoved(store)
+        return await left
     except StoreUnavailable:
         return None
 
