@@ -19,7 +19,9 @@ import pytest
 from http_calls import calling, make_key
 from memwarden import AsyncWarden
 from memwarden.conversation import turn as turns
+from memwarden.conversation.recording import TurnLog
 from memwarden.surfaces.http.app import ServerOptions
+from memwarden.surfaces.proxy.upstream import UpstreamClient
 from raw_upstream import DONE, STREAM, RawUpstream, completion, event, head, raw_upstream, whole
 from server_process import ServerProcess
 
@@ -132,6 +134,34 @@ def test_a_piece_reaches_the_caller_before_the_next_is_there(
     assert words[0] == event("Almond ")
     assert b"".join(words) == event("Almond ") + event("cake.") + DONE
     assert kept(server, user) == [QUESTION, "Almond cake."]
+
+
+async def test_the_upstream_answers_while_what_was_said_is_stored(
+    faulty: RawUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk of the store takes no word before the first byte was on its way."""
+    faulty.says(whole(completion("Almond cake.")))
+    called, real, send = asyncio.Event(), TurnLog.store, UpstreamClient.send
+
+    async def send_and_tell(self: UpstreamClient, *args: Any, **named: Any) -> Any:
+        answer = await send(self, *args, **named)
+        called.set()
+        return answer
+
+    async def store_late(self: TurnLog, messages: Any, key: Any = None) -> Any:
+        await called.wait()
+        return await real(self, messages, key)
+
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "upstream": faulty.url}) as warden:
+        me = warden.scope(user="ana")
+        await me.observe("Ana may eat almond cake.")
+        monkeypatch.setattr(TurnLog, "store", store_late)
+        monkeypatch.setattr(UpstreamClient, "send", send_and_tell)
+        async with calling(warden, ServerOptions(open_door=True)) as client:
+            got = await client.post(CHAT, json=ask(), headers={"X-Memory-User": "ana"})
+        assert (got.status_code, got.headers["x-memory-status"]) == (200, "hit")
+        said = await me.find(filters={"channel": "turn"}, order_by="written", descending=False)
+    assert [item.text for item in said][1:] == [QUESTION, "Almond cake."]
 
 
 def test_what_was_delivered_before_the_upstream_broke_off_is_kept(

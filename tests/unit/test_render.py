@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+import pytest
 
 from memwarden.conversation.prompt_cache import render_memories
 from memwarden.conversation.settings import ChatSettings
+from memwarden.recall.answer import render
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context, render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
@@ -47,6 +50,23 @@ def test_with_the_designs_words_it_stays_as_it_was() -> None:
     )
     assert render_memories(block, classic, now=NOW) == block
     assert block.text == format_context([GATE, ALE], NOW)
+
+
+def test_an_entry_is_made_once_however_often_the_block_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    real = render.format_age
+
+    def format_age(since: datetime, now: datetime) -> str:
+        made.append(real(since, now))
+        return made[-1]
+
+    items = [item(a_memory(str(number), text=f"Word {number}.")) for number in range(30)]
+    plain = render_memories_block(items, NOW)
+    monkeypatch.setattr(render, "format_age", format_age)
+    known: render.KnownEntries = {}
+    blocks = [render_memories_block(items[:size], NOW, CLASSIC_TEMPLATE, known) for size in range(1, 31)]
+    assert blocks[-1] == plain
+    assert len(made) <= 2 * len(items)  # a line more where several speak
 
 
 def test_templates_are_filled_in() -> None:

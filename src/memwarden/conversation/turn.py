@@ -113,6 +113,8 @@ class AsyncTurn:
         kept: what was decided when the thread was looked through at the end of the turn; None when it was not, or when
             a model does that beside the call.
         failures: the errors of memory that the turn went on without, in order.
+        stores_beside: whether what the user said is stored while the model is called, and not before; to be set before
+            the turn begins.
     """
 
     def __init__(
@@ -144,6 +146,7 @@ class AsyncTurn:
         self._heard = ResponseRecorder()
         self._asked: list[Message] = []
         self._asked_stored = False
+        self._storing: asyncio.Task[None] | None = None
         self._begun = ""
         self._ended_at = 0
         self._noted: set[tuple[str, type]] = set()
@@ -153,6 +156,7 @@ class AsyncTurn:
         self.stored: tuple[MessageResult, ...] = ()
         self.kept: WriteResult | None = None
         self.failures: tuple[Exception, ...] = ()
+        self.stores_beside = False
         self._said = self._form.read_turns(request) if self._settings.use_memory else []
 
     @property
@@ -204,7 +208,11 @@ class AsyncTurn:
             if unread := self._form.unread(self._given):
                 self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
             await self._put_in()
-            await self._store_asked_early()
+            storing = self._store_asked_early()
+            if self.stores_beside and self._only is None:
+                self._storing = asyncio.create_task(storing)
+            else:
+                await storing
         self._state, self._ends_at = "open", inf
         self._log.open_turns.add(self)
         return self
@@ -402,6 +410,8 @@ class AsyncTurn:
         answers = self._answers()
         try:
             async with asyncio.timeout(MAX_SECONDS_AFTER):
+                if self._storing is not None:
+                    await self._storing
                 await self._store_asked()
                 results: list[MessageResult] = []
                 for number, item in enumerate(answers):

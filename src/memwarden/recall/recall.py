@@ -279,7 +279,7 @@ class Recall:
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
         header = told.text if told else ""
-        render = partial(block.render_changes_and_block, header, now, request.template)
+        render = partial(block.render_changes_and_block, header, now, request.template, known={})
         covering = join_telling_facts(searches)
         glance, rests_on, told_whole = await self._glance(scope, ctx, ranking, budget, request)
         covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}

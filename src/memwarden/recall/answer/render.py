@@ -206,9 +206,22 @@ def render_related_bullet(item: RecallItem) -> str:
     return "\n  ".join(f"- related: {item.text}".splitlines())
 
 
-def render_memories_block(items: Sequence[RecallItem], now: datetime, template: Template = CLASSIC_TEMPLATE) -> str:
-    """Render items as a ``<memories>`` block; an empty text for no items."""
-    return _block([(item.memory, item.text) for item in items], now, template)
+# Entries of a block by the id of the memory, its words and whether several people speak in the block.
+KnownEntries = dict[tuple[str, str, bool], str]
+
+
+def render_memories_block(
+    items: Sequence[RecallItem],
+    now: datetime,
+    template: Template = CLASSIC_TEMPLATE,
+    known: KnownEntries | None = None,
+) -> str:
+    """Render items as a ``<memories>`` block; an empty text for no items.
+
+    known: the entries made before for this moment and template, to which new ones are added. A block is rendered for
+    each item that is tried, and an entry takes longer than all else of it.
+    """
+    return _block([(item.memory, item.text) for item in items], now, template, known)
 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
@@ -216,11 +229,18 @@ def format_context(memories: Sequence[Memory], now: datetime | None = None) -> s
     return _block([(memory, framed_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE)
 
 
-def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
+def _block(
+    entries: Sequence[tuple[Memory, str]], now: datetime, template: Template, known: KnownEntries | None = None
+) -> str:
     if not entries:
         return ""
     several = len({_speaker(memory) for memory, _ in entries}) > 1
-    texts = [_entry(memory, words, now, template, several) for memory, words in entries]
+    made: KnownEntries = {} if known is None else known
+    keys = [(memory.id, words, several) for memory, words in entries]
+    for key, (memory, words) in zip(keys, entries, strict=True):
+        if key not in made:
+            made[key] = _entry(memory, words, now, template, several)
+    texts = [made[key] for key in keys]
     head = [template.prefix] if template.prefix else []
     head += [NOTICE] if any(QUOTED in text for text in texts) else []
     if not template.numbered:
@@ -315,9 +335,11 @@ def _occasion(memory: Memory) -> str:
     return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
 
 
-def render_changes_and_block(told: str, now: datetime, template: Template, items: Sequence[RecallItem]) -> str:
-    """Render the changes and, after a blank line, the block of items."""
-    return "\n\n".join(part for part in (told, render_memories_block(items, now, template)) if part)
+def render_changes_and_block(
+    told: str, now: datetime, template: Template, items: Sequence[RecallItem], known: KnownEntries | None = None
+) -> str:
+    """Render the changes and, after a blank line, the block of items. known: as for :func:`render_memories_block`."""
+    return "\n\n".join(part for part in (told, render_memories_block(items, now, template, known)) if part)
 
 
 def join_changes(told: str, items: Sequence[RecallItem]) -> str:

@@ -137,13 +137,13 @@ class MemoryExchange:
         )
         try:
             turn = scope.turn(self._request.document, settings, form=self._request.form, only=access, seconds=seconds)
+            turn.stores_beside = True  # the first byte does not wait for the disk
             await turn.__aenter__()
         except (MemwardenError, ValueError, TypeError, AttributeError, RecursionError) as error:
             log.warning("memory stands aside", error=type(error).__name__)
             return
         self._turn, self.records = turn, access != "read"
-        failed = any(not isinstance(failure, InvalidInput) for failure in turn.failures)
-        self.status = DEGRADED if failed else HIT if turn.block.items else MISS
+        self.status = DEGRADED if has_failed(turn) else HIT if turn.block.items else MISS
         request = turn.request
         if asked.session is not None and access is None:
             request = await self._weave_session(scope, asked.session, asked.tool_cache or {}, request, seconds)
@@ -173,6 +173,8 @@ class MemoryExchange:
     def headers(self) -> dict[str, str]:
         """Return what the answer's headers say of memory."""
         block = None if self._turn is None or self.body is self._request.body else self._turn.block
+        if self._turn is not None and has_failed(self._turn):  # what was said could not be stored meanwhile
+            self.status = DEGRADED
         if self.status == BYPASS:
             return {"X-Memory-Status": BYPASS}
         return {
@@ -238,6 +240,11 @@ class MemoryExchange:
             return
         for start in range(0, min(len(words), MAX_KEPT), MAX_ANSWER):
             self._turn.record_response(words[start : start + MAX_ANSWER])
+
+
+def has_failed(turn: AsyncTurn) -> bool:
+    """Whether memory failed in a turn; what a caller wrote wrong is no failure."""
+    return any(not isinstance(failure, InvalidInput) for failure in turn.failures)
 
 
 async def store_later(scope: AsyncScope, lost: NotKept) -> None:
