@@ -23,9 +23,11 @@ from memwarden_bench.sentences import questions
 
 EVENTS = b'data: {"choices": [{"index": 0, "delta": {"content": "Soup."}}]}\n\ndata: [DONE]\n\n'
 
+THINKING_SECONDS = 0.03
+
 
 class Speaker(BaseHTTPRequestHandler):
-    """An upstream that answers every conversation at once, as a stream."""
+    """An upstream that thinks for a while, as every model does, and then answers with a stream."""
 
     protocol_version = "HTTP/1.1"
     # Head and body in a single packet: as two the second waits 40 ms for the caller's word that the first came.
@@ -34,6 +36,7 @@ class Speaker(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer."""
         self.rfile.read(int(self.headers["content-length"]))
+        time.sleep(THINKING_SECONDS)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Content-Length", str(len(EVENTS)))

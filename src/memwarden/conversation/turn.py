@@ -113,8 +113,8 @@ class AsyncTurn:
         kept: what was decided when the thread was looked through at the end of the turn; None when it was not, or when
             a model does that beside the call.
         failures: the errors of memory that the turn went on without, in order.
-        stores_beside: whether what the user said is stored while the model is called, and not before; to be set before
-            the turn begins.
+        stores_beside: whether what the user said is stored while the model is called, and not before: then the caller
+            says when (:meth:`begin_storing`). To be set before the turn begins.
     """
 
     def __init__(
@@ -208,11 +208,8 @@ class AsyncTurn:
             if unread := self._form.unread(self._given):
                 self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
             await self._put_in()
-            storing = self._store_asked_early()
-            if self.stores_beside and self._only is None:
-                self._storing = asyncio.create_task(storing)
-            else:
-                await storing
+            if not self.stores_beside:
+                await self._store_asked_early()
         self._state, self._ends_at = "open", inf
         self._log.open_turns.add(self)
         return self
@@ -321,6 +318,12 @@ class AsyncTurn:
                     await self._look()
         finally:
             self._log.open_turns.discard(self)
+
+    def begin_storing(self) -> None:
+        """Begin to store what the user said; without it the end of the turn does. Raises InvalidInput."""
+        self._check_open()
+        if self._settings.use_memory and self._storing is None:
+            self._storing = asyncio.create_task(self._store_asked_early())
 
     def _check_open(self) -> None:
         if self._state != "open":

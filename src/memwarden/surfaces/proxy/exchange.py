@@ -137,7 +137,7 @@ class MemoryExchange:
         )
         try:
             turn = scope.turn(self._request.document, settings, form=self._request.form, only=access, seconds=seconds)
-            turn.stores_beside = True  # the first byte does not wait for the disk
+            turn.stores_beside = access is None  # the first byte does not wait for the disk
             await turn.__aenter__()
         except (MemwardenError, ValueError, TypeError, AttributeError, RecursionError) as error:
             log.warning("memory stands aside", error=type(error).__name__)
@@ -183,6 +183,11 @@ class MemoryExchange:
             "X-Memory-Tokens": str(block.tokens if block else 0),
             "X-Memory-Trace": self._trace,
         }
+
+    def note_sent(self) -> None:
+        """Begin to store what was said, since the request is on its way."""
+        if self._turn is not None and self._turn.stores_beside:
+            self._turn.begin_storing()
 
     def read_stream(self) -> EventReader:
         """Return what reads the answer as a stream of events."""

@@ -56,7 +56,9 @@ class ModelProxy:
             await exchange.begin(opened, asked, max(MIN_SECONDS, self.seconds - request.scope["state"][KEY_SECONDS]))
         try:
             provider = find_provider(request.scope) or "openai"
-            answer = await self._upstream.send(request, provider, exchange.body, plain=exchange.records)
+            answer = await self._upstream.send(
+                request, provider, exchange.body, plain=exchange.records, sent=exchange.note_sent
+            )
         except BaseException:
             self.run_beside(exchange.end(answered=False))
             raise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
@@ -18,6 +18,8 @@ from memwarden.surfaces.proxy.shapes import path_of
 if TYPE_CHECKING:
     import httpx2
 
+# What the transport calls the step after which a request is on its way.
+_SENT: Final = ".send_request_body.complete"
 CONNECT_SECONDS: Final = 10.0
 MAX_CONNECTIONS: Final = 1_000
 # Where the keys of the upstreams stand. They are no settings: what is printed of settings would show them.
@@ -41,10 +43,12 @@ class UpstreamClient:
         self._seconds = settings.upstream_seconds
         self._client: httpx2.AsyncClient | None = None
 
-    async def send(self, request: Request, provider: str, body: bytes, *, plain: bool) -> httpx2.Response:
+    async def send(
+        self, request: Request, provider: str, body: bytes, *, plain: bool, sent: Callable[[], None]
+    ) -> httpx2.Response:
         """Send a request on, with this body, and return the answer as it begins. Raises ModelUnavailable, NotFound.
 
-        plain: whether the answer is to come without compression.
+        plain: whether the answer is to come without compression. sent: is called once the request is on its way.
         """
         import httpx2
 
@@ -56,11 +60,20 @@ class UpstreamClient:
         url = self._urls[provider] + quote_path(path_of(request.scope)) + (f"?{query}" if query else "")
         timeout = httpx2.Timeout(self._seconds, connect=CONNECT_SECONDS)
         content = body if body or request.method != "GET" else None
+
+        async def follow(step: str, _: Mapping[str, Any]) -> None:
+            if step.endswith(_SENT):
+                sent()
+
         try:
-            sent = httpx2.Request(
-                request.method, url, headers=headers, content=content, extensions={"timeout": timeout.as_dict()}
+            made = httpx2.Request(
+                request.method,
+                url,
+                headers=headers,
+                content=content,
+                extensions={"timeout": timeout.as_dict(), "trace": follow},
             )
-            return await client.send(sent, stream=True, follow_redirects=False)
+            return await client.send(made, stream=True, follow_redirects=False)
         except httpx2.TimeoutException:
             said = f"the upstream at {self._site(provider)} took too long; repeat the call, or raise upstream_seconds"
             raise ModelUnavailable(said) from None
