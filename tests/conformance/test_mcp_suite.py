@@ -105,8 +105,11 @@ CALLS: dict[str, list[str]] = {
     "loadState": ["key=color"],
     "listStateKeys": ["include_values=true"],
     "searchState": ["pattern=col*"],
+    "memory_export": [],
+    "memory_import": ["content=USER: Hello."],
+    "memory_erase": ["id={id}"],
 }
-REFUSED = {"review_decide", "consent_decide"}
+REFUSED = {"review_decide", "consent_decide", "memory_import", "memory_erase"}
 
 
 def inspect(url: str, *arguments: str) -> dict[str, Any]:

@@ -38,8 +38,12 @@ NAMES = [
     "listStateKeys",
     "searchState",
     "searchMemories",
+    "memory_import",
+    "memory_export",
+    "memory_erase",
 ]
 READERS = {
+    "memory_export",
     "memory_query",
     "memory_context",
     "memory_history",
@@ -209,6 +213,73 @@ async def test_a_client_that_may_only_read_proposes_nothing(permission: Permissi
         assert ((await warden.store.head(me.who.namespace)).rev > rev) == bool(listed)
 
 
+CHAT = "USER: I keep bees in Lisbon.\nASSISTANT: How many hives?\nUSER: Four of them.\n"
+
+
+async def test_a_pasted_chat_comes_in_once_the_person_says_yes() -> None:
+    """A model could have written the person's lines, so the person is asked, and shown how it begins."""
+    person = Person("decline")
+    async with connect(person) as (client, me):
+        assert "did not say yes" in await refusal(client, "memory_import", content=CHAT, name="bees.txt")
+        assert await me.find() == []
+        person.action = "accept"
+        found = await answer(client, "memory_import", content=CHAT, name="bees.txt")
+        assert (found["stored"], found["known"]) == (3, 0)
+        assert {(turn.role, turn.thread_id) for turn in await me.find()} == {("user", "bees"), ("assistant", "bees")}
+        assert (await answer(client, "memory_import", content=CHAT, name="bees.txt"))["known"] == 3
+        assert person.asked[0] == (
+            'Take 3 messages and statements in as the memory of ana? It begins: "USER: I keep bees in Lisbon. '
+            'ASSISTANT: How many hives? USER: Four of them."'
+        )
+        assert "without a folder" in await refusal(client, "memory_import", content=CHAT, name="../bees.txt")
+        assert "none of the formats" in await refusal(client, "memory_import", content="Hello.", name="x")
+
+
+async def test_what_is_remembered_is_written_out() -> None:
+    async with connect() as (client, me):
+        await me.observe("I keep bees in Lisbon.")
+        await me.remember("Ana sings on Tuesdays.")
+        lines = [json.loads(line) for line in (await answer(client, "memory_export"))["content"].splitlines()]
+        assert {line["text"] for line in lines} >= {"I keep bees in Lisbon.", "Ana sings on Tuesdays."}
+        graph = (await answer(client, "memory_export", format="graph"))["content"]
+        assert "Ana sings on Tuesdays." in graph
+        await me.remember("x" * 60_000)
+        await me.remember("y" * 60_000)
+        assert "memwarden export FILE --user ana" in await refusal(client, "memory_export")
+
+
+async def test_a_memory_and_a_thread_are_erased_once_the_person_says_yes() -> None:
+    person = Person("decline")
+    async with connect(person) as (client, me):
+        await me.observe("I keep bees in Lisbon.")
+        kept = str((await me.remember("Ana sings on Tuesdays.")).results[0].id)
+        assert "did not say yes" in await refusal(client, "memory_erase", id=kept)
+        person.action = "accept"
+        found = await answer(client, "memory_erase", id=kept)
+        assert found["erased"] == {"semantic": 1}
+        assert any("backups" in item for item in found["left_to_do"])
+        assert [item.text for item in await me.find()] == ["I keep bees in Lisbon."]
+        assert (await answer(client, "memory_erase", thread="talk"))["erased"]["turn"] == 1
+        assert await me.find() == []
+        assert person.asked[0] == f"Erase memory {kept} of user/ana for good, 1 memory? No undo brings it back."
+        assert "nothing is remembered" in await refusal(client, "memory_erase", thread="other")
+        assert "id of a memory, or thread" in await refusal(client, "memory_erase")
+
+
+async def test_an_agent_carries_nothing_in_or_out() -> None:
+    person = Person()
+    async with connect(person, agent="supervisor") as (client, me):
+        await me.observe("I keep bees in Lisbon.")
+        for tool, given in (
+            ("memory_import", {"content": CHAT}),
+            ("memory_export", {}),
+            ("memory_erase", {"thread": "talk"}),
+        ):
+            assert "for a person" in await refusal(client, tool, **given)
+        assert len(await me.find()) == 1
+    assert not person.asked
+
+
 async def test_without_a_person_or_for_an_agent_nothing_is_decided() -> None:
     async with connect() as (client, me):
         held = str((await me.remember(ORDER, source="https://example.org")).results[0].id)
@@ -231,5 +302,5 @@ async def test_definitions_are_short() -> None:
             listed = [(t.name, t.description, t.input_schema) for t in (await client.list_tools()).tools]
             tokens[profile] = estimate(json.dumps([client.instructions, *listed]))
     assert tokens["default"] <= 600, tokens
-    assert tokens["full"] <= 1_900, tokens
+    assert tokens["full"] <= 2_200, tokens
     assert tokens["graph"] <= 650, tokens

@@ -79,7 +79,7 @@ async def test_a_key_that_only_reads_is_offered_what_reads(async_warden: AsyncWa
 
 async def test_a_key_decides_only_when_it_may(async_warden: AsyncWarden) -> None:
     """As over HTTP: consent and review take an operation of their own."""
-    decisions = {"review_decide", "consent_decide"}
+    decisions = {"review_decide", "consent_decide", "memory_import", "memory_erase"}
     full = ServerOptions(open_door=True, mcp="full")
     for operations, offered in ((["read", "write"], set()), (["read", "write", "decide"], decisions)):
         key = await make_key(async_warden, user="ana", operations=operations)

@@ -73,7 +73,7 @@ class McpDoor:
 
         from memwarden.surfaces.mcp.profiles import make_profile
 
-        server = make_profile(_SCOPE.get, nullcontext, permission, self._profile, decides=decides)
+        server = make_profile(self._warden, _SCOPE.get, nullcontext, permission, self._profile, decides=decides)
         if self._extend is not None:
             self._extend(server)
         # The outer layer has looked at Host and Origin already.

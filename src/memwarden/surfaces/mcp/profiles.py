@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import FunctionResource, Resource
 
-from memwarden.agent.tools import AsyncTools, Permission, Tool
+from memwarden.agent.tools import AsyncTools, Permission
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
+from memwarden.surfaces.mcp.carry import ANSWERS as CARRIED_ANSWERS
+from memwarden.surfaces.mcp.carry import ask_about_carrying, carry_tools
 from memwarden.surfaces.mcp.graph import KnowledgeGraph, graph_tools
 from memwarden.surfaces.mcp.server import INSTRUCTIONS, RegistryTool, make_server, serve_tool
 from memwarden.surfaces.mcp.tools import ANSWERS, ask_about, default_tools, full_tools
 
 Profile = Literal["default", "full", "graph"]
-DECISIONS = frozenset({"review_decide", "consent_decide"})
+# A person says yes to these, and a key needs the right to decide.
+CARRIED = frozenset({"memory_import", "memory_erase"})
+DECISIONS = frozenset({"review_decide", "consent_decide"}) | CARRIED
 GRAPH_INSTRUCTIONS = "A knowledge graph of this person: entities with observations, and relations between entities."
 
 
@@ -40,10 +43,11 @@ def serve_scope(
 
     Raises InvalidInput.
     """
-    return make_profile(lambda: me, lambda: warden, permission, profile)
+    return make_profile(warden, lambda: me, lambda: warden, permission, profile)
 
 
 def make_profile(
+    warden: AsyncWarden,
     find: FindScope,
     opened: Callable[[], AbstractAsyncContextManager[Any]],
     permission: Permission,
@@ -67,8 +71,7 @@ def make_profile(
         return make_server(
             graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
         )
-    full = partial(full_tools, permission=permission)
-    tools = memory_tools(find, permission, full if profile == "full" else default_tools)
+    tools = memory_tools(warden, find, permission, profile)
     return make_server(
         [tool for tool in tools if decides or tool.name not in DECISIONS],
         opened,
@@ -78,19 +81,22 @@ def make_profile(
     )
 
 
-def memory_tools(
-    find: FindScope, permission: Permission, make: Callable[[AsyncScope], Sequence[Tool]]
-) -> list[RegistryTool]:
+def memory_tools(warden: AsyncWarden, find: FindScope, permission: Permission, profile: str) -> list[RegistryTool]:
     """Return the tools over a person's memory."""
 
     def registry() -> AsyncTools:
-        return AsyncTools(make(find()), permission=permission)
+        me = find()
+        tools = (*full_tools(me, permission), *carry_tools(warden, me)) if profile == "full" else default_tools(me)
+        return AsyncTools(tools, permission=permission)
 
     async def ask(tool: str, arguments: dict[str, Any]) -> str:
+        if tool in CARRIED:
+            return await ask_about_carrying(warden, find(), tool, arguments)
         return await ask_about(find(), tool, arguments)
 
+    answers = {**ANSWERS, **CARRIED_ANSWERS}
     return [
-        serve_tool(tool, registry, ANSWERS[tool.name], question=ask if tool.name in DECISIONS else None)
+        serve_tool(tool, registry, answers[tool.name], question=ask if tool.name in DECISIONS else None)
         for tool in registry().tools
     ]
 

@@ -42,8 +42,8 @@ INSTRUCTIONS = (
 )
 # Tools that take something away, and those that do no more when they are called again.
 DELETIONS = frozenset({"delete_entities", "delete_observations", "delete_relations"})
-DESTRUCTIVE = frozenset({"memory_forget", "memory_update", "saveState", "review_decide"}) | DELETIONS
-REPEATABLE = frozenset({"memory_restore", "saveState"}) | DELETIONS
+DESTRUCTIVE = frozenset({"memory_forget", "memory_update", "memory_erase", "saveState", "review_decide"}) | DELETIONS
+REPEATABLE = frozenset({"memory_restore", "memory_import", "saveState"}) | DELETIONS
 # Since this version of the protocol a server asks a person by a result, and the client calls again with the answer.
 ASKED_BY_RESULT = "2026-07-28"
 Result = dict[str, Any]
@@ -89,7 +89,10 @@ async def ask_person(context: Context[Any, Any], question: str) -> str | InputRe
     """
     can = context.client_capabilities
     if can is None or can.elicitation is None:
-        raise Denied("this client cannot ask the person; they decide with: memwarden review, memwarden consent")
+        raise Denied(
+            "this client cannot ask the person; they decide with: memwarden review, memwarden consent, "
+            "memwarden import, memwarden erase"
+        )
     if not is_version_at_least(context.protocol_version or "", ASKED_BY_RESULT):
         return str((await context.elicit(question, Confirmation)).action)
     answered = (context.input_responses or {}).get("person")
