@@ -410,9 +410,25 @@ async def test_the_function_finds_the_rows_of_one_namespace_alone(large: str) ->
         db.execute("SELECT memwarden.rows_with(%s, 100000)", ["a') OR true --"])
 
 
-async def test_the_searching_role_reads_words_and_nothing_else(large: str) -> None:
+@pytest.mark.parametrize("bound", [(None, None), ("default", None), ("default", "user/bob"), ("zz", "user/ana")])
+async def test_what_rests_on_turns_is_found_in_one_namespace_alone(
+    large: str, bound: tuple[str | None, str | None]
+) -> None:
+    async with opened(large) as warden:
+        ana = warden.scope(user="ana", thread="resting")
+        (turn,) = (await ana.observe([{"role": "user", "content": "The kayak is in the shed."}])).results
+        await ana.remember("Ana's kayak is in the shed.", sources=[str(turn.id)])
+    resting = "SELECT memwarden.rows_resting(ARRAY(SELECT generate_series(1, 100000)::bigint))"
+    with as_app(large, "default", "user/ana") as db:
+        assert db.execute(resting.encode()).fetchall()
+    with as_app(large, *bound) as db:
+        assert db.execute(resting.encode()).fetchall() == []
+
+
+async def test_the_searching_role_reads_words_and_sources_and_nothing_else(large: str) -> None:
     for forbidden in ("SELECT vector FROM memwarden.signals", "SELECT * FROM memwarden.memories",
-                      "SELECT * FROM memwarden.vectors", "SELECT * FROM memwarden.digests",
+                      "SELECT text FROM memwarden.memories", "SELECT * FROM memwarden.vectors",
+                      "SELECT * FROM memwarden.digests",
                       "UPDATE memwarden.signals SET flags = 1", "CREATE TABLE memwarden.mine (x int)"):  # fmt: skip
         with (
             as_app(large, "default", "user/ana", "memwarden_search") as db,

@@ -547,6 +547,7 @@ class AsyncWarden:
         if embedder is not None and getattr(embedder, "slow", False):
             filler = SignalFiller(self._parts.store, indexes, embedder)
             indexes.on_lacking = filler.add
+            larges.filler = filler
         recall.filler = filler
         hold = self._parts.settings.external == "held"
         strict = self._parts.settings.strict_secrets

@@ -421,6 +421,7 @@ class Recall:
         if self._larges is not None and request.as_of is None:
             large = await self._larges.ready(namespace)
         if large is not None:
+            await self._await_signals(namespace)
             found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
             if all(found):
                 return partial(list, filter(None, found))
@@ -470,8 +471,9 @@ class Recall:
         now = self._now()
         encoded = await self._encoder.encode(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
+        question = self._with_reading(question)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
-        past = self._with_reading(question).asks_back
+        past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
@@ -529,12 +531,18 @@ class Recall:
     async def _index(self, namespace: Namespace) -> NamespaceIndex:
         """A namespace's index, up to date; while it is built the first time, the embedder loads beside it."""
         index = await self._loaded_index(namespace)
-        lacking = self.filler.lacking(namespace) if self.filler is not None and index.lacking else 0
-        if self.filler is None or not lacking:
+        if not index.lacking or not await self._await_signals(namespace):
             return index
+        return await self._indexes.current(namespace)
+
+    async def _await_signals(self, namespace: Namespace) -> bool:
+        """Wait for the vectors of what was said just before; return whether any were awaited."""
+        lacking = self.filler.lacking(namespace) if self.filler is not None else 0
+        if self.filler is None or not lacking:
+            return False
         patience = MAX_WAIT_SECONDS if lacking <= MAX_AWAITED_ROWS else MAX_IMPORT_WAIT_SECONDS
         await self.filler.wait(namespace, patience)
-        return await self._indexes.current(namespace)
+        return True
 
     async def _loaded_index(self, namespace: Namespace) -> NamespaceIndex:
         if self._encoder.ready:

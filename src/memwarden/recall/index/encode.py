@@ -219,13 +219,17 @@ RETRY_SECONDS = 30.0
 
 
 class SignalFiller:
-    """Makes the signals of stored rows that have none yet, on an event loop."""
+    """Makes the signals of stored rows that have none yet, on an event loop.
+
+    Attributes:
+        stating: whether it reads statements, too.
+    """
 
     def __init__(self, store: Store, indexes: NamespaceIndexes, embedder: Embedder) -> None:
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
-        self._stating = statement_reader(embedder) is not None
+        self.stating = statement_reader(embedder) is not None
         self._due: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
         self._under_way: dict[Namespace, int] = {}
         self._task: asyncio.Task[None] | None = None
@@ -327,7 +331,7 @@ class SignalFiller:
         index = self._indexes.held(namespace)
         if index is not None:
             index.refill(rows)
-        return [row.id for row in rows if lacks_signals(row, self._stating)]
+        return [row.id for row in rows if lacks_signals(row, self.stating)]
 
     def _make(self, memories: Sequence[Memory]) -> list[Signals]:
         """The signals of memories; a text in which the model finds nothing gets a vector of zeros, so that it is
@@ -335,7 +339,7 @@ class SignalFiller:
         made = make_signals([said_text(memory) for memory in memories], self._embedder)
         if all(signals.vector is None for signals in made) and any(_says_anything(memory) for memory in memories):
             return made  # the model did not answer
-        nothing, stated = bytes(2 * self._embedder.dimensions), b"" if self._stating else None
+        nothing, stated = bytes(2 * self._embedder.dimensions), b"" if self.stating else None
         return [
             signals if signals.vector is not None else replace(signals, vector=nothing, statements=stated)
             for signals in made

@@ -18,9 +18,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from memwarden.errors import MemwardenError
 from memwarden.filters import is_inside
 from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.encode import SignalFiller
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
 from memwarden.recall.index.rows import merge_rows, unpack_rows
 from memwarden.recall.index.view import NamespaceView
@@ -28,7 +31,7 @@ from memwarden.recall.large.search import (
     LargeNamespace,
     PartialView,
     Reach,
-    add_pieces,
+    add_details,
     find_echoes,
     gather,
     rank_on_index,
@@ -36,7 +39,8 @@ from memwarden.recall.large.search import (
 from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import Head, Namespace, Scan
+from memwarden.records import Head, IndexRow, Namespace, Scan
+from memwarden.statements.statement import FORMAT
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchRows
 
@@ -49,6 +53,9 @@ MIN_CHANGED_ROWS: Final = 1_000
 RECHECK_SECONDS: Final = 10.0
 # Seconds until a failed preparation is tried again.
 RETRY_SECONDS: Final = 600.0
+
+# Old rows whose signals are made before the next are looked for.
+MAX_FILLED_ROWS: Final = 2_000
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +116,7 @@ class LargeNamespaces:
         self._dimensions = dimensions
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._max_bytes = max_bytes
+        self.filler: SignalFiller | None = None
         self._known: OrderedDict[Namespace, LargeNamespace] = OrderedDict()
         self._asked: dict[Namespace, float] = {}
         self._working: dict[Namespace, asyncio.Task[None]] = {}
@@ -126,6 +134,7 @@ class LargeNamespaces:
             return None
         standing = await self.store.standing(namespace)
         if standing.digest is not None:
+            self._begin(namespace, self._catch_up(self.store, namespace, indexed=standing.indexed))
             return await self._load(self.store, namespace)
         if (held.alive if held is not None else standing.rows) >= self._above:
             self._asked[namespace] = time.monotonic() + RECHECK_SECONDS
@@ -160,31 +169,36 @@ class LargeNamespaces:
         if not self._note_digest(namespace, found):
             return None
         echoing = await find_echoes(partial(self._memories.get, namespace), part, bounds.said, bounds.words)
-        allowed = part.rows.open.copy()
-        allowed[echoing] = False
+        echoed = part.rows.n[echoing]
         # The rows that stand for the namespace do not know their metadata.
         inside = any(map(is_inside, bounds.open.where))
         among = await self._memories.count(namespace, bounds.open.where) if inside else large.count(bounds.open)
-        ranking = rank(replace(question, pieces=None, memo={}), part.view, allowed, among)
-        chosen = part.finalists(ranking.scores, allowed, self.reach.finalists, bounds.everything)
-        again = question.pieces is not None and len(question.pieces) > 0
-        index, pieces = await self._build_index(namespace, part, chosen, found.head, pieces=again)
-        if question.pieces is not None and again:
-            ranking = rank(question, add_pieces(part, pieces, question.pieces.shape[1]), allowed, among)
-        numbers = {int(part.rows.n[place]) for place in echoing}
-        echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
+        allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
+        first = rank(replace(question, pieces=None, memo={}), part.view, allowed, among)
+        examined = part.best(first.scores, allowed, self.reach.examined, bounds.everything)
+        resting = await self.store.resting(namespace, examined, bounds.open)
+        on_turns = unpack_rows(resting.active)
+        part = part.join(on_turns)
+        allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
+        wanted = [*examined, *on_turns.n.tolist()]
+        read = await self._read(namespace, part, wanted, resting.gone)
+        width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
+        view = add_details(part, read, width, stating=question.reading is not None)
+        ranking = rank(replace(question, memo={}), view, allowed, among)
+        scores = np.where(np.isin(part.rows.n, wanted), ranking.scores, np.float32(-1))
+        kept = {*part.best(scores, allowed, self.reach.finalists, bounds.everything), *on_turns.n.tolist()}
+        rows = [row for n, row in read.items() if row.forgotten or (row.live and n in kept)]
+        index = await self._indexes.build(Scan(rows, found.head))
+        echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
         return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
 
-    async def _build_index(
-        self, namespace: Namespace, part: PartialView, chosen: Sequence[int], head: Head, *, pieces: bool
-    ) -> tuple[NamespaceIndex, dict[int, bytes | None]]:
-        """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
+    async def _read(
+        self, namespace: Namespace, part: PartialView, wanted: Sequence[int], gone: Sequence[int]
+    ) -> dict[int, IndexRow]:
+        """Read rows of a part by their number, the turns before them, and what is gone."""
         assert self.store is not None
-        wanted = dict.fromkeys((*chosen, *(part.before(chosen) if pieces else ())))
-        rows = await self.store.rows_by_number(namespace, list(wanted))
-        kept = frozenset(chosen)
-        index = await self._indexes.build(Scan([row for row in rows if row.live and row.n in kept], head))
-        return index, {row.n: row.pieces for row in rows}
+        numbers = dict.fromkeys((*wanted, *part.before(wanted), *gone))
+        return {row.n: row for row in await self.store.rows_by_number(namespace, list(numbers))}
 
     async def wait_idle(self) -> None:
         """Wait until nothing is made or dropped any more."""
@@ -220,6 +234,19 @@ class LargeNamespaces:
         if await store.make_search(namespace, self._dimensions):
             await self.renew(store, namespace)
             self._asked.pop(namespace, None)
+
+    async def _catch_up(self, store: SearchableStore, namespace: Namespace, *, indexed: bool) -> None:
+        """Make what an earlier release did not: an index, vectors and statements of old rows."""
+        if not indexed:
+            await store.make_search(namespace, self._dimensions)
+        if self.filler is None:
+            return
+        last = 0
+        statements = bytes([FORMAT]) if self.filler.stating else None
+        while rows := await store.lacking(namespace, last, MAX_FILLED_ROWS, statements):
+            last = rows[-1][0]
+            self.filler.add(namespace, [memory_id for _, memory_id in rows])
+            await self.filler.wait(namespace, None)
 
     async def renew(self, store: SearchableStore, namespace: Namespace) -> None:
         """Take the digest, or give up being searched when little is left."""

@@ -19,7 +19,7 @@ import numpy as np
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.answer.select import normalize_text
-from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, count_stems
+from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, count_stems
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
 from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
@@ -28,7 +28,7 @@ from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import Memory, Namespace
+from memwarden.records import IndexRow, Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
 
@@ -47,7 +47,8 @@ class Reach:
         near: nearest by vector. holding: with the question's words. newest: written last.
         in_time: said in an asked time. filtered: that fulfil filters.
         seeds: the best of all these; around: so many turns before and after each.
-        finalists: the best of all, which become an index.
+        examined: the best of all, whose statements and word pieces are read.
+        finalists: the best of these, which become an index.
     """
 
     near: int = 200
@@ -57,6 +58,7 @@ class Reach:
     filtered: int = 500
     seeds: int = 40
     around: int = 24
+    examined: int = 400
     finalists: int = 120
 
 
@@ -95,14 +97,23 @@ class PartialView:
     """The rows gathered for a question, and the features' view of them.
 
     Attributes:
-        rows: in the order of writing. view: of them, a place a row. always: which are there by their category.
+        rows: in the order of writing. view: of them, a place a row. always: numbers of those that are there by their
+        category.
     """
 
-    def __init__(self, rows: FoundRows, view: NamespaceView, always: Mask) -> None:
+    def __init__(self, rows: FoundRows, always: Ints, make: Callable[[FoundRows], NamespaceView]) -> None:
+        """make: returns the view of rows."""
         self.rows = rows
-        self.view = view
         self.always = always
+        self._make = make
+        self.view = make(rows)
         self._place = {n: place for place, n in enumerate(rows.n.tolist())}
+
+    def join(self, others: FoundRows) -> PartialView:
+        """Return a part with other rows, too."""
+        if all(n in self._place for n in others.n.tolist()):
+            return self
+        return PartialView(merge_rows([self.rows, others]), self.always, self._make)
 
     def place(self, n: int) -> int | None:
         """Return the place of a row by its number."""
@@ -126,19 +137,13 @@ class PartialView:
         previous = self.view.previous[places]
         return [int(n) for n in self.rows.n[previous[previous >= 0]]]
 
-    def finalists(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
-        """Return the numbers of the best allowed rows, of what may rest on them, and of what is always there.
+    def best(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
+        """Return the numbers of the best allowed rows, and of what is always there.
 
         others: whether to add as many of the best rows that are not allowed.
         """
-        best = _best_numbers(scores, allowed, most)
-        threads = {self.rows.threads[place] for place in best.tolist()} - {None}
-        derived = allowed & ~self.rows.turn
-        resting = [place for place in np.flatnonzero(derived).tolist() if self.rows.threads[place] in threads]
-        chosen = np.zeros(len(scores), np.bool_)
-        chosen[best] = True
-        chosen[resting[-most:]] = True
-        chosen |= self.always
+        chosen = np.isin(self.rows.n, self.always) & self.rows.open
+        chosen[_best_numbers(scores, allowed, most)] = True
         if others:
             chosen[_best_numbers(scores, ~allowed, most)] = True
         return [int(n) for n in self.rows.n[chosen]]
@@ -160,6 +165,7 @@ async def gather(
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
     found = await store.look(namespace, legs)
     newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
+    begin = int(newest.n.min()) if len(newest) else 0
     legs_found = (found.near, found.holding, found.timely, found.filtered)
     rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
     first = _view(rows, large, question, np.zeros(len(rows), np.bool_), 0, session_gap)
@@ -167,9 +173,11 @@ async def gather(
     if seeds := _seeds(rows, first, question, reach.seeds):
         beside = unpack_rows(await store.around(namespace, seeds, _find_around(large.whole, reach), open_))
         rows, linked = merge_rows([rows, beside]), np.concatenate([linked, beside.n])
-    begin = int(newest.n.min()) if len(newest) else 0
-    view = _view(rows, large, question, np.isin(rows.n, linked), begin, session_gap)
-    return found, PartialView(rows, view, np.isin(rows.n, always_there.n) & rows.open)
+
+    def view(some: FoundRows) -> NamespaceView:
+        return _view(some, large, question, np.isin(some.n, linked), begin, session_gap)
+
+    return found, PartialView(rows, always_there.n, view)
 
 
 def plan_legs(
@@ -230,12 +238,22 @@ def open_rows(where: Where, without: int, *, cards: bool) -> OpenRows:
     return OpenRows(where, cards, without)
 
 
-def add_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: int) -> NamespaceView:
-    """Return the part's view with the word pieces of some rows, by their number. width: of a piece's vector."""
-    blobs = [pieces.get(n) or b"" for n in part.rows.n.tolist()]
+def add_details(part: PartialView, rows: Mapping[int, IndexRow], width: int | None, *, stating: bool) -> NamespaceView:
+    """Return the part's view with what was read of some rows, by their number.
+
+    width: of a word piece's vector; None for no word pieces. stating: whether what they state counts.
+    """
     view = copy(part.view)
-    view.pieces = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, width)
-    view.piece_starts = np.concatenate([[0], np.cumsum([len(blob) // width for blob in blobs])]).astype(np.int64)
+    read = [rows.get(n) for n in part.rows.n.tolist()]
+    view.by_model = np.array([row is not None and row.role == "assistant" for row in read], np.bool_)
+    view.__dict__.pop("from_person", None)  # worked out before anybody's role was known
+    if width is not None:
+        blobs = [b"" if row is None else row.pieces or b"" for row in read]
+        view.pieces = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, width)
+        view.piece_starts = np.concatenate([[0], np.cumsum([len(blob) // width for blob in blobs])]).astype(np.int64)
+    if stating:
+        view.statements = StatementTable()
+        view.statements.extend(0, [None if row is None else row.statements for row in read])
     return view
 
 
@@ -309,8 +327,8 @@ def _view(
     pair_norm, session_norm = LinkVectors().norms(vectors, links)
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
-    return NamespaceView(
-        postings=_postings(rows, [item for term in question.terms for item in (term, *question.form_ids[term])]),
+    view = NamespaceView(
+        postings=_postings(rows, _looked_up(question)),
         length=count_stems(rows.terms),
         previous=links.previous,
         session=links.session,
@@ -335,6 +353,25 @@ def _view(
         ages=_ages(rows.n, links, large.whole, begin),
         second=None if second is None else multilingual_side(second, LinkVectors(), links),
     )
+    view.newness = _newness(rows, large) * view.caution**3
+    return view
+
+
+def _newness(rows: FoundRows, large: LargeNamespace) -> Floats:
+    """The share of the namespace's rows that were not said later than each, by the rows that stand for all.
+
+    What was written after the digest is counted among the rows themselves: the newest are there.
+    """
+    sample, whole = large.index, large.whole
+    each = whole.alive / max(sample.alive, 1)
+    weight = np.concatenate([each * sample.live, rows.n > whole.n])
+    said = np.concatenate([large.view.created_at, rows.said])
+    numbers = np.concatenate([sample.order, rows.n])
+    order = np.lexsort((np.arange(len(said)), numbers, said))
+    share = np.empty(len(said), np.float32)
+    counted = np.cumsum(weight[order])
+    share[order] = counted / max(float(counted[-1]) if len(counted) else 0.0, 1.0)
+    return share[sample.size :]
 
 
 def _sides(rows: FoundRows, question: Question) -> tuple[Floats | None, Floats | None]:
@@ -366,6 +403,13 @@ def _ages(n: Ints, links: Links, whole: NamespaceDigest, begin: int) -> Ints:
     earlier = np.maximum(begin - first, 0) * (whole.sessions / max(whole.n, 1))
     age = np.where(first >= begin, later, len(counted) + earlier).astype(np.int64)
     return age[np.maximum(links.session, 0)]
+
+
+def _looked_up(question: Question) -> list[int]:
+    """The term ids of a question's words in all forms, and of the relation that it asks about and of such like it."""
+    said = [item for term in question.terms for item in (term, *question.form_ids[term])]
+    relation = None if question.reading is None else question.reading.relation
+    return said if relation is None else list(dict.fromkeys([*said, *features.ids_around_relation(relation)]))
 
 
 def _postings(rows: FoundRows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:

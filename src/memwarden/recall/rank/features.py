@@ -562,6 +562,13 @@ def asks_of_nobody(question: Question, view: NamespaceView, allowed: Mask) -> bo
     return any(_mentions(other, view, allowed) for other in _alike_relations(relation))
 
 
+def ids_around_relation(relation: str) -> list[int]:
+    """Return the term ids of a relation's words, and of those of relations like it."""
+    return [
+        term for name in (relation, *_alike_relations(relation)) for _, ids in _ids_of_relation(name) for term in ids
+    ]
+
+
 def _mentions(relation: str, view: NamespaceView, allowed: Mask) -> bool:
     return any(every(_is_held(term, view, allowed) for term in ids) for every, ids in _ids_of_relation(relation))
 

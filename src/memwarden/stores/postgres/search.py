@@ -22,7 +22,15 @@ from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
 from memwarden.stores.postgres.rows import INDEX_COLUMNS, condition_sql, decode_index_row, decode_text
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
-from memwarden.stores.shared.search import MAX_ALWAYS, NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
+from memwarden.stores.shared.search import (
+    MAX_ALWAYS,
+    NamespaceStatus,
+    OpenRows,
+    PackedColumns,
+    RestingRows,
+    SearchLegs,
+    SearchRows,
+)
 
 HERE = "tenant = %s AND namespace = %s"
 
@@ -45,17 +53,18 @@ _COPY_ROWS = 2_000  # vectors copied per transaction
 
 
 class IndexNames(NamedTuple):
-    """The indexes of a namespace: over words, over categories, over vectors."""
+    """The indexes of a namespace: over words, over categories, over vectors, over what rests on turns."""
 
     words: str
     category: str
     near: str
+    sources: str
 
 
 def index_names(namespace: Namespace) -> IndexNames:
     """Return the names of a namespace's own indexes."""
     digest = hashlib.sha256("\x00".join(scope_values(namespace)).encode()).hexdigest()[:16]
-    return IndexNames(f"search_words_{digest}", f"search_category_{digest}", f"search_near_{digest}")
+    return IndexNames(*(f"search_{over}_{digest}" for over in IndexNames._fields))
 
 
 def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
@@ -133,6 +142,9 @@ def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -
     # Without fastupdate: its pending list would be scanned by every search.
     words = SQL("memwarden.signals USING gin (memwarden.words(terms)) WITH (fastupdate = off) WHERE {}")
     yield own.words, words.format(only)
+    # Last of those that every namespace has: where it stands, all of them do.
+    sources = SQL("memwarden.memories USING gin (sources) WHERE channel <> 'turn' AND {}")
+    yield own.sources, sources.format(only)
     if schema is not None:
         near = SQL("memwarden.vectors USING hnsw ((vector::{}.halfvec({})) {}.halfvec_ip_ops) WHERE {}")
         yield own.near, near.format(Identifier(schema), Literal(dimensions), Identifier(schema), only)
@@ -188,7 +200,17 @@ _M = "m.tenant = %s AND m.namespace = %s"
 _SIGNALS = "JOIN memwarden.signals s ON s.tenant = m.tenant AND s.namespace = m.namespace AND s.n = m.n"
 _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {HERE}"
 _DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
-_STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST})"
+_VALID = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = to_regclass(%s)"
+_STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST}), ({_VALID})"
+_RESTING = f"(SELECT r AS n FROM memwarden.rows_resting(%s) r) w JOIN memwarden.memories m ON {_M} AND m.n = w.n"
+_GONE = f"SELECT m.n FROM {_RESTING} WHERE m.state = 'soft_deleted'"
+_LACKING = f"""
+    SELECT m.n, m.id FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n > %s::int8 AND m.state = 'active'
+    AND CASE WHEN s.vector IS NULL THEN m.channel = 'turn'
+        ELSE substring(s.statements FROM 1 FOR length(%s::bytea)) IS DISTINCT FROM %s::bytea
+            AND (s.statements = '') IS NOT TRUE AND %s::bytea IS NOT NULL END
+    ORDER BY m.n LIMIT %s::int8
+"""
 _BODY = f"SELECT rev, body FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
 _SAVE = b"UPDATE memwarden.digests SET rev = %s, body = %b WHERE tenant = %s AND namespace = %s"
 _NUMBERED = (
@@ -260,8 +282,9 @@ class Searcher:
 
     def standing(self, namespace: Namespace) -> NamespaceStatus:
         names = scope_values(namespace)
-        ((rows, digest),) = self._ask(namespace, (_STANDING, (*names, *names)))[0]
-        return NamespaceStatus(rows or 0, digest)
+        own = f"memwarden.{index_names(namespace).sources}"
+        ((rows, digest, indexed),) = self._ask(namespace, (_STANDING, (*names, *names, own)))[0]
+        return NamespaceStatus(rows or 0, digest, bool(indexed))
 
     def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         rows = self._ask(namespace, (_BODY, scope_values(namespace)))[0]
@@ -312,6 +335,18 @@ class Searcher:
         joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
         asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
         return unpack_row(self._ask(namespace, asked, near=0)[0][0])
+
+    def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
+        names = scope_values(namespace)
+        condition, values = open_sql(open_)
+        bound = (list(numbers), *names)
+        asked = self._leg(_RESTING, bound, condition, values, " AND m.state = 'active'")
+        active, gone = self._ask(namespace, asked, (_GONE, bound), near=0)
+        return RestingRows(unpack_row(active[0]), [n for (n,) in gone])
+
+    def lacking(self, namespace: Namespace, after: int, limit: int, statements: bytes | None) -> list[tuple[int, str]]:
+        bound = (*scope_values(namespace), after, *([statements] * 3), limit)
+        return [(n, decode_text(memory_id)) for n, memory_id in self._ask(namespace, (_LACKING, bound))[0]]
 
     def _near(self, names: Values, legs: SearchLegs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
         assert legs.vector is not None

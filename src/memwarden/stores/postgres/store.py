@@ -46,7 +46,14 @@ from memwarden.stores.postgres.transaction import explain
 from memwarden.stores.postgres.write import fill_signals
 from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
-from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
+from memwarden.stores.shared.search import (
+    NamespaceStatus,
+    OpenRows,
+    PackedColumns,
+    RestingRows,
+    SearchLegs,
+    SearchRows,
+)
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.erasure import ErasedPart, Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
@@ -305,6 +312,14 @@ class PostgresStore:
         self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
     ) -> PackedColumns:
         return await self._search(lambda searcher: searcher.around(namespace, seeds, reach, open_))
+
+    async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
+        return await self._search(lambda searcher: searcher.resting(namespace, numbers, open_))
+
+    async def lacking(
+        self, namespace: Namespace, after: int, limit: int, statements: bytes | None
+    ) -> list[tuple[int, str]]:
+        return await self._search(lambda searcher: searcher.lacking(namespace, after, limit, statements))
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))

@@ -102,10 +102,22 @@ class SearchRows(NamedTuple):
 
 
 class NamespaceStatus(NamedTuple):
-    """Size and readiness of a namespace. rows: how many it ever had. digest: revision of its digest, or None."""
+    """Size and readiness of a namespace.
+
+    rows: how many it ever had. digest: revision of its digest, or None. indexed: whether it has all of its indexes,
+    which it may not have after an upgrade.
+    """
 
     rows: int
     digest: int | None
+    indexed: bool
+
+
+class RestingRows(NamedTuple):
+    """What rests on some turns. active: the rows that are there. gone: numbers of those that were forgotten."""
+
+    active: PackedColumns
+    gone: list[int]
 
 
 def format_term(term: int) -> str:
@@ -146,6 +158,18 @@ class SearchableStore(Protocol):
         self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
     ) -> PackedColumns:
         """Return the active rows of a thread up to ``reach`` before and after each seed (thread, n), each once."""
+
+    async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
+        """Return the rows that are no turns and name any of the turns with these numbers as a source."""
+
+    async def lacking(
+        self, namespace: Namespace, after: int, limit: int, statements: bytes | None
+    ) -> list[tuple[int, str]]:
+        """Return number and id of the first active rows after a number whose signals are still to be made.
+
+        These are turns without a vector, and rows whose statements do not begin with the bytes given; None: statements
+        are not looked at.
+        """
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         """Return the rows with these numbers, in the order of writing; dead ones too."""
