@@ -74,6 +74,8 @@ SORTABLE = frozenset(name for name, sort in ITEM_FIELDS.items() if sort not in (
 
 # An operator of ours that no caller can write: the field is not set, or later than the value.
 UNSET_OR_AFTER = "$unset_or_after"
+# Another: any of the names is on the memory, in whatever capitals; the value holds them folded too.
+IN_ANY_CASE = "$in_any_case"
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
@@ -148,6 +150,8 @@ def holds(condition: Condition, actual: Any) -> bool:
         return _holds_inside(op, wanted, _values_at(actual, path))
     if op == "$in":
         return any(item in actual for item in wanted) if ITEM_FIELDS[field] == MANY else actual in wanted
+    if op == IN_ANY_CASE:
+        return any(item.casefold() in wanted for item in actual)
     if op == "$eq":
         return bool(actual == wanted)
     if op == UNSET_OR_AFTER:

@@ -91,6 +91,15 @@ def test_recent_talk_says_what_the_message_means(warden: Warden) -> None:
     assert "northern gate is unguarded" in me.context(talk, threshold=0.3).text
 
 
+@pytest.mark.parametrize("asked", ["McDonald", "Mcdonald", "mcdonald", "MCDONALD", "McDONALD"])
+def test_a_participant_is_found_in_whatever_capitals_the_name_was_written(warden: Warden, asked: str) -> None:
+    me = warden.scope(user="ana")
+    for name, text in (("McDonald", "I bought a red kayak."), ("Mcdonald", "The kayak cost 300."), ("Ida", "A kayak!")):
+        me.observe([{"role": "user", "name": name, "content": text}])
+    block = me.context("What about the kayak?", threshold=0.0, participants=[asked])
+    assert {item.memory.name for item in block.items} == {"McDonald", "Mcdonald"}
+
+
 def test_participants_limit_the_candidates(warden: Warden) -> None:
     me = quest(warden)
     message = [{"role": "user", "content": "Who guards the northern gate at dawn?"}]

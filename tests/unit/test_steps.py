@@ -40,6 +40,22 @@ DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
             "How to deploy:\n1. Stop the queue and wait.\n2. Run it.",
         ),
         ("Voici comment publier :\n1. Fermer\n2. Envoyer", "Comment publier:\n1. Fermer.\n2. Envoyer."),
+        (
+            "Remember how to deploy the shop: stop the queue, run the migration, start the queue.",
+            f"How to deploy the shop:\n{DEPLOY}",
+        ),
+        (
+            "Here is how we deploy the shop: stop the queue, then run the migration, and finally start the queue. Bye!",
+            f"How to deploy the shop:\n{DEPLOY}",
+        ),
+        (
+            "Remember how to make tea: boil water; pour it over the leaves; wait.",
+            "How to make tea:\n1. Boil water.\n2. Pour it over the leaves.\n3. Wait.",
+        ),
+        (
+            "Merk dir, wie man entkalkt: erst Wasser einfüllen, dann den Knopf drücken.",
+            "Wie man entkalkt:\n1. Erst Wasser einfüllen.\n2. Den Knopf drücken.",
+        ),
         ("Recuerda cómo publicar:\n1. Cerrar\n2. Enviar", "Cómo publicar:\n1. Cerrar.\n2. Enviar."),
     ],
 )  # fmt: skip
@@ -57,6 +73,11 @@ def test_what_somebody_asks_to_remember_becomes_numbered_steps(said: str, kept: 
         "Remember how we laughed at the zoo. It was great. Then it rained.",
         "Here is how we deploy the shop: we just stop the queue.",
         "Here is how I feel: tired.",
+        "Here is how I like my coffee: black, hot, strong.",
+        "Here is how I feel: stay in bed, pull the blanket up.",
+        "Here is how we split it: Ana pays 20, Bob pays 30, I pay 10.",
+        "Here is how to reach me: by mail, on the phone, at the office.",
+        "This is how we met: at a bar, in the rain.",
         "Here's how I allocated it:\n1. Rent\n2. Food",
         "Remember how to deploy:\n1. Stop it?\n2. Run it?",
         "I don't remember how to deploy: 1. what 2. why",
@@ -90,6 +111,9 @@ def test_nothing_else_is_a_procedure(said: str) -> None:
         ("1. Use v1.\n   2. the nested one\n10. Ten", "1. Use v1.\n   2. the nested one\n2. Ten."),
         ("- Set the ratio to 1. 2. 3. exactly\n- Go", "1. Set the ratio to 1. 2. 3. exactly.\n2. Go."),
         ("- I am careful\n- We do not stop\n- I like it", "1. I am careful.\n2. We do not stop.\n3. I like it."),
+        ("stop the queue -> run the migration -> start the queue", DEPLOY),
+        ("Stop the queue, then run the migration, then start the queue.", DEPLOY),
+        ("How to deploy: stop the queue, run the migration, start the queue.", f"How to deploy:\n{DEPLOY}"),
         ("How so. First stop it. It is loud. Then run it.", "How so.\n1. Stop it. It is loud.\n2. Run it."),
     ],
 )

@@ -124,7 +124,7 @@ class ScopeReads(ScopeHandle):
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least chance, 0..1, that the block holds the answer; memories with a sixtieth of it as
                 their score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
-            participants: only memories in which any of these takes part; "ana" is "Ana" and "ANA" too. A filter of
+            participants: only memories in which any of these takes part; capitals make no difference. A filter of
                 ``characters`` must hold as well.
             max_memories: 1..100; those that only fill what is left (``context: all``) do not count.
             overview_tokens: so many tokens of an overview of the person go in as an item, whatever the message asks:
@@ -146,7 +146,7 @@ class ScopeReads(ScopeHandle):
         request = replace(request, most=most, template=template, overview=glance)
         if participants is not None:
             names = checked_names(participants, "participants")
-            taking_part = filtering.Condition("characters", "$in", _in_any_case(names))
+            taking_part = filtering.Condition("characters", filtering.IN_ANY_CASE, _in_any_case(names))
             request = replace(request, where=(*request.where, taking_part))
         return await self._parts.working.recall.context(self.who, said, request)
 
@@ -346,5 +346,6 @@ class ScopeReads(ScopeHandle):
 
 
 def _in_any_case(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as people write them: as given, small, with capitals at the beginning, and in capitals alone."""
-    return tuple(dict.fromkeys(form for name in names for form in (name, name.lower(), name.title(), name.upper())))
+    """Return names folded, and as people write them, for a database that knows no capitals beyond its own language."""
+    forms = (form for name in names for form in (name.casefold(), name, name.lower(), name.title(), name.upper()))
+    return tuple(dict.fromkeys(forms))

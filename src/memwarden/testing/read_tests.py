@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput
-from memwarden.filters import FIELDS, MANY, OBJECT, SORTABLE, Condition, parse
+from memwarden.filters import FIELDS, IN_ANY_CASE, MANY, OBJECT, SORTABLE, Condition, parse
 from memwarden.records import (
     UNDOES,
     Event,
@@ -61,6 +61,13 @@ class ReadTests:
         assert "".join(await ids(store, where)) == expected
         assert await store.count(NAMESPACE, where) == len(expected)
         assert "".join(await store.find_ids(NAMESPACE, where)) == expected
+
+    async def test_names_are_found_in_whatever_capitals(self, store: Store) -> None:
+        names = {"a": "McDonald", "b": "Mcdonald", "c": 'Al "Q" Ärn', "d": "Bob"}
+        await store.apply(a_batch(*(a_put(id, characters=(name,)) for id, name in names.items())))
+        for asked, found in (("mcdonald", "ab"), ('al "q" ärn', "c"), ("mcdonal", ""), ("b", "")):
+            where = (Condition("characters", IN_ANY_CASE, (asked, asked.title())),)
+            assert "".join(sorted(await ids(store, where))) == found
 
     async def test_the_filters_try_every_field(self) -> None:
         tried = {item.field for filters, _ in FILTERS for item in parse(filters)}

@@ -38,6 +38,22 @@ _ORDER = re.compile(
 _FENCE = ("```", "~~~")
 # What belongs to a step stands under it, so that its lines are not read as further steps.
 _INDENT = "   "
+# What parts the steps of a single line: a mark for that, a word of order, or else commas.
+_MARK: Final = re.compile(r"\s*(?:;|->|=>|→)\s*")
+_NEXT: Final = re.compile(
+    r"(?:,\s*|\s+)(?:and\s+|und\s+|y\s+|et\s+)?"
+    r"(?:then|after that|afterwards|finally|lastly|dann|danach|luego|después|puis|ensuite)\b,?\s+",
+    re.IGNORECASE,
+)
+_COMMA: Final = re.compile(r",\s+(?:(?:and|und|y|et)\s+)?")
+# A step tells what to do: what begins like this, or is a single word, is a thing of a list.
+_NO_STEP: Final = re.compile(
+    r"(?:an?|the|my|our|your|his|her|its|their|it|i|we|he|she|they|there|this|that|these|those|at|in|on|by|with|from|for|"
+    r"of|to|as|no|not|very|quite|too|so|really|or|but|because|which|who|when|while|if|after|before|\d\S*)\b",
+    re.IGNORECASE,
+)
+# How somebody feels, or likes a thing, is no way of doing it.
+_NO_WAY: Final = re.compile(r"(?:feel|like|love|prefer|want|look|see|met|am|are)\b", re.IGNORECASE)
 # Dropped before a verb that tells what to do. The verbs that follow are excluded: without its subject "I am careful"
 # would be another sentence.
 _SUBJECT = re.compile(
@@ -72,9 +88,10 @@ def find_taught_procedure(text: str) -> str | None:
         return None
     for asked, end_at in zip(found, [*(item.start() for item in found[1:]), len(text)], strict=True):
         what, end = " ".join(asked["what"].split()).strip(" ,."), asked["end"]
-        if end == "?" or not what or _PAST.match(what):
+        if end == "?" or not what or _PAST.match(what) or _NO_WAY.match(what):
             continue
-        steps = _read_steps(text[asked.end() : end_at]).steps
+        told = text[asked.end() : end_at]
+        steps = _read_steps(told).steps or _split_line(next(iter(split_sentences(told)), ""))
         if len(steps) >= MIN_STEPS and _fits_limits(steps):
             how = asked["de"] or asked["es"] or asked["fr"] or "how to"
             return f"{how.capitalize()} {what}:\n{_number_steps(steps)}"
@@ -135,10 +152,12 @@ class _StepList:
 
 
 def _read_steps(text: str) -> _StepList:
-    """Read steps from a text's list, else from numbers in its running words, else from its ordered sentences."""
+    """Read steps from a text's list, else from numbers in its running words, its ordered sentences, or its line."""
     if _numbers_run_on(text):
         return _steps_of_numbers(text)
-    for found in (_steps_of_lines(text), _steps_of_numbers(text), _steps_of_order_words(text)):
+    for found in (
+        _steps_of_lines(text), _steps_of_numbers(text), _steps_of_order_words(text), _steps_of_single_line(text)
+    ):  # fmt: skip
         if found.steps:
             return found
     return _StepList()
@@ -238,6 +257,29 @@ def _steps_of_order_words(text: str) -> _StepList:
             (between if found else head).append(sentence)
     rest = " ".join(between)
     return _StepList(" ".join(head), tuple(found), rest) if len(found) >= MIN_STEPS else _StepList()
+
+
+def _steps_of_single_line(text: str) -> _StepList:
+    """Read a line such as "How to deploy: stop the queue, run the migration, start it again"."""
+    line = text.strip()
+    if len(line.splitlines()) != 1 or len(split_sentences(line)) != 1:
+        return _StepList()
+    head, colon, said = line.partition(": ")
+    steps = _split_line(said if colon else head)
+    return _StepList(f"{head}:" if colon else "", steps) if steps else _StepList()
+
+
+def _split_line(line: str) -> tuple[str, ...]:
+    """Split a line into its steps: at marks, else at words of order, else at commas; empty for fewer than two."""
+    bare = _ORDER.sub("", line.strip())
+    for between in (_MARK, _NEXT):
+        pieces = [piece for piece in between.split(bare) if piece.strip()]
+        if len(pieces) >= MIN_STEPS:
+            return tuple(pieces)
+    pieces = _COMMA.split(bare)
+    acts = (len(piece.split()) > 1 and not _NO_STEP.match(piece) for piece in pieces)
+    named = any(piece[:1].isupper() for piece in pieces[1:])  # "Ana 20, Bob 30"
+    return tuple(pieces) if len(pieces) >= MIN_STEPS and not named and all(acts) else ()
 
 
 def _why_no_procedure(steps: Sequence[str]) -> str:

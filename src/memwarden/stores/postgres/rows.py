@@ -22,6 +22,7 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.filters import (
     BOOLEAN,
+    IN_ANY_CASE,
     ITEM_FIELDS,
     MANY,
     NUMBER,
@@ -360,6 +361,9 @@ def _translate(condition: Condition) -> tuple[str, list[Any]]:
     if op == "$in":
         any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
         return any_of, [[_bind(item) for item in wanted]]
+    if op == IN_ANY_CASE:
+        any_of = f"EXISTS (SELECT 1 FROM unnest({field}) AS c WHERE c = ANY(%s::text[]) OR lower(c) = ANY(%s::text[]))"
+        return any_of, [list(wanted), list(wanted)]
     if many:
         raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
     if op == UNSET_OR_AFTER:

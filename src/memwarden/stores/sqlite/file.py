@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.stores.sqlite.rows import FOLD
 from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.text import TERMS_VERSION
 
@@ -61,6 +62,7 @@ def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite
         uri=True,
     )
     try:
+        db.create_function(FOLD, 1, str.casefold, deterministic=True)
         for pragma in _PRAGMAS:
             db.execute(pragma)
         if reading:

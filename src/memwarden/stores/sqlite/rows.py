@@ -13,6 +13,7 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.filters import (
     BOOLEAN,
+    IN_ANY_CASE,
     ITEM_FIELDS,
     MANY,
     NUMBER,
@@ -29,6 +30,8 @@ from memwarden.records import UNDOES, Channel, IndexRow, JournalEntry, Memory, N
 from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
+# The function of each connection that takes capitals away: SQLite's own knows ASCII alone.
+FOLD = "fold_case"
 # The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them.
 CONTENT = (
     "created_at",
@@ -259,6 +262,8 @@ def _translate(condition: Condition) -> tuple[str, list[Any]]:
         return _translate_inside(condition)
     if op == UNSET_OR_AFTER:
         return f"({field} IS NULL OR {field} > ?)", [_bind(wanted)]
+    if op == IN_ANY_CASE:
+        return _any_of(field, list(wanted), f"{FOLD}({field})")
     if op == "$in":
         return _any_of(field, [_bind(item) for item in wanted])
     if op == "$eq" and ITEM_FIELDS[field] != MANY:
@@ -295,13 +300,13 @@ def _translate_inside(condition: Condition) -> tuple[str, list[Any]]:
     return f"{'NOT ' if op == '$ne' else ''}{values} AND ({' OR '.join(tests) or '0'}))", [place, place, *bound]
 
 
-def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
+def _any_of(field: str, wanted: list[Any], text: str | None = None) -> tuple[str, list[Any]]:
     if not wanted:
         return "0", []
     if ITEM_FIELDS[field] != MANY:
         return f"{field} IN ({', '.join('?' * len(wanted))})", wanted
     rows = ", ".join(["(?)"] * len(wanted))
-    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [
+    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({text or field}, column1))", [
         list_needle(item) for item in wanted
     ]
 
