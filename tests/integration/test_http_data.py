@@ -56,6 +56,8 @@ async def test_a_small_body_that_unpacks_to_much_is_refused(warden: AsyncWarden)
     key = await make_key(warden, user="ana", operations=["write"])
     alias = "---\na: &a [x, x]\nb: [*a, *a]\n---\nBees\n"
     bodies = {"long.md: over 16,777,216 bytes": {"long.md": "x\n" * 8_388_609}, "a YAML alias": {"n.md": alias}}
+    value = json.dumps({"results": [{"id": "1", "memory": "x" * 68_000_000}]})
+    bodies["unpacks to more than 67,108,864 bytes"] = {"conversations.json": value}
     bodies["_chat.txt, line 2: over 16,777,216 bytes"] = {"_chat.txt": CHAT.split("\n")[0] + "\n" + "x" * 16_777_217}
     async with calling(warden, key=key) as client:
         for said, notes in bodies.items():

@@ -37,7 +37,7 @@ class ImportOptions:
     """What a caller may say about a file that the file does not say itself.
 
     zone: of times without a zone. day_first: of dates such as 3/4/2024. mapping: columns of a table by field.
-    thread: the name of the conversation. branches: other branches of chats too.
+    thread: the name of the conversation. branches: other branches of chats too. max_unpacked: bytes of a zip's parts.
     """
 
     zone: str = "UTC"
@@ -45,6 +45,7 @@ class ImportOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     thread: str | None = None
     branches: bool = False
+    max_unpacked: int = MAX_UNPACKED
 
 
 class ImportSource:
@@ -74,8 +75,9 @@ class ImportSource:
         elif self.is_zip:
             with _unpacking(self.path), ZipFile(self.path) as archive:
                 entries = [item for item in archive.infolist() if not item.is_dir()]
-                if sum(item.file_size for item in entries) > MAX_UNPACKED:
-                    raise InvalidInput(f"{str(self.path)!r} unpacks to more than {MAX_UNPACKED:,} bytes; split it")
+                most = self.options.max_unpacked
+                if sum(item.file_size for item in entries) > most:
+                    raise InvalidInput(f"{str(self.path)!r} unpacks to more than {most:,} bytes; split it")
                 names = [item.filename for item in entries]
         else:
             return (self.path.name,)

@@ -31,6 +31,8 @@ router = APIRouter(prefix="/v1", tags=["data"])
 LINES = "application/x-ndjson"
 # Bytes of a file's name that file systems take.
 MAX_NAME_BYTES = 255
+# What a zip may unpack to: text shrinks to a tenth; a small body shall not fill the server's memory.
+MAX_RATIO, MIN_UNPACKED = 30, 64 * 1024**2
 # Between two lines of progress.
 TICK_SECONDS = 0.2
 ExportFormat = Literal["bundle", "mem0", "graph", "markdown-zip"]
@@ -77,7 +79,8 @@ async def import_file(
     folder = tempfile.TemporaryDirectory(prefix="memwarden-import-")
     try:
         file = await _receive(request, FilePath(folder.name), name)
-        said = ImportOptions(zone, day_first, mapping, thread, branches)
+        most = max(MIN_UNPACKED, MAX_RATIO * (await asyncio.to_thread(file.stat)).st_size)
+        said = ImportOptions(zone, day_first, mapping, thread, branches, max_unpacked=most)
 
         async def run(tick: Callable[[int, int], object] | None) -> ImportSummary:
             try:
