@@ -38,6 +38,7 @@ from memwarden.surfaces.mcp.door import METHODS, McpDoor
 from memwarden.surfaces.proxy import routes as models
 from memwarden.surfaces.proxy import traces
 from memwarden.surfaces.proxy.routes import ModelProxy
+from memwarden.surfaces.proxy.shapes import ERROR_SCHEMA, is_passed_on
 from memwarden.surfaces.web.app import add_pages
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
@@ -51,6 +52,7 @@ _COMMON = {
     "429": "Too many calls.",
     "503": "The store or a model refuses; nothing was kept that was not acknowledged.",
 }
+_ERROR_SCHEMAS = {"Problem": dict(PROBLEM_SCHEMA), "ModelError": dict(ERROR_SCHEMA)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         made["components"]["schemas"] = {
             name: schema
-            for name, schema in {**made["components"]["schemas"], "Problem": dict(PROBLEM_SCHEMA)}.items()
+            for name, schema in {**made["components"]["schemas"], **_ERROR_SCHEMAS}.items()
             if name not in ("HTTPValidationError", "ValidationError")
         }
         for path, methods in made["paths"].items():
@@ -171,16 +173,18 @@ def describe(app: FastAPI) -> dict[str, Any]:
 def _problems(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answers to what may go wrong with an operation, told from its shape."""
     said = dict(_COMMON) if "security" in operation else {}
-    # A body names things, too.
-    if "{" in path or "requestBody" in operation:
+    # Clients of a provider of models are told errors as it writes them.
+    kind, name = ("application/json", "ModelError") if is_passed_on(path) else (PROBLEM_TYPE, "Problem")
+    # A body names things, too, and without an upstream there is nothing to pass on.
+    if "{" in path or "requestBody" in operation or is_passed_on(path):
         said["404"] = "There is no such thing that this key may see."
     if method != "get":
         said["409"] = "Somebody else changed it, or an idempotency key was used for something else."
     if "requestBody" in operation:
         said |= {"408": "The body came too slowly.", "413": "The body is larger than this server takes."}
     said |= {code: item["description"] for code, item in operation["responses"].items() if code in ("412", "503")}
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {code: {"description": text, "content": {PROBLEM_TYPE: {"schema": schema}}} for code, text in said.items()}
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    return {code: {"description": text, "content": {kind: {"schema": schema}}} for code, text in said.items()}
 
 
 def _name_operation(route: APIRoute) -> str:

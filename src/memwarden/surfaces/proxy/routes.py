@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import structlog
 from fastapi import APIRouter
+from fastapi import Path as PathPart
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -163,7 +164,13 @@ async def _wait_for_hang_up(receive: Receive) -> None:
         pass
 
 
-_ANSWER: Final = {200: {"description": "The upstream's answer, as it comes; errors of the upstream as they are."}}
+_ANSWER: Final = {
+    200: {
+        "description": "The upstream's answer, as it comes.",
+        "content": {"application/json": {}, "text/event-stream": {}},
+    },
+    "default": {"description": "Every other answer of the upstream, as it comes.", "content": {"*/*": {}}},
+}
 _BODY: Final = {
     "requestBody": {
         "required": True,
@@ -214,6 +221,10 @@ async def list_models(request: Request, credentials: Credentials) -> Response:
 
 
 @router.get("/models/{model:path}", responses=_ANSWER)  # type: ignore[arg-type]
-async def get_model(request: Request, credentials: Credentials) -> Response:
+async def get_model(
+    request: Request,
+    credentials: Credentials,
+    model: Annotated[str, PathPart(min_length=1, description="As the upstream lists it; slashes may be in it.")],
+) -> Response:
     """Tell of a model of the upstream."""
     return await _pass_on(request)

@@ -31,16 +31,36 @@ _TYPES_OF_ANTHROPIC: Final[Mapping[int, str]] = {
     HTTPStatus.GATEWAY_TIMEOUT: "timeout_error",
 }
 
+# What :func:`shape_error` makes, for both providers.
+ERROR_SCHEMA: Final[Mapping[str, Any]] = {
+    "title": "ModelError",
+    "description": "What this server refuses, as the provider of models writes its own errors.",
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["type", "message"],
+            "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
+        }
+    },
+}
+
 
 def path_of(scope: Mapping[str, Any]) -> str:
     """Return the path of a request below the place where the server is mounted."""
     return str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
 
 
+def is_passed_on(path: str) -> bool:
+    """Whether requests of a path, or of a pattern of paths, are passed on to an upstream."""
+    return path in PASSED_PATHS or path.startswith(_MODEL)
+
+
 def find_provider(scope: Mapping[str, Any]) -> str | None:
     """Return whose API a request speaks, ``openai`` or ``anthropic``; None for what is not passed on."""
     path = path_of(scope)
-    if path not in PASSED_PATHS and not path.startswith(_MODEL):
+    if not is_passed_on(path):
         return None
     of_anthropic = path.startswith(_OF_ANTHROPIC) or ANTHROPIC_VERSION in Headers(raw=list(scope["headers"]))
     return "anthropic" if of_anthropic else "openai"
