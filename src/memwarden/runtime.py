@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 from weakref import WeakValueDictionary
 
-from memwarden.errors import StoreUnavailable
-from memwarden.observability.instrument import AccessLog, EventQueue, Traces
-from memwarden.records import HistoryEntry, Memory, Namespace, Scope, WriteResult
+from memwarden import clock
+from memwarden.errors import MemwardenError, StoreUnavailable
+from memwarden.observability.instrument import FLUSH_SECONDS, AccessLog, EventQueue, Traces
+from memwarden.records import OVERVIEW_ID, ContextBlock, HistoryEntry, Memory, Namespace, RecallItem, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.items import TRACES, DropItem, Items, ItemSearch, PutItem, StoredItem
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -110,6 +115,143 @@ class ExtractionTasks:
             del self._running[thread]
 
 
+TRACE_MINUTES: Final = 30 * 24 * 60
+# The newest traces of a person that stay. A trace has about 3 KB.
+MAX_TRACES: Final = 2_000
+MAX_QUESTION: Final = 300
+MAX_TRACE_FEATURES: Final = 10
+MAX_WAITING_PROMPTS: Final = 1_000
+# The traces of so many blocks are written before those that are too many are removed.
+_SWEEP_EVERY: Final = 200
+_MICROSECONDS: Final = 60_000_000
+
+
+class MadePrompt(NamedTuple):
+    """A block of memories for a model: for whom it was made, for which question, and when."""
+
+    who: Scope
+    question: str
+    block: ContextBlock
+    at: int
+
+
+# Takes the blocks that are made now in place of the log: of whoever only looks at them, or writes them down by itself.
+MADE_PROMPTS: ContextVar[list[MadePrompt] | None] = ContextVar("memwarden_made_prompts", default=None)
+
+
+class PromptLog:
+    """Notes which memories stood in blocks, for which question and why, and writes that down beside the calls."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._waiting: list[MadePrompt] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._written: Counter[Namespace] = Counter()
+
+    def note(self, who: Scope, question: str, block: ContextBlock) -> None:
+        """Note a block; never waits and never raises. Without the setting ``events`` nothing is noted."""
+        made, taken = MadePrompt(who, question, block, clock.microseconds(clock.now())), MADE_PROMPTS.get()
+        if taken is not None:
+            taken.append(made)
+        if taken is not None or not block.items or self._settings.events == "off":
+            return
+        if len(self._waiting) < MAX_WAITING_PROMPTS:
+            self._waiting.append(made)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
+
+    async def flush(self) -> None:
+        """Write down what was noted; what cannot be written is left out."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+        items: Items | None = getattr(self._store, "items", None)
+        if not waiting or items is None:
+            return
+        try:
+            by_place = await asyncio.to_thread(self._make_traces, waiting)
+            for namespace, changes in by_place.items():
+                await items.write(namespace, changes)
+                await self._sweep(items, namespace, len(changes))
+        except MemwardenError as error:  # no answer fails because of it
+            log.warning("what prompts were given is not noted: %s", type(error).__name__)
+
+    async def close(self) -> None:
+        """Write down what was noted, within a limited time."""
+        try:
+            await asyncio.wait_for(self.flush(), FLUSH_SECONDS)
+        except TimeoutError:
+            log.warning("what the last prompts were given is not noted: the store takes too long")
+
+    def _make_traces(self, waiting: Sequence[MadePrompt]) -> dict[Namespace, list[PutItem]]:
+        found: dict[Namespace, list[PutItem]] = {}
+        for prompt in waiting:
+            trace = make_trace(clock.new_id(), prompt, strict=self._settings.strict_secrets)
+            found.setdefault(prompt.who.namespace, []).append(trace)
+        return found
+
+    async def _sweep(self, items: Items, namespace: Namespace, count: int) -> None:
+        self._written[namespace] += count
+        if self._written[namespace] >= _SWEEP_EVERY:
+            self._written.pop(namespace)
+            await drop_old_traces(items, namespace)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        task = asyncio.get_running_loop().create_task(self.flush())
+        self._tasks.add(task)  # a loop holds its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+
+
+def make_trace(trace: str, prompt: MadePrompt, *, strict: bool) -> PutItem:
+    """Return what is kept of a block: its question without secrets, and the reasons of its items, without their texts.
+
+    strict: take the codes of a home out of the question too.
+    """
+    from memwarden.security.secrets import redact
+
+    who, question, block, at = prompt
+    asked = " ".join(redact(question[: 10 * MAX_QUESTION], strict=strict).text.split())
+    value = {
+        "at": clock.moment(at).isoformat(),
+        "thread_id": who.thread,
+        "agent_id": who.agent,
+        "question": asked[:MAX_QUESTION],
+        "tokens": block.tokens,
+        "items": [_outline(item) for item in block.items if item.id != OVERVIEW_ID],
+    }
+    ends = at + TRACE_MINUTES * _MICROSECONDS
+    return PutItem(StoredItem(TRACES, trace, json.dumps(value), at, at, TRACE_MINUTES, ends))
+
+
+async def drop_old_traces(items: Items, namespace: Namespace) -> None:
+    """Remove the traces of a person that expired, and the oldest of those that are too many. Raises StoreError."""
+    await items.sweep(namespace, clock.microseconds(clock.now()))
+    over = await items.search(namespace, ItemSearch(TRACES, MAX_TRACES, offset=MAX_TRACES))
+    if over:
+        await items.write(namespace, [DropItem(hit.item.path, hit.item.key) for hit in over])
+
+
+def _outline(item: RecallItem) -> dict[str, Any]:
+    why = item.why
+    parts = sorted((part for part in why.features if part.contribution), key=lambda part: -abs(part.contribution))
+    features = [
+        {"name": part.name, "value": round(part.value, 4), "weight": round(part.weight, 4)}
+        for part in parts[:MAX_TRACE_FEATURES]
+    ]
+    return {
+        "id": item.id,
+        "category": item.category,
+        "score": round(item.score, 4),
+        "words": list(why.words),
+        "features": features,
+        "note": why.note,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The parts that there are once the store is open."""
@@ -195,6 +337,7 @@ class Runtime:
         self._verbs = verbs
         self.events = EventQueue(store, settings)
         self.accesses = AccessLog(store)
+        self.prompts = PromptLog(store, settings)
         self.traces = make_traces(settings)
         self.looks = ExtractionTasks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()

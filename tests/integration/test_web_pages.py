@@ -69,6 +69,35 @@ def test_a_wrong_memory_is_seen_in_a_prompt_traced_to_its_turn_corrected_told_an
     expect(ana.get_by_role("region", name="What is injected")).to_contain_text("peanuts")
 
 
+def test_why_an_item_was_put_into_a_prompt_yesterday_is_found_with_its_question_and_reasons(
+    ana: Page, pages: Site
+) -> None:
+    asked = {"messages": [{"role": "user", "content": "Where does Mira live these days?"}], "thread_id": "kitchen"}
+    with httpx2.Client(base_url=pages.url, headers={"Authorization": f"Bearer {pages.keys['ana']}"}) as client:
+        assert "Leipzig" in client.post("/v1/memory/context", json=asked, timeout=30).json()["text"]
+    ana.goto("/ui/")
+    ana.get_by_role("link", name="What was shown").click()
+    prompt = ana.get_by_role("article", name="Where does Mira live these days?")
+    while not prompt.count():  # it is written beside the call, about a second later
+        ana.get_by_role("link", name="today").click()
+    item = prompt.locator("li", has_text="Mira now lives in Leipzig.")
+    item.get_by_text("Why").click()
+    expect(item).to_contain_text("Words of the question that it holds:")
+    expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("base")
+    scores = [float(text) for text in prompt.locator(".score").all_inner_texts()]
+    assert scores == sorted(scores, reverse=True)
+    assert find_violations(ana) == []
+    ana.get_by_role("link", name="yesterday").click()
+    expect(ana.locator("#main")).to_contain_text("Nothing was shown on that day.")
+    ana.goto(f"/ui/memory?id={pages.ids['leipzig']}")
+    shown = ana.get_by_role("region", name="When models were shown it")
+    expect(shown).to_contain_text("Where does Mira live these days?")
+    expect(shown).to_contain_text("It came")
+    ana.goto("/ui/preview?message=What+is+looked+at+now%3F+Is+Mira+well%3F")
+    ana.goto("/ui/shown?thread=kitchen")
+    expect(ana.get_by_role("article")).to_have_count(1)
+
+
 def test_a_preview_shows_the_whole_request_of_each_mode_and_what_an_agent_may_see(ana: Page) -> None:
     ana.goto("/ui/preview?message=Where+does+Mira+live%3F")
     shown = {}
@@ -214,7 +243,7 @@ def test_what_happened_is_drawn_over_time_and_why_an_item_was_found_is_told(ana:
     expect(rows.first).to_contain_text("hotpath create")
     assert find_violations(ana) == []
     rows.get_by_role("link").first.click()
-    expect(ana.get_by_role("heading", name="In searches and prompts")).to_be_visible()
+    expect(ana.get_by_role("heading", name="When models were shown it")).to_be_visible()
 
 
 @pytest.mark.soak

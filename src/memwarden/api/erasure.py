@@ -59,6 +59,7 @@ async def erase_planned(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
         raise InvalidInput(f"the erasure was begun at {plan.store}, and this is {store.place}")
     await parts.looks.drain(namespace)
     await parts.events.flush()
+    await parts.prompts.flush()
     removed = await (_erase_whole(store, namespace) if plan.whole else _erase_part(store, plan))
     if parts.opened is not None:
         parts.opened.indexes.drop(namespace)
@@ -90,14 +91,19 @@ async def _erase_part(store: Store, plan: ErasureReceipt) -> Mapping[str, int]:
 
 
 async def _erase_traces(store: Store, namespace: Namespace, part: ErasedPart) -> None:
-    """Remove the traces of requests that were given what goes, or asked in its threads: they hold matched words."""
+    """Remove the traces of requests that were given what goes, or asked it or in its threads: they hold its words."""
     items: Items | None = getattr(store, "items", None)
     if items is None:
         return
     cites = part.make_finder()
+    going = [" ".join(item.text.split()) for item in await _get_all(store, namespace, part.ids)]
 
     def names_part(value: str) -> bool:
-        return cites(value) or json.loads(value).get("thread_id") in part.threads
+        trace = json.loads(value)
+        if cites(value) or trace.get("thread_id") in part.threads:
+            return True
+        asked = trace.get("question")
+        return bool(asked) and any(asked in text or (text and text in asked) for text in going)
 
     while found := await items.search(namespace, ItemSearch(TRACES, CHUNK, matches=names_part)):
         await items.write(namespace, [DropItem(hit.item.path, hit.item.key) for hit in found])

@@ -148,7 +148,9 @@ class ScopeReads(ScopeHandle):
             names = checked_names(participants, "participants")
             taking_part = filtering.Condition("characters", filtering.IN_ANY_CASE, _in_any_case(names))
             request = replace(request, where=(*request.where, taking_part))
-        return await self._parts.working.recall.context(self.who, said, request)
+        block = await self._parts.working.recall.context(self.who, said, request)
+        self._parts.prompts.note(self.who, said[-1], block)
+        return block
 
     async def get(self, memory_id: str) -> Memory:
         """Return a memory, also when it is no longer true (its ``valid_to`` tells).

@@ -331,8 +331,8 @@ class AsyncWarden:
         for search in list(self._parts.late.values()):
             search.cancel()
         await self._parts.looks.close()
-        await self._parts.accesses.close()
-        await self._parts.events.close()
+        for beside in (self._parts.accesses, self._parts.prompts, self._parts.events):
+            await beside.close()
         if self._parts.opened is not None:
             if self._parts.opened.filler is not None:
                 await self._parts.opened.filler.close()

@@ -32,11 +32,11 @@ from memwarden.surfaces.http.routes import (
     state,
     tier_items,
     tiers,
+    traces,
     turns,
 )
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
 from memwarden.surfaces.proxy import routes as models
-from memwarden.surfaces.proxy import traces
 from memwarden.surfaces.proxy.routes import ModelProxy
 from memwarden.surfaces.proxy.shapes import ERROR_SCHEMA, is_passed_on
 from memwarden.surfaces.web.app import add_pages

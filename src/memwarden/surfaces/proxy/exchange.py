@@ -17,11 +17,12 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotKept
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.runtime import MADE_PROMPTS, MadePrompt
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
+from memwarden.surfaces.http.routes.traces import TraceLog
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 from memwarden.surfaces.proxy.headers import MemoryHeaders
 from memwarden.surfaces.proxy.sessions import SessionWeave
-from memwarden.surfaces.proxy.traces import TraceLog
 
 log = structlog.get_logger("memwarden.proxy")
 # Characters of an answer that become a turn; what follows becomes the next. The store takes no longer text.
@@ -118,6 +119,7 @@ class MemoryExchange:
         self._turn: AsyncTurn | None = None
         self._scope: AsyncScope | None = None
         self._session: SessionWeave | None = None
+        self._made: list[MadePrompt] = []
         self._record: Callable[[Any], str] | None = None
         self._written, self._size = 0, 0
         self.body = request.body
@@ -138,7 +140,7 @@ class MemoryExchange:
         try:
             turn = scope.turn(self._request.document, settings, form=self._request.form, only=access, seconds=seconds)
             turn.stores_beside = access is None  # the first byte does not wait for the disk
-            await turn.__aenter__()
+            await self._enter(turn)
         except (MemwardenError, ValueError, TypeError, AttributeError, RecursionError) as error:
             log.warning("memory stands aside", error=type(error).__name__)
             return
@@ -148,6 +150,13 @@ class MemoryExchange:
         if asked.session is not None and access is None:
             request = await self._weave_session(scope, asked.session, asked.tool_cache or {}, request, seconds)
         self._set_body(request)
+
+    async def _enter(self, turn: AsyncTurn) -> None:
+        taking = MADE_PROMPTS.set(self._made)  # its trace has the name of the request
+        try:
+            await turn.__aenter__()
+        finally:
+            MADE_PROMPTS.reset(taking)
 
     async def _weave_session(
         self, scope: AsyncScope, session: str, durations: Mapping[str, int], request: Any, seconds: float
@@ -209,7 +218,7 @@ class MemoryExchange:
             await store_later(self._scope, lost)
         await self._end_session(turn)
         if self.status == HIT:
-            await self._keep_trace(self._scope, turn)
+            await self._keep_trace(turn)
 
     async def _end_session(self, turn: AsyncTurn) -> None:
         if self._session is None:
@@ -219,9 +228,12 @@ class MemoryExchange:
         except MemwardenError as error:
             log.warning("an exchange is not taken into its session", error=type(error).__name__)
 
-    async def _keep_trace(self, scope: AsyncScope, turn: AsyncTurn) -> None:
+    async def _keep_trace(self, turn: AsyncTurn) -> None:
+        made = next((made for made in self._made if made.block is turn.block), None)
+        if made is None:
+            return
         try:
-            await self._traces.write(self._trace, scope, turn.block)
+            await self._traces.write(self._trace, made)
         except MemwardenError as error:
             log.warning("a trace is not kept", error=type(error).__name__)
 

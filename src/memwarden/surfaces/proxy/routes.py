@@ -18,11 +18,11 @@ from memwarden.errors import NotFound
 from memwarden.surfaces.http.access import KEY_SECONDS, Credentials, find_grant
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.http.problems import request_id_of
+from memwarden.surfaces.http.routes.traces import TraceLog
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 from memwarden.surfaces.proxy.exchange import MemoryExchange, open_memory, read_request
 from memwarden.surfaces.proxy.headers import RawHeaders, headers_for_caller, read_memory_headers
 from memwarden.surfaces.proxy.shapes import PASSED_PATHS, find_provider, path_of
-from memwarden.surfaces.proxy.traces import TraceLog
 from memwarden.surfaces.proxy.upstream import UpstreamClient, open_upstream
 
 log = structlog.get_logger("memwarden.proxy")
@@ -38,7 +38,7 @@ class ModelProxy:
     def __init__(self, warden: AsyncWarden) -> None:
         self._warden = warden
         self._upstream: UpstreamClient | None = open_upstream(warden.settings)
-        self._traces = TraceLog(warden.store)
+        self._traces = TraceLog(warden.store, strict=warden.settings.strict_secrets)
         self._ending: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Request) -> Response:

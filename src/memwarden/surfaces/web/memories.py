@@ -13,7 +13,9 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import CARD, Channel, Delta, HistoryEntry, Kind, Memory, Relation, RelationType
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.memories import list_memories
+from memwarden.surfaces.http.routes.traces import TraceSearch
 from memwarden.surfaces.web.page import PageRoutes, WebPage, not_found
+from memwarden.surfaces.web.shown import MAX_OF_MEMORY, find_prompts
 
 routes = PageRoutes()
 PAGE_SIZE: Final = 50
@@ -133,6 +135,7 @@ async def memory(page: WebPage) -> Response:
         chain=await find_chain(scope, shown, links),
         related=[link for link in links if link.relation.type != RelationType.SUPERSEDES],
         uses=await scope.usage.uses(memory_id=id),
+        prompts=await find_prompts(page, scope, TraceSearch(memory_id=id, limit=MAX_OF_MEMORY)),
         events=await scope.journal.events(memory_id=id, limit=MAX_USES),
         delta=await find_delta(scope, page.whole("change", 0, 0, 2**30)),
         categories=sorted(page.warden.settings.categories.declared),

@@ -13,6 +13,7 @@ from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.recall.answer.select import GATES
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem
+from memwarden.runtime import MADE_PROMPTS
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage, new_thread
 from memwarden.text.tokenizer import estimate
@@ -141,14 +142,18 @@ def read_options(page: WebPage, suffix: str = "") -> PreviewOptions:
 
 async def make_preview(scope: AsyncScope, message: str, options: PreviewOptions) -> Preview:
     """Return what a message would be given, and why."""
-    block = await scope.context(
-        message,
-        options.budget,
-        explain=True,
-        threshold=options.threshold,
-        overview_tokens=options.overview,
-        template=TEMPLATES[options.template],
-    )
+    looking = MADE_PROMPTS.set([])  # no model is given what is only looked at
+    try:
+        block = await scope.context(
+            message,
+            options.budget,
+            explain=True,
+            threshold=options.threshold,
+            overview_tokens=options.overview,
+            template=TEMPLATES[options.template],
+        )
+    finally:
+        MADE_PROMPTS.reset(looking)
     said = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
     prompt = detect_format(said, None).with_block(said, block.text, options.mode)
     tokens = {item.id: count_tokens(item, block) for item in block.items}

@@ -1,0 +1,161 @@
+"""Keeps for some weeks which memories a request was given and why, for whoever asks by its trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final, NamedTuple
+
+from fastapi import APIRouter
+from fastapi import Path as PathPart
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from memwarden import AsyncScope, clock
+from memwarden.errors import MemwardenError, NotFound
+from memwarden.records import Memory
+from memwarden.runtime import MadePrompt, drop_old_traces, make_trace
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.items import TRACES, Items, ItemSearch, StoredItem, require_items
+from memwarden.surfaces.http.access import ReadScope
+
+router = APIRouter(prefix="/v1/memory", tags=["memory"])
+# The traces of so many requests are written before the expired ones of the last person are removed.
+SWEEP_EVERY: Final = 200
+
+
+class TraceFeature(BaseModel):
+    """A part of a score: its value and its weight."""
+
+    name: str
+    value: float
+    weight: float
+
+
+class TraceItem(BaseModel):
+    """A memory that was put into a request. text: as it stands now; None once it is forgotten or not readable."""
+
+    id: str
+    text: str | None
+    category: str
+    score: float
+    words: list[str]
+    features: list[TraceFeature]
+    note: str
+
+
+class TraceView(BaseModel):
+    """Which memories a request was given, and why. question: its beginning, without secrets."""
+
+    trace: str
+    at: str
+    thread_id: str | None
+    agent_id: str | None
+    question: str
+    tokens: int
+    items: list[TraceItem]
+
+
+class TraceLog:
+    """The traces of a store; a store that keeps no items has none."""
+
+    def __init__(self, store: Store, *, strict: bool = False) -> None:
+        self._store = store
+        self._strict = strict
+        self._written = 0
+
+    async def write(self, trace: str, made: MadePrompt) -> None:
+        """Keep what a request was given, without the texts. Raises StoreError, InvalidInput."""
+        held, namespace = require_items(self._store), made.who.namespace
+        await held.write(namespace, [make_trace(trace, made, strict=self._strict)])
+        self._written += 1
+        if self._written % SWEEP_EVERY == 0:
+            await drop_old_traces(held, namespace)
+
+    async def read(self, trace: str, scope: AsyncScope) -> dict[str, Any]:
+        """Return what a request was given, with the texts as they stand now. Raises NotFound, StoreError.
+
+        Of what was forgotten since, or is not for the agent of the scope, the id alone is told.
+        """
+        alive = clock.microseconds(clock.now())
+        found = await require_items(self._store).get(scope.who.namespace, [(TRACES, trace)], alive_at=alive)
+        if not found:
+            raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
+        held = _without_foreign_question(read_trace(found[TRACES, trace]), scope)
+        texts = await _find_texts(scope, [item["id"] for item in held["items"]])
+        items = [
+            {**item, **({} if item["id"] in texts else _WITHHELD), "text": texts.get(item["id"])}
+            for item in held["items"]
+        ]
+        return {**held, "items": items}
+
+    async def find(self, scope: AsyncScope, search: TraceSearch) -> list[dict[str, Any]]:
+        """Return the newest traces that pass, without texts. An agent sees those of its own prompts.
+
+        Their items tell of memories that may be forgotten since, or not for the agent: whoever shows them looks.
+        """
+        items: Items | None = getattr(self._store, "items", None)
+        if items is None:
+            return []
+        matches = partial(search.passes, viewer=scope.who.agent)
+        needles = tuple((name,) for name in (search.memory_id, search.thread_id) if name and name.isascii())
+        asked = ItemSearch(
+            TRACES, search.limit, matches=matches, alive_at=clock.microseconds(clock.now()), needles=needles
+        )
+        return [read_trace(hit.item) for hit in await items.search(scope.who.namespace, asked)]
+
+
+class TraceSearch(NamedTuple):
+    """Which traces are asked for; None asks for all. since: included. until: excluded. Both are ISO 8601 in UTC."""
+
+    memory_id: str | None = None
+    thread_id: str | None = None
+    since: str | None = None
+    until: str | None = None
+    limit: int = 50
+
+    def passes(self, value: str, *, viewer: str | None) -> bool:
+        """Whether a trace is asked for, and may be seen by an agent; None: by the person."""
+        if self.memory_id is not None and self.memory_id not in value:
+            return False
+        trace = json.loads(value)
+        if viewer is not None and trace.get("agent_id") != viewer:
+            return False
+        if self.thread_id not in (None, trace["thread_id"]):
+            return False
+        if self.memory_id is not None and all(item["id"] != self.memory_id for item in trace["items"]):
+            return False
+        return (self.since or "") <= trace["at"] and (self.until is None or trace["at"] < self.until)
+
+
+def read_trace(item: StoredItem) -> dict[str, Any]:
+    """Return a stored trace; those of earlier releases have no question."""
+    return {"question": "", "agent_id": None, **json.loads(item.value), "trace": item.key}
+
+
+def _without_foreign_question(trace: dict[str, Any], scope: AsyncScope) -> dict[str, Any]:
+    """Return a trace without its question, unless it is the person who looks, or the agent that was asked."""
+    return trace if scope.who.agent in (None, trace["agent_id"]) else {**trace, "question": ""}
+
+
+_WITHHELD: Final = {"category": "", "words": [], "features": [], "note": ""}
+"""Words and category tell of a memory too."""
+
+
+async def _find_texts(scope: AsyncScope, ids: Sequence[str]) -> dict[str, str]:
+    found: list[Memory] = []
+    for id in ids:
+        try:
+            found.append(await scope.get(id))
+        except MemwardenError:  # forgotten since, or not for this agent
+            continue
+    return {memory.id: memory.text for memory in found}
+
+
+@router.get("/traces/{trace}", response_model=TraceView)
+async def get_trace(
+    request: Request, trace: Annotated[str, PathPart(min_length=1, max_length=64)], scope: ReadScope
+) -> Any:
+    """Tell which memories a conversation with a model was given, and why, by its X-Memory-Trace."""
+    return await TraceLog(request.app.state.warden.store).read(trace, scope)

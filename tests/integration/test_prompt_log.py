@@ -1,0 +1,138 @@
+"""What models were shown: noted beside the calls, with the question, told only to who may see it, and erased."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from http_calls import calling, make_key
+from memwarden import AsyncWarden
+from memwarden.records import Namespace
+from memwarden.stores.shared.items import ItemSearch, require_items
+from memwarden.surfaces.http.app import ServerOptions
+
+QUESTION = "Which instrument does Ana play?"
+
+
+async def traces_of(warden: AsyncWarden, user: str = "ana") -> list[dict[str, Any]]:
+    """Return what was noted for a person, the newest first."""
+    space = warden.scope(user=user).who.namespace
+    held = await require_items(warden.store).search(Namespace(space.tenant, space.path), ItemSearch("traces", 5_000))
+    return [json.loads(hit.item.value) for hit in held]
+
+
+async def wait_for_traces(warden: AsyncWarden, count: int) -> list[dict[str, Any]]:
+    """Return what was noted, once they are so many: it is written beside the calls."""
+    for _ in range(600):
+        if len(found := await traces_of(warden)) == count:
+            return found
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"{len(found)} prompts are noted, not {count}")
+
+
+async def test_a_block_is_noted_with_its_question_and_the_score_of_each_item(items_url: str) -> None:
+    async with AsyncWarden.open(items_url) as warden:
+        ana = warden.scope(user="ana", thread="music")
+        await ana.remember("Ana plays the cello in an orchestra.")
+        await ana.remember("Ana plays tennis on Sundays.")
+        block = await ana.context(QUESTION, threshold=0.0)
+        (noted,) = await wait_for_traces(warden, 1)
+    assert (noted["question"], noted["thread_id"], noted["agent_id"]) == (QUESTION, "music", None)
+    assert {item["id"]: item["score"] for item in noted["items"]} == {
+        item.id: round(item.score, 4) for item in block.items
+    }
+    assert len({item["score"] for item in noted["items"]}) == len(block.items) == 2
+    assert all(0 < len(item["features"]) <= 10 for item in noted["items"])
+    assert "cello" not in json.dumps(noted), "the texts stay where they are"
+
+
+@pytest.mark.parametrize(
+    ("asked", "config", "count"),
+    [
+        (QUESTION, {}, 1),
+        ("What is the capital of Mongolia?", {}, 0),  # nothing was shown
+        (QUESTION, {"events": "off"}, 0),
+    ],
+)
+async def test_what_was_shown_is_noted_and_nothing_else(
+    tmp_path: Path, asked: str, config: dict[str, str], count: int
+) -> None:
+    db = f"sqlite:///{tmp_path / 'store.db'}"
+    async with AsyncWarden.open(db, config=config) as warden:  # its end writes what waits
+        ana = warden.scope(user="ana")
+        await ana.remember("Ana plays the cello in an orchestra.")
+        assert bool((await ana.context(asked)).items) == (asked == QUESTION)
+    async with AsyncWarden.open(db) as warden:
+        assert [noted["question"] for noted in await traces_of(warden)] == [asked] * count
+
+
+async def test_a_long_question_is_cut_and_its_secrets_are_taken_out() -> None:
+    secret = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+    async with AsyncWarden.open("memory://") as warden:
+        ana = warden.scope(user="ana")
+        await ana.remember("Ana plays the cello in an orchestra.")
+        await ana.context(f"My token is {secret}. {QUESTION} " + "Tell me all about it. " * 60, threshold=0.0)
+        (noted,) = await wait_for_traces(warden, 1)
+    assert len(noted["question"]) == 300
+    assert noted["question"].startswith("My token is [redacted:")
+    assert secret[4:20] not in json.dumps(noted)
+
+
+@pytest.mark.parametrize("part", [{"thread": "music"}, {"memory": "turn"}, {"memory": "fact"}, {}])
+async def test_a_question_goes_with_its_person_its_conversation_its_words_and_its_memories(
+    embedded_url: str, part: dict[str, str]
+) -> None:
+    async with AsyncWarden.open(embedded_url) as warden:
+        ana = warden.scope(user="ana", thread="music")
+        ids = {"fact": str((await ana.remember("Ana plays the cello in an orchestra.")).results[0].id)}
+        ids["turn"] = str((await ana.observe([{"role": "user", "content": QUESTION}])).results[0].id)
+        await ana.context(QUESTION)
+        other = warden.scope(user="ana", thread="kitchen")
+        await other.remember("Ana bakes rye bread.")
+        await other.context("Which bread does Ana bake?", max_memories=1)
+        await wait_for_traces(warden, 2)
+        gone = {name: ids.get(value, value) for name, value in part.items()}
+        await warden.erase(user="ana", confirm="ana", thread=gone.get("thread"), memory=gone.get("memory"))
+        left = [noted["question"] for noted in await traces_of(warden)]
+    assert left == (["Which bread does Ana bake?"] if part else [])
+
+
+async def test_the_newest_are_kept_and_the_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memwarden.runtime.MAX_TRACES", 120)
+    async with AsyncWarden.open("memory://") as warden:
+        ana = warden.scope(user="ana")
+        await ana.remember("Ana plays the cello in an orchestra.")
+        for _ in range(200):
+            await ana.context(QUESTION)
+        assert len(await wait_for_traces(warden, 120)) == 120
+
+
+async def test_an_agent_is_not_told_what_another_was_asked() -> None:
+    async with AsyncWarden.open("memory://") as warden:
+        await warden.scope(user="ana").remember("Ana plays the cello in an orchestra.", category="procedural")
+        for agent in ("planner", None):
+            await warden.scope(user="ana", agent=agent).context(QUESTION)
+        await wait_for_traces(warden, 2)
+        keys: Sequence[str] = [await make_key(warden, user="ana", agent=agent) for agent in ("planner", None)]
+        space = warden.scope(user="ana").who.namespace
+        held = await require_items(warden.store).search(space, ItemSearch("traces", 10))
+        places = {json.loads(hit.item.value)["agent_id"]: f"/v1/memory/traces/{hit.item.key}" for hit in held}
+        async with calling(warden, ServerOptions()) as client:
+            told = {
+                (whose, viewer): (await client.get(place, headers={"Authorization": f"Bearer {key}"})).json()[
+                    "question"
+                ]
+                for whose, place in places.items()
+                for viewer, key in zip(("planner", None), keys, strict=True)
+            }
+    assert told == {
+        ("planner", "planner"): QUESTION,
+        ("planner", None): QUESTION,
+        (None, "planner"): "",
+        (None, None): QUESTION,
+    }
