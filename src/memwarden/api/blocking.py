@@ -449,6 +449,7 @@ class Jobs(Facade):
     run = blocking(AsyncJobs.run)
     run_due = blocking(AsyncJobs.run_due)
     status = blocking(AsyncJobs.status)
+    reembed = blocking(AsyncJobs.reembed)
 
 
 @hint_at("a warden", FOREIGN_NAMES)

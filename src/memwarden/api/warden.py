@@ -21,7 +21,7 @@ from memwarden.categories import read_categories
 from memwarden.checks import quote
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput, missing_extra
-from memwarden.models.protocols import first_width, second_width
+from memwarden.models.protocols import first_width
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import Scope
@@ -29,7 +29,6 @@ from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import SearchableStore
 from memwarden.stores.transfer.backup import Manifest, require_backup
 from memwarden.stores.url import store_at
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
@@ -39,6 +38,7 @@ from memwarden.upkeep.jobs import AsyncJobs
 if TYPE_CHECKING:
     from memwarden.api.exports import FormatExport
     from memwarden.api.imports import ImportSummary, ImportTick
+    from memwarden.api.services import ServiceMaker
     from memwarden.models.protocols import ChatModel, Embedder, Reranker
     from memwarden.remember.imports.source import ImportOptions
     from memwarden.stores.transfer.bundle import ExportResult, ImportResult
@@ -52,12 +52,6 @@ FOREIGN_NAMES = {name: f"scope(user=...), and there {verb}" for name, verb in SC
 )
 # Whose words may be stated; the other roles of messages are never stored.
 STATED_ROLES = ("user", "assistant")
-# This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again.
-HELD_SHARE = 64
-# And this part for the indexes of moments in the past that were asked about last.
-PAST_SHARE = 8
-# And this part for what is known of namespaces that are searched in the store.
-LARGE_SHARE = 16
 
 
 @hint_at("a warden", FOREIGN_NAMES)
@@ -84,8 +78,8 @@ class AsyncWarden:
         self._prepare = prepare
         self._parts = Runtime(store, settings, AsyncScope)
         self._tiers = AsyncTiers(self._parts)
-        self._reranker = reranker
-        self._chat_model = chat_model
+        self._models = reranker, chat_model
+        self._maker: ServiceMaker | None = None
 
     @classmethod
     def open(
@@ -155,9 +149,9 @@ class AsyncWarden:
                 embedder = await asyncio.to_thread(self._make_embedder, bound)
                 if bound is None:
                     embedder = await self._bind(embedder)
-                self._parts.open(self._assemble(embedder))
+                self._parts.open(self._make_services(embedder))
             else:
-                self._parts.open_later(lambda: self._assemble(self._make_embedder(bound)))
+                self._parts.open_later(lambda: self._make_services(self._make_embedder(bound)))
             self._parts.events.start()
             self._parts.closed = False
         except BaseException:
@@ -333,10 +327,8 @@ class AsyncWarden:
         await self._parts.looks.close()
         for beside in (self._parts.accesses, self._parts.prompts, self._parts.events):
             await beside.close()
-        if self._parts.opened is not None:
-            if self._parts.opened.filler is not None:
-                await self._parts.opened.filler.close()
-            await self._parts.opened.larges.close()
+        if self._maker is not None and self._parts.opened is not None:
+            await self._maker.close(self._parts.opened)
         await self._parts.store.close()
 
     async def __aenter__(self) -> Self:
@@ -471,100 +463,12 @@ class AsyncWarden:
 
         return make_embedder(self._parts.settings, bound, follow=self._follow_store)
 
-    def _assemble(self, embedder: Embedder | None) -> Services:
-        """Put the parts together; here, so that importing memwarden loads none of them."""
-        from memwarden.models.isolation import IsolatedReranker
-        from memwarden.recall.index.encode import SignalFiller, statement_reader
-        from memwarden.recall.index.namespace_index import NamespaceIndexes
-        from memwarden.recall.large.registry import LargeNamespaces
-        from memwarden.recall.recall import RERANK_TIMEOUT, Recall
-        from memwarden.remember.extract.extractor import Extractor
-        from memwarden.remember.items import ItemWriter
-        from memwarden.remember.resolve.proposals import Proposals
-        from memwarden.remember.resolve.resolver import Resolver
-        from memwarden.remember.resolve.review import ReviewQueue
-        from memwarden.remember.write_store import GuardedStore, InstrumentedStore
-        from memwarden.remember.writer import Writer
+    def _make_services(self, embedder: Embedder | None) -> Services:
+        """Put the services together; here, so that importing memwarden loads none of them."""
+        from memwarden.api.services import ServiceMaker
 
-        held_bytes = self._parts.settings.index_bytes // HELD_SHARE
-        past_bytes = self._parts.settings.index_bytes // PAST_SHARE
-        large_bytes = self._parts.settings.index_bytes // LARGE_SHARE
-        indexes = NamespaceIndexes(
-            self._parts.store,
-            session_gap_hours=self._parts.settings.session_gap_hours,
-            dimensions=first_width(embedder),
-            second_dimensions=second_width(embedder),
-            stating=statement_reader(embedder) is not None,
-            max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
-            piece_dimensions=getattr(embedder, "piece_dimensions", None),
-        )
-        larges = LargeNamespaces(
-            self._parts.store,
-            indexes,
-            above=self._parts.settings.search_above,
-            dimensions=(embedder.dimensions or None) if embedder else None,
-            session_gap_hours=self._parts.settings.session_gap_hours,
-            max_bytes=large_bytes,
-        )
-        recall = Recall(
-            self._parts.store,
-            indexes,
-            larges if isinstance(self._parts.store, SearchableStore) else None,
-            embedder,
-            self._parts.settings.categories,
-            held_bytes=held_bytes,
-            past_bytes=past_bytes,
-            reranker=None if self._reranker is None else IsolatedReranker(self._reranker, RERANK_TIMEOUT),
-            preset=self._parts.settings.preset,
-            relation_weight=self._parts.settings.relation_weight,
-            left_out=frozenset(self._parts.settings.leave_out),
-            external=self._parts.settings.external != "off",
-        )
-        events, raw = self._parts.events, self._parts.store
-        recorded = InstrumentedStore(raw, events.put) if self._parts.settings.events == "on" else raw
-        # Nothing but consent gets a store without the guard.
-        guarded = GuardedStore(recorded, self._parts.settings.categories)
-        resolver = Resolver(
-            guarded,
-            indexes,
-            chat=self._chat_model,
-            model=embedder.name if embedder else None,
-            link_min=self._parts.settings.link_min,
-            merging=self._parts.settings.merging == "auto",
-        )
-        extractor = Extractor(
-            guarded,
-            indexes,
-            embedder,
-            resolver,
-            self._parts.settings.categories,
-            chat=self._chat_model,
-            preset=self._parts.settings.preset,
-            most_a_day=self._parts.settings.facts_a_day,
-            instructions=self._parts.settings.extraction_instructions,
-        )
-        filler = None
-        if embedder is not None and getattr(embedder, "slow", False):
-            filler = SignalFiller(self._parts.store, indexes, embedder)
-            indexes.on_lacking = filler.add
-            larges.filler = filler
-        recall.filler = filler
-        hold = self._parts.settings.external == "held"
-        strict = self._parts.settings.strict_secrets
-        return Services(
-            guard=guarded,
-            recall=recall,
-            writer=Writer(guarded, embedder, resolver, filler, hold=hold, strict=strict),
-            items=ItemWriter(guarded, embedder, hold=hold, strict=strict),
-            reviews=ReviewQueue(guarded, resolver, embedder),
-            extractor=extractor,
-            indexes=indexes,
-            larges=larges,
-            consents=Proposals(recorded, embedder, strict=strict),
-            embedder=embedder,
-            filler=filler,
-            chat=self._chat_model,
-        )
+        self._maker = ServiceMaker(self._parts, *self._models)
+        return self._maker.make(embedder)
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
         """Bind a new store to an embedder; another process may have been faster, with another."""

@@ -323,13 +323,14 @@ def make_embedder(settings: Settings, bound: str | None, *, follow: bool = False
     choice = settings.embedder
     if bound is not None and (follow or choice == "auto"):
         choice = _choice_of(bound) or choice
-    made = _make(choice, settings)
+    made = make_chosen(choice, settings)
     if bound is not None and bound != (made.name if made else "none"):
         return MismatchedEmbedder(bound, settings.embedder)
     return made
 
 
-def _make(choice: str, settings: Settings) -> Embedder | None:
+def make_chosen(choice: str, settings: Settings) -> Embedder | None:
+    """Return the embedder of a value of the setting ``embedder``. Raises InvalidConfig when a package is missing."""
     if choice == "none":
         return None
     if choice == "auto":

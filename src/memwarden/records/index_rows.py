@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import struct
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Final, NamedTuple
 
 from memwarden.records.memory import Signals
 
@@ -92,6 +95,62 @@ class Fill(NamedTuple):
     id: str
     version: int
     signals: Signals
+
+
+# What stands at the end of word pieces behind which the signals of a second model are kept.
+SECOND_MODEL: Final = b"\xf7mw2nd\x01\x00"
+# A digest of the model's name, and how long each part is; -1 for a part that there is not.
+_LENGTHS: Final = struct.Struct("<8siiii")
+_TAIL: Final = _LENGTHS.size + len(SECOND_MODEL)
+
+
+def add_second(own: Signals, model: str, made: Signals) -> Signals:
+    """Return signals with what a second model made of the same text behind the word pieces, where no search looks.
+
+    So a store that moves to another model keeps both, in the same row: whatever erases, copies or backs up the row
+    takes both along.
+    """
+    parts = (split_second(own.pieces)[0], made.vector, made.pieces, made.statements)
+    lengths = _LENGTHS.pack(_digest(model), *(-1 if part is None else len(part) for part in parts))
+    return replace(own, pieces=b"".join((*(part or b"" for part in parts), lengths, SECOND_MODEL)))
+
+
+def split_second(stored: bytes | None) -> tuple[bytes | None, tuple[bytes, Signals] | None]:
+    """Return stored word pieces without what stands behind them, and that: a digest of the model, and its signals."""
+    if stored is None or not stored.endswith(SECOND_MODEL):
+        return stored, None
+    model, *lengths = _LENGTHS.unpack(stored[-_TAIL : -len(SECOND_MODEL)])
+    parts, start = [], 0
+    for length in lengths:
+        parts.append(None if length < 0 else stored[start : start + length])
+        start += max(length, 0)
+    own, vector, pieces, statements = parts
+    return own, (model, Signals(vector=vector, pieces=pieces, statements=statements))
+
+
+def holds_second(stored: bytes | None, model: str) -> bool:
+    """Whether the signals of a model stand behind stored word pieces."""
+    second = split_second(stored)[1]
+    return second is not None and second[0] == _digest(model)
+
+
+def choose_model(row: IndexRow, model: str, width: int) -> IndexRow:
+    """Return a row with the signals that a model made, and no vector (empty bytes) where another model made them.
+
+    width: how many bytes a vector of the model has.
+    """
+    own, second = split_second(row.pieces)
+    if second is not None and second[0] == _digest(model):
+        made = second[1]
+        return row._replace(vector=made.vector, pieces=made.pieces, statements=made.statements)
+    if row.vector is None or len(row.vector) == width:
+        return row._replace(pieces=own)
+    return row._replace(vector=b"", pieces=None, statements=None)
+
+
+@cache
+def _digest(model: str) -> bytes:
+    return hashlib.blake2b(model.encode(), digest_size=8).digest()
 
 
 class Head(NamedTuple):

@@ -150,8 +150,12 @@ class Store(BatchStore, Protocol):
     async def close(self) -> None:
         """Finish acknowledged and pending writes and release every file and thread. May be called twice."""
 
-    async def identity(self, model: str) -> str:
-        """Bind the store to an embedding model on first use; return the name of the model that it is bound to."""
+    async def identity(self, model: str, instead_of: str | None = None) -> str:
+        """Bind the store to an embedding model on first use; return the name of the model that it is bound to.
+
+        instead_of: a store that is bound to this model is bound anew, and the epoch of every namespace grows by 1, in
+            a single transaction.
+        """
 
     async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
         """Replace the signals of memories that still hold the version that the signals were made of.

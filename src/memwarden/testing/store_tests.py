@@ -154,6 +154,21 @@ class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, Check
         await store.open()
         assert await store.identity("model-3") == "model-1"
 
+    async def test_a_store_is_bound_to_another_model_by_who_knows_the_present_one(self, store: Store) -> None:
+        assert await store.identity("model-1") == "model-1"
+        await store.apply(a_batch(a_put("a")))
+        before = await store.head(NAMESPACE)
+        assert await store.identity("model-3", instead_of="model-2") == "model-1"
+        assert await store.head(NAMESPACE) == before
+        assert await store.identity("model-2", instead_of="model-1") == "model-2"
+        # Whoever holds the namespace in memory sees that it is no longer as it was; nothing was written.
+        assert await store.head(NAMESPACE) == (before.rev, before.epoch + 1)
+        assert (await store.scan(NAMESPACE)).head.epoch == before.epoch + 1
+        await store.close()
+        await store.open()
+        if store.promises.durable:
+            assert await store.identity("model-1", instead_of="model-1") == "model-2"
+
     async def test_identity_is_the_same_for_all_who_ask_at_once(self, store: Store) -> None:
         bound = await asyncio.gather(*(store.identity(f"model-{i}") for i in range(10)))
         assert len(set(bound)) == 1

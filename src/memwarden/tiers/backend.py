@@ -171,9 +171,11 @@ class AsyncBackend:
 
         Raises InvalidInput for an embedding of a size other than the model's, or a store without a model.
         """
+        from memwarden.recall.index.rows import find_nearest  # numpy
+
         embedding, most = _numbers(query_embedding), _whole(limit, "limit")
         index = await self._indexes.current(self.namespace)
-        ids = index.nearest(embedding, most, ITEMS)
+        ids = find_nearest(index, embedding, most, ITEMS)
         return [as_item(memory) for memory in await self._store.get(self.namespace, ids)]
 
     async def _find(self, where: filters.Where, limit: int, order_by: str, descending: bool) -> list[Memory]:

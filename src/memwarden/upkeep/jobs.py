@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memwarden import clock
 from memwarden.clock import new_id
@@ -18,6 +19,9 @@ from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Stat
 from memwarden.records import Namespace, Scope
 from memwarden.runtime import Runtime
 from memwarden.upkeep.records import JobContext, JobKind, JobReport, JobRun, JobStatus
+
+if TYPE_CHECKING:
+    from memwarden.upkeep.reembedding import Reembedding, ReembeddingTick
 
 log = logging.getLogger(__name__)
 
@@ -170,6 +174,29 @@ class AsyncJobs:
         at = clock.now()
         spaces = await self._namespaces(tenant, user)
         return [status for namespace in spaces for status in await self.status_of(namespace, at)]
+
+    async def reembed(
+        self,
+        to: str,
+        *,
+        rows_a_second: float | None = None,
+        dry_run: bool = False,
+        progress: Callable[[ReembeddingTick], None] = lambda tick: None,
+    ) -> Reembedding:
+        """Move the whole store to another embedding model while it answers, or go on with a move that was broken off.
+
+        Args:
+            to: a value of the setting ``embedder``, such as ``minilm`` or ``openai``.
+            rows_a_second: how many vectors are made a second at most, so that others have the machine.
+            dry_run: write nothing, and tell how far the move is. progress: is told how far it is.
+
+        Raises InvalidInput, InvalidConfig for a model that is not at hand, ModelUnavailable, Conflict, StoreError.
+        """
+        from memwarden.upkeep.reembedding import Reembedder, choose_target
+
+        target = await asyncio.to_thread(choose_target, to, self._parts.settings)
+        move = Reembedder(self._parts, target, rows_a_second, progress)
+        return await (move.plan() if dry_run else move.run())
 
     async def _namespaces(self, tenant: str | None, user: str | None) -> list[Namespace]:
         known = await self._parts.store.namespaces()

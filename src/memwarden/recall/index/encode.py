@@ -327,7 +327,7 @@ class SignalFiller:
 
     async def _take_in(self, namespace: Namespace, ids: Sequence[str]) -> list[str]:
         """Give the index the signals that are stored, also by other processes; return the rows that have none."""
-        rows = await self._store.index_rows(namespace, ids)
+        rows = self._indexes.of_model(await self._store.index_rows(namespace, ids))
         index = self._indexes.held(namespace)
         if index is not None:
             index.refill(rows)

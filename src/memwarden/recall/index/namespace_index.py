@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -17,7 +18,6 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import (
     Columns,
@@ -31,6 +31,7 @@ from memwarden.recall.index.columns import (
     count_stems,
     said_norms,
 )
+from memwarden.recall.index.model_watch import ModelWatch
 from memwarden.recall.index.view import (
     Edges,
     Links,
@@ -43,6 +44,7 @@ from memwarden.recall.index.view import (
     unpack_spans,
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
+from memwarden.records.index_rows import SECOND_MODEL, choose_model
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import SURFACE_BIT
 
@@ -254,22 +256,6 @@ class NamespaceIndex:
         if not self._has_ends:
             return None
         return self.columns.mask((Condition("valid_to", UNSET_OR_AFTER, moment),))
-
-    def nearest(self, vector: Sequence[float], limit: int, where: Where) -> list[str]:
-        """Return the ids of the memories nearest to a vector by cosine, nearest first; ties as written.
-
-        Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
-        """
-        if self.vectors is None:
-            raise InvalidInput("this store has no vectors (embedder 'none'); search it by words")
-        asked = np.asarray(vector, dtype=np.float32)
-        length = float(np.linalg.norm(asked)) if asked.shape == (self.vectors.shape[1],) else 0.0
-        if not np.isfinite(length) or length == 0.0:
-            raise InvalidInput(f"an embedding is {self.vectors.shape[1]} finite numbers, not all of them 0")
-        places = np.flatnonzero(self.mask(where) & self.vectors.any(axis=1))
-        closeness = self.vectors[places] @ (asked / length)
-        best = places[np.lexsort((self.order[places], -closeness))[:limit]]
-        return [self.columns.ids[place] for place in best]
 
     @property
     def has_facts(self) -> bool:
@@ -521,8 +507,11 @@ class NamespaceIndexes:
         piece_dimensions: int | None = None,
         second_dimensions: int | None = None,
         stating: bool = False,
+        model: str = "none",
     ) -> None:
         self._store = store
+        self._model = model
+        self.watch = ModelWatch(store, model)
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._dimensions = dimensions
         self._piece_dimensions = piece_dimensions
@@ -535,6 +524,9 @@ class NamespaceIndexes:
         self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
         self.on_lacking: Callable[[Namespace, Collection[str]], None] | None = None
         """Called with the rows that an index found without signals, in this process or another."""
+
+    def list_held(self) -> list[Namespace]:
+        return list(self._indexes)
 
     def held(self, namespace: Namespace) -> NamespaceIndex | None:
         """Return the namespace's index as it is held, perhaps not up to date; None when it is not."""
@@ -560,27 +552,40 @@ class NamespaceIndexes:
         index = self._indexes.get(namespace)
         if index is not None and not index.mostly_dead:
             scan = await self._store.scan(namespace, index.rev)
-            if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_PAGE:
-                index.follow(scan)
+            epoch = scan.head.epoch
+            known = epoch == index.epoch or await self.watch.only_moved(namespace, index.epoch, epoch)
+            if known and len(scan.rows) <= THREAD_PAGE:
+                index.follow(replace(scan, rows=self.of_model(scan.rows)))
                 self._keep(namespace, index)
                 return index
-        fresh = await self.build(await self._store.scan(namespace, 0))
+        scan = await self._store.scan(namespace, 0)
+        await self.watch.look()
+        fresh = await self.build(scan)
         self._keep(namespace, fresh)
         return fresh
+
+    def of_model(self, rows: list[IndexRow]) -> list[IndexRow]:
+        """Return rows with the signals of the model whose vectors are held here, and none of another's."""
+        width = 2 * ((self._dimensions or 0) + (self._second_dimensions or 0))
+        return [row if not width or _is_own(row, width) else choose_model(row, self._model, width) for row in rows]
 
     async def build(self, scan: Scan) -> NamespaceIndex:
         """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
         widths = (self._dimensions, self._piece_dimensions, self._second_dimensions)
         fresh = NamespaceIndex(self._session_gap, *widths, self._stating)
         if len(scan.rows) > THREAD_PAGE:
-            await asyncio.to_thread(_build, fresh, scan)
+            await asyncio.to_thread(self._build, fresh, scan)
         else:
-            _build(fresh, scan)
+            self._build(fresh, scan)
         return fresh
+
+    def _build(self, index: NamespaceIndex, scan: Scan) -> None:
+        index.follow(replace(scan, rows=self.of_model(scan.rows)))
+        _ = index.view
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
         """Keep an index as the most recently used, and drop the least recently used above the limit."""
-        if index.lacking and self.on_lacking is not None:
+        if index.lacking and self.on_lacking is not None and not self.watch.moved:
             self.on_lacking(namespace, index.lacking)
         self._indexes[namespace] = index
         self._indexes.move_to_end(namespace)
@@ -591,6 +596,5 @@ class NamespaceIndexes:
             self._bytes -= self._sizes.pop(dropped)
 
 
-def _build(index: NamespaceIndex, scan: Scan) -> None:
-    index.follow(scan)
-    _ = index.view
+def _is_own(row: IndexRow, width: int) -> bool:
+    return (row.vector is None or len(row.vector) == width) and not (row.pieces or b"").endswith(SECOND_MODEL)

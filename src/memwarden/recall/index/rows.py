@@ -1,15 +1,20 @@
-"""The rows of a store's search as arrays."""
+"""The rows of a store's search as arrays, and the rows nearest to a vector."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.errors import InvalidInput
+from memwarden.filters import Where
 from memwarden.recall.index.columns import Ints, Mask
 from memwarden.stores.shared.search import PackedColumns
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.namespace_index import NamespaceIndex
 
 T = TypeVar("T")
 
@@ -118,3 +123,20 @@ def _stack(parts: Sequence[Halves]) -> Halves:
     return np.concatenate(
         [part if part.shape[1] == width else np.zeros((len(part), width), np.float16) for part in parts]
     )
+
+
+def find_nearest(index: NamespaceIndex, vector: Sequence[float], limit: int, where: Where) -> list[str]:
+    """Return the ids of the memories nearest to a vector by cosine, nearest first; ties as written.
+
+    Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
+    """
+    if index.vectors is None:
+        raise InvalidInput("this store has no vectors (embedder 'none'); search it by words")
+    asked = np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(asked)) if asked.shape == (index.vectors.shape[1],) else 0.0
+    if not np.isfinite(length) or length == 0.0:
+        raise InvalidInput(f"an embedding is {index.vectors.shape[1]} finite numbers, not all of them 0")
+    places = np.flatnonzero(index.mask(where) & index.vectors.any(axis=1))
+    closeness = index.vectors[places] @ (asked / length)
+    best = places[np.lexsort((index.order[places], -closeness))[:limit]]
+    return [index.columns.ids[place] for place in best]

@@ -585,6 +585,6 @@ def lacks_signals(row: IndexRow, stating: bool) -> bool:
 
     stating: whether there is a model that reads statements.
     """
-    if row.vector is None:
-        return row.channel == Channel.TURN
+    if not row.vector:
+        return row.vector is not None or row.channel == Channel.TURN
     return stating and not is_read(row.statements)

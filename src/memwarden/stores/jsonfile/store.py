@@ -154,8 +154,8 @@ class JsonStore(MemoryStore):
         self._write_locks.clear()
         self._load_locks.clear()
 
-    async def identity(self, model: str) -> str:
-        return await self._run_to_end(self._identity(model))
+    async def identity(self, model: str, instead_of: str | None = None) -> str:
+        return await self._run_to_end(self._identity(model, instead_of))
 
     async def apply(self, batch: Batch) -> Receipt:
         return await self._run_to_end(self._apply(batch))
@@ -230,12 +230,11 @@ class JsonStore(MemoryStore):
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
-    async def _identity(self, model: str) -> str:
+    async def _identity(self, model: str, instead_of: str | None) -> str:
         async with self._bind_lock:
-            if self._model is None:
+            if self._model is None or self._model == instead_of:
                 await asyncio.to_thread(self._bind, model)
-                self._model = model
-            return self._model
+            return await super().identity(model, instead_of)
 
     async def _apply(self, batch: Batch) -> Receipt:
         async with self._write_locks[batch.namespace]:

@@ -303,8 +303,12 @@ class MemoryStore:
     async def close(self) -> None:
         self._open = False
 
-    async def identity(self, model: str) -> str:
+    async def identity(self, model: str, instead_of: str | None = None) -> str:
         self._ready()
+        if self._model is not None and self._model == instead_of:
+            self._model = model
+            for space in self._spaces.values():
+                space.epoch += 1
         self._model = self._model or model
         return self._model
 

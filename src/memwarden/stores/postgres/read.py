@@ -29,6 +29,7 @@ from memwarden.stores.postgres.rows import (
     CONTENT,
     FIRST_EPOCH,
     INDEX_COLUMNS,
+    MOVES,
     Values,
     condition_sql,
     decode_change,
@@ -49,7 +50,7 @@ from memwarden.text.tokenizer import make_text_signals
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)
 _CONTENT = f"id, version, state, purge_at, {_NAMES}"
-_HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {_HERE}"
+_HEAD = f"SELECT rev, epoch + {MOVES} FROM memwarden.namespaces WHERE {_HERE}"
 _MEMORIES = f"FROM memwarden.memories WHERE {_HERE}"
 _PAIRS = "(id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
 _VERSIONS = (
@@ -74,6 +75,11 @@ _ROWS = (
 _NAMESPACES = b"SELECT tenant, namespace FROM memwarden.namespaces WHERE rev > 0"
 _MODEL = b"SELECT value FROM memwarden.meta WHERE key = 'model'"
 _NEW_MODEL = b"INSERT INTO memwarden.meta (key, value) VALUES ('model', %s) ON CONFLICT DO NOTHING"
+_MOVE = (
+    b"WITH moved AS (UPDATE memwarden.meta SET value = %s WHERE key = 'model' AND value = %s RETURNING 1) "
+    b"INSERT INTO memwarden.meta AS m SELECT 'moves', '1' FROM moved "
+    b"ON CONFLICT (key) DO UPDATE SET value = (m.value::int8 + 1)::text"
+)
 
 # Memories that a batch is changing are passed over: whoever waits here could make that batch wait in turn.
 _TOUCH = (
@@ -100,7 +106,7 @@ class Reader:
 
     def _first_epoch(self, namespace: Namespace) -> int:
         """Return the epoch of a namespace that is not there."""
-        return int(self._ask_all(namespace, (f"SELECT {FIRST_EPOCH}", ()))[0][0][0])
+        return int(self._ask_all(namespace, (f"SELECT {FIRST_EPOCH} + {MOVES}", ()))[0][0][0])
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
         wanted = encode_text(list(dict.fromkeys(ids)))
@@ -206,8 +212,10 @@ class Reader:
             self._connection.execute(b"COMMIT")
         return sorted(Namespace(*map(decode_text, row)) for row in rows.fetchall())
 
-    def identity(self, model: str) -> str:
-        """Bind the database to an embedding model unless it is bound; return the bound model."""
+    def identity(self, model: str, instead_of: str | None = None) -> str:
+        """Bind the database to an embedding model unless it is bound otherwise; return the bound model."""
+        if instead_of is not None:
+            self._connection.execute(_MOVE, [encode_text(model), encode_text(instead_of)])
         with self._connection.pipeline():
             begin(self._connection, None, self._seconds, TransactionKind.READ)
             rows = self._connection.execute(_MODEL)

@@ -107,6 +107,8 @@ INDEX_COLUMNS = (
 
 # Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
 FIRST_EPOCH = "(SELECT coalesce(max(value::int8), 0) FROM memwarden.meta WHERE key = 'erasures')"
+# Counted once for the database: the role of the store sees the rows of a namespace only, so it cannot change them all.
+MOVES = "(SELECT coalesce(max(value::int8), 0) FROM memwarden.meta WHERE key = 'moves')"
 
 Values = tuple[Any, ...]
 

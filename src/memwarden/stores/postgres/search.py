@@ -42,6 +42,8 @@ _EXTENSION = b"""
     SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
 """
 _LOCK_HEAD = f"SELECT FROM memwarden.namespaces WHERE {HERE} FOR UPDATE".encode()
+_HOLD = b"INSERT INTO memwarden.meta (key, value) VALUES ('search_held', 'yes') ON CONFLICT DO NOTHING"
+_HELD = b"SELECT FROM memwarden.meta WHERE key = 'search_held'"
 _BEGIN = b"INSERT INTO memwarden.digests VALUES (%s, %s, 0, NULL) ON CONFLICT DO NOTHING"
 _COPY = (
     "INSERT INTO memwarden.vectors SELECT tenant, namespace, n, memwarden.floats(vector)::{}.halfvec "
@@ -72,6 +74,8 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
     with _lock_indexes(db, namespace) as alone:
         if not alone:
             return False
+        if db.execute(_HELD).fetchone() is not None:
+            return False
         try:
             schema = None if dimensions is None else _pgvector(db, place)
             _announce(db, namespace, seconds)
@@ -86,6 +90,11 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
                 "memwarden may make; query it once with the owner's login. Until then it is read into memory"
             ) from None
     return True
+
+
+def hold_indexes(db: Connection[Any], *, held: bool) -> None:
+    """See :meth:`memwarden.stores.shared.search.SearchableStore.hold_search`."""
+    db.execute(_HOLD if held else b"DELETE FROM memwarden.meta WHERE key = 'search_held'")
 
 
 def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> bool:

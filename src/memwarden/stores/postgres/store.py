@@ -107,8 +107,8 @@ class PostgresStore:
         if state is not None and state.pid == os.getpid():
             await asyncio.to_thread(state.finish)
 
-    async def identity(self, model: str) -> str:
-        return await self._read(lambda reader: reader.identity(model))
+    async def identity(self, model: str, instead_of: str | None = None) -> str:
+        return await self._read(lambda reader: reader.identity(model, instead_of))
 
     async def apply(self, batch: Batch) -> Receipt:
         return await asyncio.wrap_future(self._ready().queues.submit(batch))
@@ -292,6 +292,9 @@ class PostgresStore:
         return await self._at_length(
             lambda db: search.make_indexes(db, namespace, dimensions, self._seconds, self.place)
         )
+
+    async def hold_search(self, *, held: bool) -> None:
+        await self._at_length(lambda db: search.hold_indexes(db, held=held))
 
     async def drop_search(self, namespace: Namespace) -> bool:
         return await self._at_length(lambda db: search.drop_indexes(db, namespace, self._seconds))

@@ -135,9 +135,12 @@ class SearchableStore(Protocol):
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
         """Build missing search indexes without blocking writers; may take minutes.
 
-        Returns False when another process is building or dropping them. Raises StoreUnavailable when this login may
-        not, or when vectors (``dimensions``) cannot be indexed here.
+        Returns False when another process is building or dropping them, or nobody is to. Raises StoreUnavailable
+        when this login may not, or when vectors (``dimensions``) cannot be indexed here.
         """
+
+    async def hold_search(self, *, held: bool) -> None:
+        """Let no process build search indexes, while the store moves to another model; or let them again."""
 
     async def drop_search(self, namespace: Namespace) -> bool:
         """Remove the digest and the indexes; False when another process is building or dropping them."""

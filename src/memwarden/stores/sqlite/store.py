@@ -139,11 +139,12 @@ class SqliteStore:
             state.reader.close()  # here, on the thread that reads from it
             await asyncio.to_thread(state.finish)
 
-    async def identity(self, model: str) -> str:
+    async def identity(self, model: str, instead_of: str | None = None) -> str:
         bound = await self._read(lambda db: db.execute("SELECT value FROM meta WHERE key = 'model'").fetchone())
-        if bound is not None:
+        if bound is not None and instead_of is None:
             return str(bound[0])
-        return str(await self._ready().writer.submit(lambda: partial(bind_model, model=model), 1))
+        bind = partial(bind_model, model=model, instead_of=instead_of)
+        return str(await self._ready().writer.submit(lambda: bind, 1))
 
     async def apply(self, batch: Batch) -> Receipt:
         receipt: Receipt = await self._ready().writer.submit(partial(prepare, batch), len(batch.changes) + 1)

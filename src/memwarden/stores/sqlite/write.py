@@ -172,9 +172,12 @@ def read_accesses(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[st
     return found
 
 
-def bind_model(db: sqlite3.Connection, model: str) -> str:
-    """Bind the file to an embedding model unless it is bound; return the bound model."""
+def bind_model(db: sqlite3.Connection, model: str, instead_of: str | None = None) -> str:
+    """Bind the file to an embedding model unless it is bound to another than ``instead_of``; return the bound model."""
     db.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('model', ?)", (model,))
+    move = "UPDATE meta SET value = ? WHERE key = 'model' AND value = ?"
+    if instead_of is not None and db.execute(move, (model, instead_of)).rowcount:
+        db.execute("UPDATE namespaces SET epoch = epoch + 1")
     (bound,) = db.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
     return str(bound)
 

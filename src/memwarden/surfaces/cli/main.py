@@ -106,6 +106,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     ),
     "job": CommandPlace(f"{_HERE}.admin.jobs:app", "Run a job that keeps memory clean, and see when each ran."),
     "worker": CommandPlace(f"{_HERE}.admin.jobs:worker", "Run jobs when they are due, beside everything else."),
+    "reembed": CommandPlace(f"{_HERE}.admin.jobs:reembed", "Move a store to another embedding model while it answers."),
     "hook": CommandPlace(f"{_HERE}.commands.hook:hook", "Answer an event of a coding agent's session (on stdin)."),
     "mcp": CommandPlace(f"{_HERE}.commands.mcp:mcp", "Serve memory to desktop clients and IDEs (MCP, over stdio)."),
     "serve": CommandPlace(f"{_HERE}.admin.server:serve", "Serve the store over HTTP (extra server)."),

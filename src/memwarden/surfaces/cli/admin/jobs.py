@@ -7,7 +7,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -16,11 +16,15 @@ from rich.text import Text
 from memwarden.observability.records import Status
 from memwarden.settings import default_db
 from memwarden.surfaces.cli.options import Options, command
-from memwarden.surfaces.cli.output import clean, print_json, printer
+from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 from memwarden.upkeep.jobs import JOBS
 from memwarden.upkeep.records import JobRun, JobStatus
 from memwarden.upkeep.shared_worker import SharedWorker
 from memwarden.upkeep.worker import DEFAULT_EVERY_SECONDS, lower_priority, wait_for_end, work
+
+if TYPE_CHECKING:
+    from memwarden.api.warden import AsyncWarden
+    from memwarden.upkeep.reembedding import Reembedding, ReembeddingTick
 
 FAILED = 1
 # So many changes are printed; --json has all of them.
@@ -109,6 +113,63 @@ async def worker(
     return FAILED if once and failed else 0
 
 
+@command
+async def reembed(
+    options: Options,
+    to: Annotated[str, typer.Argument(metavar="EMBEDDER", help="wordllama, minilm, openai, ...")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show how far the move is.")] = False,
+    rows_a_second: Annotated[
+        float | None, typer.Option(metavar="N", min=0.1, help="Make at most so many vectors a second.")
+    ] = None,
+) -> None:
+    """Move a store to another embedding model while it answers. Begun and broken off, it goes on where it was.
+
+    Until every memory has a vector of the new model, all questions are answered by the old.
+
+    \b
+    Examples:
+      memwarden reembed minilm --dry-run
+      memwarden reembed minilm --rows-a-second 200
+    """
+    lower_priority()
+    async with options.open(existing=True) as warden:
+        if dry_run:
+            move = await warden.jobs.reembed(to, dry_run=True)
+        else:
+            move = await _reembed(warden, to, rows_a_second)
+    if options.as_json:
+        print_json(move)
+    else:
+        printer().print(clean(_tell_move(move)), soft_wrap=True)
+
+
+async def _reembed(warden: AsyncWarden, to: str, rows_a_second: float | None) -> Reembedding:
+    rows = (await warden.jobs.reembed(to, dry_run=True)).rows
+    at = 0
+    with progress("Moving", 2 * rows) as advance:
+
+        def tell(tick: ReembeddingTick) -> None:
+            nonlocal at
+            now = tick.done + (rows if tick.step == "tidy" else 0)
+            advance(max(0, now - at))
+            at = max(at, now)
+
+        return await warden.jobs.reembed(to, rows_a_second=rows_a_second, progress=tell)
+
+
+def _tell_move(move: Reembedding) -> str:
+    memories = _count(move.rows, "memory", "memories")
+    if not move.moved:
+        ready = f"{move.rows - move.lacking:,} of {memories} have vectors of {move.model}"
+        return f"The store answers with {move.source}. {ready}."
+    made = f", {_count(move.made, 'vector', 'vectors')} made" if move.made else ""
+    return f"The store answers with {move.model}: {memories}{made}."
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
 def _print_runs(runs: Sequence[JobRun], dry_run: bool) -> None:
     console = printer()
     for item in runs:
@@ -119,14 +180,15 @@ def _print_runs(runs: Sequence[JobRun], dry_run: bool) -> None:
             console.print(clean(f"{item.namespace.path}: {verb} {change.memory_id} ({change.why})"), soft_wrap=True)
         if len(item.changes) > MAX_SHOWN:
             console.print(f"  and {len(item.changes) - MAX_SHOWN:,} more")
-    console.print(("Would change: " if dry_run else "") + _summary(runs))
+    console.print(_summary(runs, "Would change" if dry_run else "Changed"))
 
 
-def _summary(runs: Sequence[JobRun]) -> str:
-    """Say what the runs changed."""
+def _summary(runs: Sequence[JobRun], verb: str = "Changed") -> str:
+    """Say what the runs changed, or in a dry run would change."""
     counted = Counter(f"{item.job} {change.verb.replace('_', ' ')}" for item in runs for change in item.changes)
-    told = ", ".join(f"{count:,} {verb}" for verb, count in counted.items())
-    return f"{told or 'nothing to do'} in {len({item.namespace for item in runs}):,} namespaces."
+    told = ", ".join(f"{count:,} {change}" for change, count in counted.items())
+    where = _count(len({item.namespace for item in runs}), "namespace", "namespaces")
+    return f"{verb}: {told}, in {where}." if told else f"Nothing to do in {where}."
 
 
 def _print_status(found: Sequence[JobStatus]) -> None:

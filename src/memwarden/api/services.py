@@ -1,0 +1,168 @@
+"""Puts the services of a warden together, and anew when its store was moved to another embedding model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from memwarden.errors import MemwardenError
+from memwarden.models.isolation import IsolatedReranker
+from memwarden.models.local import make_embedder
+from memwarden.models.protocols import first_width, second_width
+from memwarden.recall.index.encode import SignalFiller, statement_reader
+from memwarden.recall.index.namespace_index import NamespaceIndexes
+from memwarden.recall.large.registry import LargeNamespaces
+from memwarden.recall.recall import RERANK_TIMEOUT, Recall
+from memwarden.remember.extract.extractor import Extractor
+from memwarden.remember.items import ItemWriter
+from memwarden.remember.resolve.proposals import Proposals
+from memwarden.remember.resolve.resolver import Resolver
+from memwarden.remember.resolve.review import ReviewQueue
+from memwarden.remember.write_store import GuardedStore, InstrumentedStore
+from memwarden.remember.writer import Writer
+from memwarden.runtime import Runtime, Services
+from memwarden.stores.shared.search import SearchableStore
+
+if TYPE_CHECKING:
+    from memwarden.models.protocols import ChatModel, Embedder, Reranker
+
+log = logging.getLogger(__name__)
+# This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again.
+HELD_SHARE = 64
+# And this part for the indexes of moments in the past that were asked about last.
+PAST_SHARE = 8
+# And this part for what is known of namespaces that are searched in the store.
+LARGE_SHARE = 16
+
+
+class ServiceMaker:
+    """Makes the services of a warden for an embedder.
+
+    When the store was moved to another model, it makes services of that model beside those that answer, builds their
+    indexes, and only then lets calls use them: every answer is made by a single model.
+    """
+
+    def __init__(self, parts: Runtime, reranker: Reranker | None, chat: ChatModel | None) -> None:
+        self._parts = parts
+        self._reranker = reranker
+        self._chat = chat
+        self._switching: asyncio.Task[None] | None = None
+
+    def make(self, embedder: Embedder | None) -> Services:
+        """Return services that work with an embedder."""
+        parts, settings, store = self._parts, self._parts.settings, self._parts.store
+        held_bytes = settings.index_bytes // HELD_SHARE
+        past_bytes = settings.index_bytes // PAST_SHARE
+        large_bytes = settings.index_bytes // LARGE_SHARE
+        indexes = NamespaceIndexes(
+            store,
+            session_gap_hours=settings.session_gap_hours,
+            dimensions=first_width(embedder),
+            second_dimensions=second_width(embedder),
+            stating=statement_reader(embedder) is not None,
+            max_bytes=settings.index_bytes - held_bytes - past_bytes - large_bytes,
+            piece_dimensions=getattr(embedder, "piece_dimensions", None),
+            model=embedder.name if embedder else "none",
+        )
+        indexes.watch.on_moved = self._follow_move
+        larges = LargeNamespaces(
+            store,
+            indexes,
+            above=settings.search_above,
+            dimensions=(embedder.dimensions or None) if embedder else None,
+            session_gap_hours=settings.session_gap_hours,
+            max_bytes=large_bytes,
+        )
+        recall = Recall(
+            store,
+            indexes,
+            larges if isinstance(store, SearchableStore) else None,
+            embedder,
+            settings.categories,
+            held_bytes=held_bytes,
+            past_bytes=past_bytes,
+            reranker=None if self._reranker is None else IsolatedReranker(self._reranker, RERANK_TIMEOUT),
+            preset=settings.preset,
+            relation_weight=settings.relation_weight,
+            left_out=frozenset(settings.leave_out),
+            external=settings.external != "off",
+        )
+        recorded = InstrumentedStore(store, parts.events.put) if settings.events == "on" else store
+        # Nothing but consent gets a store without the guard.
+        guarded = GuardedStore(recorded, settings.categories)
+        resolver = Resolver(
+            guarded,
+            indexes,
+            chat=self._chat,
+            model=embedder.name if embedder else None,
+            link_min=settings.link_min,
+            merging=settings.merging == "auto",
+        )
+        extractor = Extractor(
+            guarded,
+            indexes,
+            embedder,
+            resolver,
+            settings.categories,
+            chat=self._chat,
+            preset=settings.preset,
+            most_a_day=settings.facts_a_day,
+            instructions=settings.extraction_instructions,
+        )
+        filler = None
+        if embedder is not None:  # a quick model, too: others may have written with a model that the store had before
+            filler = SignalFiller(store, indexes, embedder)
+            indexes.on_lacking = filler.add
+        deferred = recall.filler = larges.filler = filler if getattr(embedder, "slow", False) else None
+        hold = settings.external == "held"
+        strict = settings.strict_secrets
+        return Services(
+            guard=guarded,
+            recall=recall,
+            writer=Writer(guarded, embedder, resolver, deferred, hold=hold, strict=strict),
+            items=ItemWriter(guarded, embedder, hold=hold, strict=strict),
+            reviews=ReviewQueue(guarded, resolver, embedder),
+            extractor=extractor,
+            indexes=indexes,
+            larges=larges,
+            consents=Proposals(recorded, embedder, strict=strict),
+            embedder=embedder,
+            filler=filler,
+            chat=self._chat,
+        )
+
+    def _follow_move(self, model: str) -> None:
+        if self._switching is None and not self._parts.closed:
+            self._switching = asyncio.get_running_loop().create_task(self._switch(model))
+
+    async def _switch(self, model: str) -> None:
+        try:
+            old = self._parts.working
+            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, model, follow=True)
+            new = self.make(embedder)
+            if embedder is not None and embedder.dimensions:
+                await asyncio.to_thread(embedder.embed, [""])
+            for namespace in old.indexes.list_held():
+                await new.indexes.current(namespace)
+            new.recall.change_cursor = old.recall.change_cursor
+            self._parts.open(new)
+            log.info("the store was moved to the embedding model %r; it answers from now on", model)
+            await _close(old)
+        except MemwardenError as error:
+            log.warning("the store was moved to the embedding model %r, which is not at hand here: %s", model, error)
+        finally:
+            self._switching = None
+
+    async def close(self, services: Services) -> None:
+        """End what services do beside calls, and break off what is being made in their place."""
+        if self._switching is not None:
+            self._switching.cancel()
+            await asyncio.wait([self._switching])
+        await _close(services)
+
+
+async def _close(services: Services) -> None:
+    if services.filler is not None:
+        await services.filler.close()
+    await services.larges.close()

@@ -1,0 +1,278 @@
+"""A store moves to another embedding model while it answers: each answer is made by one model, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from memwarden import AsyncWarden, BoundScope, Warden
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import InvalidConfig, InvalidInput, ModelUnavailable
+from memwarden.models import local
+from memwarden.surfaces.cli.main import run
+from memwarden.upkeep.reembedding import ReembeddingTick
+
+TALK = (
+    "My beagle is called Rolf and eats too much.",
+    "The bus to the harbour leaves at nine.",
+    "My sister plays the cello in Graz.",
+    "We painted the kitchen yellow last spring.",
+    "I take my coffee without sugar.",
+    "The dentist moved to the second floor.",
+)
+QUESTION = "Which pet does she own?"
+WORDLLAMA, MINILM = 2 * 128, 2 * 384
+Scores = list[tuple[str, float]]
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+async def scores(scope: AsyncScope, question: str = QUESTION) -> Scores:
+    found = await scope.query(question, threshold=0.0, top_k=4, since_rev=0)
+    return [(item.text, item.score) for item in found.items]
+
+
+async def widths(warden: AsyncWarden, user: str = "ana") -> set[int]:
+    rows = (await warden.store.scan(warden.scope(user=user).who.namespace)).rows
+    return {len(row.vector or b"") for row in rows}
+
+
+async def scores_with(embedder: str, *more: str) -> Scores:
+    """The scores of a store that was written with an embedder from the beginning."""
+    async with AsyncWarden.open("memory://", {"embedder": embedder}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        for text in more:
+            await me.observe(said(text))
+        return await scores(me)
+
+
+def same(found: Scores, expected: Scores) -> bool:
+    return [text for text, _ in found] == [text for text, _ in expected] and np.allclose(
+        [score for _, score in found], [score for _, score in expected], atol=2e-3
+    )
+
+
+async def until(asked: Callable[[], object]) -> None:
+    """Wait until something is so: for processes that go over to another model in their own time."""
+    for _ in range(600):
+        if await asked():  # type: ignore[misc]
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("it never came about")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that several processes use at once."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+async def test_a_store_answers_as_the_old_model_does_until_it_answers_as_the_new(url: str) -> None:
+    old, new = await scores_with("wordllama"), await scores_with("minilm")
+    assert not same(old, new)
+    async with AsyncWarden.open(url, {"embedder": "wordllama"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        assert same(await scores(me), old)
+        head, history = await warden.store.head(me.who.namespace), await me.journal.history()
+        tried = await warden.jobs.reembed("minilm", dry_run=True)
+        assert (tried.rows, tried.lacking, tried.made, tried.moved) == (6, 6, 0, False)
+        assert await widths(warden) == {WORDLLAMA}
+        ticks: list[ReembeddingTick] = []
+        moved = await warden.jobs.reembed("minilm", progress=ticks.append)
+        assert (moved.rows, moved.made, moved.moved) == (6, 6, True)
+        assert [(tick.step, tick.done, tick.rows) for tick in ticks] == [("make", 6, 6), ("tidy", 6, 6)]
+        await until(lambda: _answers(me, new))
+        assert await widths(warden) == {MINILM}
+        assert (await warden.store.head(me.who.namespace)).rev == head.rev
+        assert await me.journal.history() == history
+        events = await me.journal.events(node="worker", op="job")
+        assert {(event.reason, event.count) for event in events} == {("reembed:make", 6), ("reembed:tidy", 6)}
+        assert (await warden.jobs.reembed("minilm")).made == 0
+        # What is said from now on is of the new model, too.
+        await me.observe(said("Her parrot is called Coco."))
+        await me.query(QUESTION)
+        assert await widths(warden) == {MINILM}
+
+
+async def _answers(scope: AsyncScope, expected: Scores) -> bool:
+    return same(await scores(scope), expected)
+
+
+class BreaksOff(Exception):
+    pass
+
+
+async def test_a_move_that_was_broken_off_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memwarden.upkeep.reembedding.PAGE_ROWS", 2)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    old, new = await scores_with("wordllama"), await scores_with("minilm")
+    async with AsyncWarden.open(url, {"embedder": "wordllama"}) as warden:
+        await warden.scope(user="ana", thread="t").observe(said(*TALK))
+        await warden.scope(user="bob").observe(said("I keep bees."))
+
+        def break_off(tick: ReembeddingTick) -> None:
+            raise BreaksOff
+
+        with pytest.raises(BreaksOff):
+            await warden.jobs.reembed("minilm", progress=break_off)
+        assert (await warden.jobs.reembed("minilm", dry_run=True)).lacking == 1
+    async with AsyncWarden.open(url) as warden:  # who comes meanwhile is answered by the old model
+        assert same(await scores(warden.scope(user="ana", thread="t")), old)
+
+        def break_off_later(tick: ReembeddingTick) -> None:
+            if tick.step == "tidy":
+                raise BreaksOff
+
+        with pytest.raises(BreaksOff):
+            await warden.jobs.reembed("minilm", progress=break_off_later)
+    async with AsyncWarden.open(url, {"embedder": "auto"}) as warden:  # and later by the new
+        assert same(await scores(warden.scope(user="ana", thread="t")), new)
+        moved = await warden.jobs.reembed("minilm")
+        assert (moved.made, moved.moved) == (0, True)
+        assert await widths(warden) | await widths(warden, "bob") == {MINILM}
+
+
+async def test_a_process_that_serves_goes_over_and_what_it_wrote_in_between_is_made_anew(shared_url: str) -> None:
+    late = "Rolf the beagle barks at night."
+    old, new = await scores_with("wordllama"), await scores_with("minilm")
+    async with AsyncWarden.open(shared_url, {"embedder": "wordllama"}) as serving:
+        me = serving.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        seen = [await scores(me)]
+        async with AsyncWarden.open(shared_url, follow_store=True) as other:
+            await other.jobs.reembed("minilm")
+        while not same(seen[-1], new) and len(seen) < 600:
+            seen.append(await scores(me))
+            await asyncio.sleep(0.05)
+        assert all(same(found, old) or same(found, new) for found in seen)
+        assert same(seen[0], old)
+        assert same(seen[-1], new)
+    async with AsyncWarden.open(shared_url, follow_store=True) as moved:
+        mine = moved.scope(user="ana", thread="t")
+        await mine.query(QUESTION)
+        async with AsyncWarden.open(shared_url, follow_store=True) as other:
+            await other.jobs.reembed("wordllama")
+        await mine.observe(said(late))  # with the model of before
+        expected = await scores_with("wordllama", late)
+        await until(lambda: _answers(mine, expected))
+        assert await widths(moved) == {WORDLLAMA}
+
+
+async def test_what_is_written_during_a_move_is_moved_too(tmp_path: Path) -> None:
+    url, late = f"sqlite:///{tmp_path / 'store.db'}", "Rolf the beagle barks at night."
+    async with AsyncWarden.open(url, {"embedder": "wordllama"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        writes: list[asyncio.Task[object]] = []
+
+        def write(tick: ReembeddingTick) -> None:
+            if not writes:
+                writes.append(asyncio.get_running_loop().create_task(me.observe(said(late))))
+
+        await warden.jobs.reembed("minilm", progress=write)
+        await asyncio.gather(*writes)
+        expected = await scores_with("minilm", late)
+        await until(lambda: _answers(me, expected))
+        assert await widths(warden) == {MINILM}
+
+
+async def test_a_model_that_does_not_answer_leaves_the_store_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent:
+        name, dimensions, english_only, ready = "silent", 3, False, True
+
+        def embed(self, texts: list[str]) -> npt.NDArray[np.float32]:
+            raise ModelUnavailable("the endpoint is down")
+
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'store.db'}", {"embedder": "wordllama"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        before = await scores(me)
+        with monkeypatch.context() as patch:
+            patch.setattr(local, "make_local", lambda choice: Silent())
+            with pytest.raises(ModelUnavailable, match="silent"):
+                await warden.jobs.reembed("minilm")
+            patch.setattr(Silent, "dimensions", 128)
+            with pytest.raises(InvalidInput, match="128 numbers"):
+                await warden.jobs.reembed("minilm")
+        assert same(await scores(me), before)
+        with pytest.raises(InvalidInput, match="embedders are: auto, "):
+            await warden.jobs.reembed("gpt")
+        with pytest.raises(InvalidConfig, match="embedding_model"):
+            await warden.jobs.reembed("openai")
+        with pytest.raises(InvalidInput, match="rows_a_second"):
+            await warden.jobs.reembed("minilm", rows_a_second=0)
+        assert await widths(warden) == {WORDLLAMA}
+
+
+async def test_no_more_vectors_are_made_a_second_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    sleep = asyncio.sleep
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        await sleep(0)
+
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'store.db'}", {"embedder": "wordllama"}) as warden:
+        await warden.scope(user="ana").observe(said(*TALK))
+        monkeypatch.setattr("memwarden.upkeep.reembedding.asyncio.sleep", rest)
+        await warden.jobs.reembed("minilm", rows_a_second=0.1)
+    assert max(rests) > 30  # 6 rows are a minute's worth
+
+
+async def test_a_large_namespace_is_searched_by_the_new_model(postgres_url: str) -> None:
+    many = [f"Person {number} keeps {number + 2} hens behind the house." for number in range(60)]
+    settings = {"embedder": "wordllama", "search_above": 40}
+    async with AsyncWarden.open("memory://", {"embedder": "minilm"}) as plain:
+        mine = plain.scope(user="ana", thread="t")
+        await mine.observe(said(*TALK, *many))
+        expected = [text for text, _ in (await scores(mine))[:1]]
+    async with AsyncWarden.open(postgres_url, settings) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK, *many))
+        await until(lambda: _is_searched(warden, me))
+        async with AsyncWarden.open(postgres_url, settings, follow_store=True) as other:
+            await other.jobs.reembed("minilm")
+        await until(lambda: _answers_first(me, expected))
+        assert await widths(warden) == {MINILM}
+        await until(lambda: _is_searched(warden, me))
+        assert [text for text, _ in (await scores(me))[:1]] == expected
+
+
+async def _is_searched(warden: AsyncWarden, scope: AsyncScope) -> bool:
+    await scope.query(QUESTION)
+    return (await warden.store.standing(scope.who.namespace)).digest is not None  # type: ignore[attr-defined]
+
+
+async def _answers_first(scope: AsyncScope, expected: list[str]) -> bool:
+    return [text for text, _ in (await scores(scope))[:1]] == expected
+
+
+def test_the_command_moves_a_store_and_says_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Warden.open(url, {"embedder": "wordllama"}) as warden:
+        me: BoundScope = warden.scope(user="ana")
+        me.remember("Ana keeps bees.")
+        me.remember("Ana sails.")
+    assert run(["reembed", "minilm", "--dry-run", "--db", url]) == 0
+    assert "0 of 2 memories have vectors of all-minilm" in capsys.readouterr().out
+    assert run(["reembed", "minilm", "--db", url]) == 0
+    assert "answers with all-minilm-l6-v2-int8-80: 2 memories, 2 vectors made." in capsys.readouterr().out
+    assert run(["reembed", "minilm", "--dry-run", "--db", url, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["moved"], told["lacking"], told["rows"]) == (True, 0, 2)
+    assert run(["reembed", "none", "--db", url]) == 2
+    assert "no embedder 'none' to move to" in capsys.readouterr().err
