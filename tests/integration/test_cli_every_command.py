@@ -105,6 +105,7 @@ CASES: Mapping[str, Case] = {
     ),
     "job status": Case("", [{"job": str, "status": str, "due": str | None}], "--db oracle://x", 2, "InvalidConfig"),
     "job run": Case("expire", [{"job": str, "status": str, "dry_run": bool}], "none", 2, "InvalidInput"),
+    "reembed": Case("minilm --dry-run", {"model": str, "rows": int, "moved": bool}, "none", 2, "InvalidInput"),
     "worker": Case("--once", list[Any], "--every 0", 2, "Usage"),
     "key create": Case("--user ana", {**KEY, "key": str}, "--operation fly", 2, "InvalidInput", keep="key"),
     "key list": Case("", [KEY], "--nope", 2, "Usage"),

@@ -25,6 +25,7 @@ CHANGES = {
     "consent": "consent.propose, consent.decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
     "job": "jobs of upkeep, which leave the user context alone", "worker": "the same jobs",
+    "reembed": "vectors alone",
     "erase": "warden.erase", "import": "warden.import_, warden.import_files",
     "review": "review.approve, review.reject", "doctor": "a tenant of its own",
     "mcp": "the tools of a scope, tried in test_mcp.py", "hook": "observe and remember, of a project",

@@ -38,15 +38,17 @@ def test_a_job_is_tried_run_and_shown(old_store: str, capsys: pytest.CaptureFixt
     assert [(item["dry_run"], [change["verb"] for change in item["changes"]]) for item in tried] == [
         (True, ["soft_delete"])
     ]
+    assert run(["job", "run", "expire", "--dry-run", "--db", old_store]) == 0
+    assert "Would change: 1 expire soft delete, in 1 namespace." in capsys.readouterr().out
     assert run(["job", "run", "expire", "--db", old_store]) == 0
-    assert "1 expire soft delete in 1 namespaces." in capsys.readouterr().out
+    assert "Changed: 1 expire soft delete, in 1 namespace." in capsys.readouterr().out
     assert run(["find", "--user", "ana", "--db", old_store, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
     assert run(["job", "status", "--db", old_store, "--json"]) == 0
     told = {item["job"]: item for item in json.loads(capsys.readouterr().out)}
     assert (told["expire"]["status"], told["expire"]["changed"]) == ("ok", 1)
     assert run(["job", "run", "expire", "--db", old_store]) == 0
-    assert "nothing to do in 1 namespaces." in capsys.readouterr().out
+    assert "Nothing to do in 1 namespace." in capsys.readouterr().out
     assert run(["job", "run", "tidy", "--db", old_store]) == 2
 
 

@@ -129,9 +129,7 @@ class Reembedder:
         for _ in range(MAX_PASSES):
             if await self._look_through(planned.source, "make", planned.rows) <= MAX_LEFT:
                 return
-        raise Conflict(
-            "more is written than can be moved; begin again later, or allow more rows a second"
-        )
+        raise Conflict("more is written than can be moved; begin again later, or allow more rows a second")
 
     async def _look_through(self, bound: str, step: str, rows: int) -> int:
         """Make what rows lack once, and return how many lacked it."""
