@@ -233,23 +233,38 @@ async def test_no_more_vectors_are_made_a_second_than_allowed(tmp_path: Path, mo
     assert max(rests) > 30  # 6 rows are a minute's worth
 
 
-async def test_a_large_namespace_is_searched_by_the_new_model(postgres_url: str) -> None:
+@pytest.mark.parametrize(("source", "target", "width"), [("wordllama", "minilm", 768), ("minilm", "wordllama", 256)])
+async def test_a_large_namespace_is_searched_by_the_new_model(
+    postgres_url: str, source: str, target: str, width: int
+) -> None:
     many = [f"Person {number} keeps {number + 2} hens behind the house." for number in range(60)]
-    settings = {"embedder": "wordllama", "search_above": 40}
-    async with AsyncWarden.open("memory://", {"embedder": "minilm"}) as plain:
-        mine = plain.scope(user="ana", thread="t")
-        await mine.observe(said(*TALK, *many))
-        expected = [text for text, _ in (await scores(mine))[:1]]
+    settings = {"embedder": source, "search_above": 40}
+    first = await _first_answer(target, many)
     async with AsyncWarden.open(postgres_url, settings) as warden:
         me = warden.scope(user="ana", thread="t")
         await me.observe(said(*TALK, *many))
         await until(lambda: _is_searched(warden, me))
+        before = await scores(me)
         async with AsyncWarden.open(postgres_url, settings, follow_store=True) as other:
-            await other.jobs.reembed("minilm")
-        await until(lambda: _answers_first(me, expected))
-        assert await widths(warden) == {MINILM}
+
+            def break_off(tick: ReembeddingTick) -> None:
+                raise BreaksOff
+
+            with pytest.raises(BreaksOff):
+                await other.jobs.reembed(target, progress=break_off)
+            assert await scores(me) == before
+            await other.jobs.reembed(target)
+        await until(lambda: _answers_first(me, first))
+        assert await widths(warden) == {width}
         await until(lambda: _is_searched(warden, me))
-        assert [text for text, _ in (await scores(me))[:1]] == expected
+        assert await _answers_first(me, first)
+
+
+async def _first_answer(embedder: str, many: list[str]) -> list[str]:
+    async with AsyncWarden.open("memory://", {"embedder": embedder}) as plain:
+        mine = plain.scope(user="ana", thread="t")
+        await mine.observe(said(*TALK, *many))
+        return [text for text, _ in (await scores(mine))[:1]]
 
 
 async def _is_searched(warden: AsyncWarden, scope: AsyncScope) -> bool:

@@ -198,7 +198,8 @@ class LargeNamespaces:
         """Read rows of a part by their number, the turns before them, and what is gone."""
         assert self.store is not None
         numbers = dict.fromkeys((*wanted, *part.before(wanted), *gone))
-        return {row.n: row for row in await self.store.rows_by_number(namespace, list(numbers))}
+        rows = await self.store.rows_by_number(namespace, list(numbers))
+        return {row.n: row for row in self._indexes.of_model(rows)}
 
     async def wait_idle(self) -> None:
         """Wait until nothing is made or dropped any more."""
