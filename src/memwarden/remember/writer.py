@@ -55,6 +55,7 @@ from memwarden.remember.ingest.intake import (
     mark_private,
     redact_secrets,
     screen,
+    screen_answer,
     strip_context,
     strip_retold,
     trust_of,
@@ -307,8 +308,10 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
 def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
     """Decide whether the memory is quarantined: a text from outside that reads like orders to an assistant."""
     memory = _memory_of(text)
-    unreviewed = _is_unreviewed(call.scope, memory)
-    screening = screen_memory(memory, unreviewed=unreviewed, hold=call.hold)
+    if memory.channel == Channel.TURN and memory.trust == Trust.ASSISTANT:
+        screening = screen_answer(memory.text)
+    else:
+        screening = screen_memory(memory, unreviewed=_is_unreviewed(call.scope, memory), hold=call.hold)
     return text if screening == NOT_SUSPICIOUS else replace(text, screening=screening)
 
 

@@ -172,6 +172,26 @@ def screen(trust: str, *texts: str | None, unreviewed: bool = False, hold: bool 
     return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOT_SUSPICIOUS
 
 
+# One of these stands in every known order and fake tag without foreign letters; most answers have none of them, and
+# need not be looked at more closely.
+_MAY_ORDER = re.compile(
+    r"[<\[{]|\"\s{0,3}:|ignor|disregard|forget|overr|bypass|discard|neglect|prompt|instruct|system|developer|admin|root|"
+    r"operator|are\s+now|from\s+now|vergiss|missacht|verwirf|du\s+bist|olvid|descart|desobed|esquec|dimentic|oubli|"
+    r"action\s+input|sistema",
+    re.IGNORECASE,
+)
+
+
+def screen_answer(text: str) -> Screening:
+    """Decide the state of a model's answer in a conversation: what a page made it repeat orders to the next model."""
+    if text.isascii() and not _MAY_ORDER.search(text):
+        return NOT_SUSPICIOUS
+    from memwarden.security.injection.detector import find_known_orders
+
+    kinds = find_known_orders(text).kinds
+    return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOT_SUSPICIOUS
+
+
 def describe_secrets(kinds: tuple[str, ...]) -> str:
     """Return the words for secrets that were taken out."""
     return f"secrets taken out: {', '.join(kinds)}" if kinds else ""

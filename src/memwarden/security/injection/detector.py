@@ -174,6 +174,17 @@ def find_suspicion(text: str) -> Suspicion:
     return found
 
 
+def find_known_orders(text: str) -> Suspicion:
+    """Judge a model's answer: by the orders that everybody knows and by fake tags, calls and images, not by wording.
+
+    An answer tells people, and assistants in their prompts, what to do all the time. Quotations that it announces as
+    examples and blocks of code do not count.
+    """
+    plain = drop_quotations(drop_fences(text[:_PIECE]))
+    found = [*find_known_attacks(fold_lookalikes(plain)), *find_markup(plain)]
+    return Suspicion(tuple(sorted({kind for kind, _ in found})), found[0][1][:_MAX_EVIDENCE].strip() if found else "")
+
+
 def _judge(text: str) -> Suspicion:
     plain = drop_quotations(text)
     found = _readings(plain)
