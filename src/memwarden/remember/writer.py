@@ -312,7 +312,17 @@ def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]
         screening = screen_answer(memory.text)
     else:
         screening = screen_memory(memory, unreviewed=_is_unreviewed(call.scope, memory), hold=call.hold)
-    return text if screening == NOT_SUSPICIOUS else replace(text, screening=screening)
+    if screening == NOT_SUSPICIOUS:
+        return text
+    return replace(text, screening=screening, key=_key_of_held(call, memory, text.source) or text.key)
+
+
+def _key_of_held(call: WriteCall, memory: Memory, source: object) -> str | None:
+    """Return the key of a turn that is held back, by its words: a thread's own turns, with which it would be compared
+    when it comes again, are those that a prompt may show. None for a turn that its caller names, and for no turn."""
+    if memory.channel != Channel.TURN or call.key is not None or (isinstance(source, Message) and source.id):
+        return None
+    return f"{call.own_prefix}held:{hash_arguments([call.thread, memory.role, memory.text])}"
 
 
 # What is decided about all messages of a call together, and what is made of a part of them before it is applied.
