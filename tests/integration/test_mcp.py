@@ -62,11 +62,15 @@ async def connect(
 
 def over_a_pipe(folder: Path, user: str) -> Client:
     """A client of a server that is started with the arguments of the page."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMWARDEN_")}
     command, whose, name = blocks_of_the_page()[0]["args"]
-    arguments = [command, whose, user or name, "--db", f"sqlite:///{folder}/memory.db"]
-    server = StdioServerParameters(command=MEMWARDEN, args=arguments, env=environment, cwd=folder)
-    return Client(stdio_client(server))
+    return start(folder, command, whose, user or name)
+
+
+def start(folder: Path, *arguments: str) -> Client:
+    """A client of a server that is started with these arguments on the store of a folder."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMWARDEN_")}
+    given = [*arguments, "--db", f"sqlite:///{folder}/memory.db"]
+    return Client(stdio_client(StdioServerParameters(command=MEMWARDEN, args=given, env=environment, cwd=folder)))
 
 
 def blocks_of_the_page() -> list[dict[str, Any]]:
@@ -97,6 +101,19 @@ async def test_a_memory_outlives_its_server_and_stays_with_its_user(tmp_path: Pa
         assert found["count"] == 0
         refused = await client.call_tool("memory_forget", {"id": kept["id"]})
         assert refused.is_error
+
+
+async def test_a_server_started_for_a_project_and_a_task_searches_theirs_too(tmp_path: Path) -> None:
+    decision, hunch = "We deploy the shop on Tuesdays.", "The login fails because a cookie has no domain."
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/memory.db") as warden:
+        await warden.tiers.project("shop").add_decision(decision)
+        await warden.tiers.task("fix-login").add_reasoning(hunch, "plan")
+    asked = {"When do we deploy the shop?": decision, "Why does the login fail?": hunch}
+    for flags, found in ((["--project", "shop", "--task", "fix-login"], True), ([], False)):
+        async with start(tmp_path, "mcp", "--embedder", "wordllama", "--user", "ana", *flags) as client:
+            for question, answer in asked.items():
+                got = text_of(await client.call_tool("memory_query", {"query": question}))
+                assert (answer in got) == found, got
 
 
 def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:

@@ -67,10 +67,18 @@ class Options:
             mend = "memwarden observe FILE makes it, --db URL names another store"
             raise NotFound(f"there is no store at {url!r} yet{where}; {mend}")
 
-    def scope(self, warden: AsyncWarden, *, user: str | None = None, thread: str | None = None) -> AsyncScope:
+    def scope(
+        self,
+        warden: AsyncWarden,
+        *,
+        user: str | None = None,
+        thread: str | None = None,
+        project: str | None = None,
+        task: str | None = None,
+    ) -> AsyncScope:
         """Return the scope that these options name; ``user`` overrides."""
         whose = user or self.user or "default"
-        return warden.scope(user=whose, agent=self.agent, tenant=self.tenant, thread=thread)
+        return warden.scope(user=whose, agent=self.agent, tenant=self.tenant, thread=thread, project=project, task=task)
 
 
 async def find_id(warden: AsyncWarden, me: AsyncScope, given: str, *states: MemoryState) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 async def mcp(
     options: Options,
     thread: Annotated[str, typer.Option(help="The conversation that is written to.")] = "mcp",
+    project: Annotated[str | None, typer.Option(help="Search the memory of this project as well.")] = None,
+    task: Annotated[str | None, typer.Option(help="Search the memory of this task as well.")] = None,
     profile: Annotated[
         str, typer.Option(help="default (three tools), full, or graph (those of the reference memory server).")
     ] = "default",
@@ -33,6 +35,7 @@ async def mcp(
       memwarden mcp
       memwarden mcp --user ana --db sqlite:////home/ana/memory.db
       memwarden mcp --agent researcher --read-only
+      memwarden mcp --project apollo
       memwarden mcp --profile graph
     """
     if find_spec("mcp") is None:
@@ -40,8 +43,9 @@ async def mcp(
     from memwarden.surfaces.mcp.profiles import serve_scope
 
     warden = options.open()
+    me = options.scope(warden, thread=thread, project=project, task=task)
     permission: Permission = "read" if read_only else "write"
-    server = serve_scope(warden, options.scope(warden, thread=thread), permission, profile)
+    server = serve_scope(warden, me, permission, profile)
     # The package waits for stdin in a thread that no exception ends; acknowledged writes are on the disk already.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     await server.run_stdio_async()
