@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +20,11 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
-from memwarden import records
+from memwarden import Warden, records
 from memwarden.agent.state import StateKey
 from memwarden.observability.records import OpEvent
 from memwarden.surfaces.cli.main import app, run
+from raw_upstream import completion, raw_upstream, whole
 
 TALK = [
     {"role": "user", "content": "I live in Graz and I play the cello on Fridays."},
@@ -35,6 +38,10 @@ OBSERVED = {"conversations": int, "stored": int, "known": int, "left_out": Mappi
 ITEM = {"id": str, "text": str, "score": float, "sources": list[str], "why": records.Why, "thread_id": str | None}
 ANSWER = {"items": [ITEM], "text": str, "rev": int, "tokens": int, "relevant": bool, "confidence": float}
 NAMESPACE = {"tenant": str, "path": str}
+SAID = {"role": str, "content": str}
+ASKED = {"text": str, "items": [ITEM], "queries": list[str], "rounds": int}
+EXCHANGE = {"message": str, "answer": str, "block": {"text": str, "items": list[Any]}, "stored": list[Any]}
+HOOKED = {"hookSpecificOutput": {"hookEventName": str, "additionalContext": str}}
 
 
 class Case(NamedTuple):
@@ -61,8 +68,8 @@ CASES: Mapping[str, Case] = {
     "add": Case("Ana_lives_in_Linz_with_her_dog_Rex.", WRITTEN, "x --importance 9", 2, "InvalidInput", keep="fact"),
     "query": Case("Where_does_Ana_live?", ANSWER, "x --top-k 0", 2, "InvalidInput"),
     "context": Case("Where_does_Ana_live?", ANSWER, "x --budget-tokens -1", 2, "InvalidInput"),
-    "ask": Case("", None, "Where_does_Ana_live?", 2, "InvalidConfig"),
-    "chat": Case("", None, "", 2, "InvalidInput"),
+    "ask": Case("Where_does_Ana_live?", ASKED, "Where_does_Ana_live?", 2, "InvalidConfig"),
+    "chat": Case("--script lines.txt", EXCHANGE, "", 2, "InvalidInput"),
     "get": Case("@fact", records.Memory, "none", 3, "NotFound"),
     "find": Case("--limit 2", [records.Memory], "--order-by colour", 2, "InvalidFilter"),
     "edit": Case("@fact Ana_lives_in_Linz_with_Rex.", WRITTEN, "none x", 3, "NotFound"),
@@ -87,7 +94,7 @@ CASES: Mapping[str, Case] = {
     "state get": Case("kudos", {"key": str, "value": list[str]}, "none", 3, "NotFound"),
     "state clear": Case("kudos", {"cleared": list[str], "dry_run": bool}, "* --agent nobody", 4, "UnknownAgent"),
     "sessions list": Case("", list[Any], "--agent nobody", 4, "UnknownAgent"),
-    "sessions show": Case("", None, "none", 3, "NotFound"),
+    "sessions show": Case("ABC123", {"session": dict[str, Any], "agent_receives": [SAID]}, "none", 3, "NotFound"),
     "thread list": Case("", [{"thread": str, "turns": int}], "--agent nobody", 4, "UnknownAgent"),
     "thread show": Case("t1", {"turns": list[Any]}, "none", 3, "NotFound"),
     "thread look-through": Case("t1", WRITTEN, "t1 --agent nobody", 4, "UnknownAgent"),
@@ -112,10 +119,13 @@ CASES: Mapping[str, Case] = {
     "key revoke": Case("@key", KEY, "none", 3, "NotFound"),
     "reset": Case("--confirm default", WRITTEN, "", 2, "InvalidInput"),
     "erase": Case("--user default --confirm default", dict[str, Any], "--user default", 2, "InvalidInput"),
-    "verify": Case("", None, "--erased none.json", 3, "NotFound"),
-    "hook": Case("", None, "--nope", 2, "Usage"),
-    "mcp": Case("", None, "--profile none", 2, "InvalidInput"),
-    "serve": Case("", None, "--port 99999999", 2, "Usage"),
+    "verify": Case(
+        "--erased erased.json", {"absent": bool, "found": list[str], "namespace": NAMESPACE},
+        "--erased none.json", 3, "NotFound",
+    ),
+    "hook": Case("--project shop", HOOKED, "--nope", 2, "Usage"),
+    "mcp": Case("", {"jsonrpc": str, "result": {"tools": [{"name": str}]}}, "--profile none", 2, "InvalidInput"),
+    "serve": Case("--openapi", {"openapi": str, "paths": dict[str, Any]}, "--port 99999999", 2, "Usage"),
 }  # fmt: skip
 BEFORE = {
     "consent decline": ("consent propose pronouns=they/them", "other"),
@@ -123,8 +133,17 @@ BEFORE = {
     "review approve": (f"add {ORDER.replace(' ', '_')}_Now. --source https://evil.example", "refused"),
 }
 """What a command needs: words that run before it, and the name of the id in their answer."""
-SERVING = {"hook", "mcp", "serve", "chat", "ask", "sessions show", "verify"}
-"""They talk to other programs or need what these left behind; pages and tests of their own run them."""
+TYPED = {
+    "chat": "Where does Ana live?\n",
+    "hook": json.dumps({"hook_event_name": "SessionStart", "session_id": "s2", "cwd": "."}),
+}
+"""What some commands read from stdin."""
+LINES_OF_MCP = (
+    {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {
+        "name": "test", "version": "1"}}},
+    {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/list"},
+)  # fmt: skip
 
 
 class Ran(NamedTuple):
@@ -141,10 +160,13 @@ class Program:
     def __init__(self) -> None:
         self.ids: dict[str, str] = {}
 
-    def __call__(self, words: str) -> Ran:
+    def __call__(self, words: str, typed: str = "") -> Ran:
         given = [self.ids[word[1:]] if word[:1] == "@" else word.replace("_", " ") for word in words.split(" ") if word]
-        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-            code = run([*given, "--json"])
+        stdin = io.TextIOWrapper(io.BytesIO(typed.encode()), "utf-8")
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
+            patch.setattr(sys, "stdin", stdin)
+            with redirect_stderr(io.StringIO()) as err:
+                code = run([*given, "--json"])
         return Ran(code, out.getvalue(), err.getvalue())
 
     def keep(self, name: str, value: Any) -> None:
@@ -160,15 +182,54 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ran]
         patch.setenv("MEMWARDEN_DB", "sqlite:///notes.db")
         patch.setenv("MEMWARDEN_EMBEDDER", "none")
         Path("chat.json").write_text(json.dumps(TALK))
-        program, found = Program(), {}
+        Path("lines.txt").write_text("In Linz.\n")
+        prepare()
+        program, found = Program(), {"mcp": run_mcp()}
         for name, case in CASES.items():
             for words, kept in [BEFORE[name]] if name in BEFORE else []:
                 program.keep(kept, json.loads(program(words).out))
-            if name not in SERVING:
-                found[name] = program(f"{name} {case.words}")
-                if case.keep:
-                    program.keep(case.keep, json.loads(found[name].out))
+            if name == "ask":
+                found[name] = run_ask(program, case.words)
+            elif name not in found:
+                found[name] = program(f"{name} {case.words}", TYPED.get(name, ""))
+            if case.keep:
+                program.keep(case.keep, json.loads(found[name].out))
         yield found
+
+
+def prepare() -> None:
+    """Put in the store what no command writes: a stored session, a decision of a project."""
+    with Warden.open("sqlite:///notes.db", {"embedder": "none"}) as warden:
+        warden.scope(user="default").sessions.finalize_current_cycle("ABC123", "Where is it?", "In Gdynia.")
+        warden.tiers.project("shop").add_decision("We deploy the shop on Tuesdays.")
+
+
+def run_ask(program: Program, words: str) -> Ran:
+    """Ask with a model on this machine that plans, then answers."""
+    said = ({"queries": ["Where does Ana live?"]}, {"known": True, "answer": "In Linz.", "cites": [1]})
+    with raw_upstream() as model, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMWARDEN_CHAT_URL", model.url)
+        patch.setenv("MEMWARDEN_CHAT_MODEL", "m")
+        patch.setenv("OPENAI_API_KEY", "none")
+        model.answers += [[whole(completion(json.dumps(item)))] for item in said]
+        return program(f"ask {words}")
+
+
+def run_mcp() -> Ran:
+    """List the tools of a server over a pipe; its answers are JSON with the option and without."""
+    command = [str(Path(sys.executable).with_name("memwarden")), "mcp", "--json"]
+    typed = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in LINES_OF_MCP)
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(typed)
+        server.stdin.flush()
+        answers = [server.stdout.readline() for _ in range(2)]
+        rest, log = server.communicate(timeout=60)
+    assert rest == ""
+    return Ran(server.returncode, answers[1], log)
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -234,7 +295,7 @@ def test_every_command_is_tried() -> None:
     assert COMMANDS.keys() == CASES.keys()
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in SERVING])
+@pytest.mark.parametrize("name", CASES)
 def test_the_json_of_a_command_has_its_schema(name: str, answers: dict[str, Ran]) -> None:
     ran = answers[name]
     assert (ran.code, ran.err) in [(0, ""), (5, ran.err)], ran.err
@@ -267,3 +328,5 @@ def test_the_help_of_a_command_tells_what_it_does(name: str) -> None:
     options = [item for item in COMMANDS[name].params if item.param_type_name == "option" and not item.hidden]
     assert all(item.opts[0] in said for item in options)
     assert "--json" in said
+    if name in ("hook", "mcp"):  # they write JSON for other programs in any case
+        assert "stdout" in said

@@ -30,7 +30,8 @@ async def hook(
     """Answer an event of a coding agent's session, given as JSON on stdin: Claude Code's format.
 
     At the start of a session and before a prompt the project's memory is put in; decisions and conventions in a prompt
-    and failed commands are kept. An error never stops the agent: it is a line on stderr and exit code 1.
+    and failed commands are kept. An error never stops the agent: it is a line on stderr and exit code 1. What is
+    written to stdout is JSON with --json and without.
 
     \b
     Examples:

@@ -28,7 +28,8 @@ async def mcp(
 ) -> None:
     """Serve memory over stdio to a client of the Model Context Protocol, until it closes the pipe.
 
-    Whose memory it is, is decided here: no tool takes a user, an agent or a store.
+    Whose memory it is, is decided here: no tool takes a user, an agent or a store. On stdout is the protocol, which is
+    JSON with --json and without; the option makes JSON of an error at the start.
 
     \b
     Examples:
