@@ -35,15 +35,14 @@ setup: $(READY) $(UPSTREAM) $(SCRIPTS) ## Make .venv with what the lock files na
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
-# Facts are made of it too, and a value that changed, so that the page has something to show.
+# Facts are made of it too, and more is added, so that every page has something to show.
 serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, until Ctrl-C: make serve PORT=9000
 	@if [ ! -e "$(DEMO_DB:sqlite:///%=%)" ]; then \
-		MEMWARDEN_EXTRACTION=$(EXTRACTION) $(BIN)/memwarden observe $(DEMO)/history.json --db $(DEMO_DB) >/dev/null; \
-		$(BIN)/memwarden add "Ines' favourite colour is burnt orange." --created-at 2025-10-04 --db $(DEMO_DB) >/dev/null; \
-		$(BIN)/memwarden add "Ines' favourite colour is now bottle green." --created-at 2026-03-14 --db $(DEMO_DB) >/dev/null; \
+		MEMWARDEN_EXTRACTION=$(EXTRACTION) $(BIN)/memwarden observe $(DEMO)/history.json --user ines --db $(DEMO_DB) >/dev/null; \
+		$(BIN)/python -m memwarden.surfaces.cli.demo.furnish $(DEMO_DB); \
 	fi
 	@echo "Ask it from another terminal, at the address below:" >&2
-	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\"}'" >&2
+	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\", \"user_id\": \"ines\"}'" >&2
 	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
 
 # The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.

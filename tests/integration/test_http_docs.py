@@ -72,7 +72,11 @@ def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None
             line = process.stderr.readline()
             assert line, said
             said += line
-        answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question}, timeout=30)
+        answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question, "user_id": "ines"}, timeout=30)
+        names = ("inbox", "state", "trash", "shown", "session")
+        pages = {
+            name: httpx2.get(f"{serving[1]}/ui/{name}?user=ines&session=planning", timeout=30).text for name in names
+        }
         assert f"{serving[1]}/ui/" in process.stderr.readline()
         page = httpx2.get(f"{serving[1]}/ui/", follow_redirects=True, timeout=30).text
     finally:
@@ -82,6 +86,11 @@ def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None
     assert "ONLY hazelnuts" in answer.json()["text"]
     assert "What is known of" in page
     assert "now bottle green" in page
+    shown = {
+        "inbox": "reviews.example", "state": "saturday_bake", "trash": "The flour order is on Tuesdays.",
+        "shown": "What did the allergy clinic find out about Tomas?", "session": "The oven is free on Friday.",
+    }  # fmt: skip
+    assert [name for name, words in shown.items() if words not in pages[name]] == []
 
 
 def test_the_first_page_names_every_way_in() -> None:

@@ -67,6 +67,12 @@ def test_what_is_remembered_about_a_topic_is_found_by_words_and_by_filter(ana: P
     ana.get_by_role("searchbox").fill("Where does Mira live?")
     expect(ana.locator(".row").first).to_contain_text("Mira now lives in Leipzig.")
     assert "q=Where" in ana.url
+    scores = [float(text) for text in ana.locator(".row .score").all_inner_texts()]
+    assert scores == sorted(scores, reverse=True)
+    assert 1 <= len(scores) < 7, "what is far from it is cut"
+    assert scores[-1] >= 0.25 * scores[0]
+    ana.get_by_role("link", name="Show them too").click()
+    expect(ana.locator(".row")).to_have_count(7)
     ana.get_by_role("searchbox").fill("")
     ana.get_by_label("Category").select_option("event")
     expect(ana.locator(".row")).to_have_count(1)

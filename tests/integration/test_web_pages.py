@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from memwarden.stores.transfer.erasure import read_receipt
 from web_site import Site, browser, find_violations, site, tab
 
 
@@ -101,7 +103,7 @@ def test_why_an_item_was_put_into_a_prompt_yesterday_is_found_with_its_question_
 def test_a_preview_shows_the_whole_request_of_each_mode_and_what_an_agent_may_see(ana: Page) -> None:
     ana.goto("/ui/preview?message=Where+does+Mira+live%3F")
     shown = {}
-    for mode in ("system_append", "context_message", "user_prefix"):
+    for mode in ("system_append", "context_message", "user_prefix", "cache_stable"):
         ana.get_by_label("Mode").select_option(mode)
         with ana.expect_response("**/ui/preview**") as answer:
             ana.get_by_role("button", name="Show").click()
@@ -111,6 +113,7 @@ def test_a_preview_shows_the_whole_request_of_each_mode_and_what_an_agent_may_se
     assert ["<memories>" in text for text in shown["system_append"]] == [True, False]
     assert ["<memories>" in text for text in shown["context_message"]] == [False, True, False]
     assert ["<memories>" in text for text in shown["user_prefix"]] == [False, True]
+    assert ["<memories>" in text for text in shown["cache_stable"]] == [True, False]
     ana.get_by_label("Agent").select_option("planner")  # it may read neither activity nor event
     ana.get_by_role("button", name="Show").click()
     expect(ana.locator("#answer")).to_contain_text("Nothing would be injected.")
@@ -169,7 +172,7 @@ def test_a_persons_conversation_is_forgotten_as_a_whole_and_brought_back(ana: Pa
     ana.goto("/ui/")
     ana.get_by_role("link", name="Conversations").click()
     assert find_violations(ana) == []
-    ana.get_by_role("link", name="garden").click()
+    ana.get_by_role("link", name="I planted three cherry trees").click()
     expect(ana.locator(".said")).to_contain_text("I planted three cherry trees behind the shed.")
     assert find_violations(ana) == []
     ana.get_by_role("button", name="Forget this conversation…").click()
@@ -177,7 +180,7 @@ def test_a_persons_conversation_is_forgotten_as_a_whole_and_brought_back(ana: Pa
     assert find_violations(ana) == []
     ana.get_by_role("button", name="Forget").click()
     expect(ana.get_by_role("status")).to_contain_text("Forgotten.")
-    expect(ana.get_by_role("link", name="garden")).to_have_count(0)
+    expect(ana.get_by_role("link", name="I planted three cherry trees")).to_have_count(0)
     ana.get_by_role("status").get_by_role("button", name="Undo").click()
     ana.goto("/ui/thread?thread=garden")
     expect(ana.locator(".said")).to_contain_text("I planted three cherry trees behind the shed.")
@@ -237,10 +240,10 @@ def test_relations_are_drawn_and_told_as_a_list_and_lead_to_memories(ana: Page, 
 def test_what_happened_is_drawn_over_time_and_why_an_item_was_found_is_told(ana: Page) -> None:
     ana.goto("/ui/events?days=1")
     expect(ana.locator("#chart[data-drawn] canvas")).to_be_visible()
-    ana.get_by_label("What").select_option("create")
+    ana.get_by_label("What").select_option("remembered")
     ana.get_by_role("button", name="Show").click()
     rows = ana.get_by_role("region", name="The newest events").locator("tbody tr")
-    expect(rows.first).to_contain_text("hotpath create")
+    expect(rows.first).to_contain_text("remembered")
     assert find_violations(ana) == []
     rows.get_by_role("link").first.click()
     expect(ana.get_by_role("heading", name="When models were shown it")).to_be_visible()
@@ -298,6 +301,78 @@ def test_a_job_is_tried_and_run_and_says_what_it_changed(chromium: Browser, page
         page.get_by_role("button", name="Run consolidate").click()
         expect(page.get_by_role("status").last).to_contain_text("consolidate changed")
         assert find_violations(page) == []
+
+
+def test_a_chat_is_looked_into_and_then_brought_in_by_keyboard_alone(
+    chromium: Browser, pages: Site, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.json"
+    said = [
+        {"role": "user", "content": "Hello there!", "id": "r1", "created_at": "2026-05-01T10:00:00Z"},
+        {
+            "role": "user",
+            "content": "Noor sails all the way to Gotland in June.",
+            "id": "r2",
+            "created_at": "2026-05-01T10:01:00Z",
+        },
+    ]
+    file.write_text(json.dumps({"messages": said, "thread": "sailing"}), "utf-8")
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/import?user=noor")
+        assert find_violations(page) == []
+        page.get_by_label("The file").set_input_files(file)
+        page.get_by_role("button", name="See what it holds").press("Enter")
+        answer = page.get_by_role("region", name="It would bring in 2. Nothing was stored yet.")
+        expect(answer).to_contain_text("Nothing of it was left out.")
+        assert find_violations(page) == []
+        page.get_by_role("button", name="Bring it in for noor").press("Enter")
+        expect(page.get_by_role("region", name="2 came in.")).to_be_visible()
+        page.goto("/ui/threads?user=noor")
+        expect(page.locator(".row")).to_contain_text("Noor sails all the way to Gotland in June.")
+        page.goto("/ui/import?user=noor")
+        (tmp_path / "picture.json").write_bytes(bytes(range(256)))
+        page.get_by_label("The file").set_input_files(tmp_path / "picture.json")
+        page.get_by_role("button", name="See what it holds").click()
+        expect(page.locator("#answer").get_by_role("alert")).to_contain_text("That cannot be read")
+        assert str(tmp_path) not in page.content()
+        assert "memwarden-import" not in page.content()
+
+
+def test_a_person_is_erased_for_good_once_their_name_is_typed_and_the_receipt_is_saved(
+    chromium: Browser, pages: Site, tmp_path: Path
+) -> None:
+    headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
+    with httpx2.Client(base_url=pages.url, headers=headers) as client:
+        body = {"text": "Bo collects stamps.", "user_id": "bo", "thread_id": "letters"}
+        assert client.post("/v1/memories", json=body, timeout=30).is_success
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/overview?user=bo")
+        page.get_by_role("link", name="Erase bo…").press("Enter")
+        expect(page.get_by_role("region", name="What would go")).to_contain_text("memories1")
+        assert find_violations(page) == []
+        page.get_by_label("Type bo to erase it").fill("bob")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("Nothing was erased.")
+        page.get_by_label("Type bo to erase it").fill("bo")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Erased for good")
+        assert find_violations(page) == []
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Save the receipt").press("Enter")
+        download.value.save_as(tmp_path / "erased.json")
+        page.goto("/ui/memories?user=bo")
+        expect(page.locator("#results")).to_contain_text("Nothing is remembered yet.")
+    receipt = read_receipt((tmp_path / "erased.json").read_text("utf-8"))
+    assert (receipt.path, receipt.counts["memories"]) == ("user/bo", 1)
+
+
+def test_an_agent_and_a_reader_find_no_way_to_erase_or_bring_in(chromium: Browser, pages: Site) -> None:
+    for who in ("planner", "reader"):
+        with tab(chromium, pages, who) as page:
+            for path in ("/ui/import", "/ui/erase"):
+                page.goto(path)
+                expect(page.get_by_role("heading", level=1)).to_have_text("Not allowed")
+            assert page.get_by_role("link", name="Erase").count() == 0
 
 
 def test_a_person_takes_everything_along(ana: Page, tmp_path: Path) -> None:

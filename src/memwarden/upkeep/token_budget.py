@@ -39,6 +39,11 @@ async def reserve_tokens(store: Store, tenant: str, tokens: int, most: int, at: 
     return await _reserved(store, ledger, at) <= most
 
 
+async def count_reserved(store: Store, tenant: str, at: datetime) -> int:
+    """Return how many tokens of a tenant's day are reserved."""
+    return await _reserved(store, ledger_of(tenant), at)
+
+
 async def _reserved(store: Store, ledger: Namespace, at: datetime) -> int:
     begun = day_of(at)
     where = EventFilter(since=begun, until=begun + timedelta(days=1), node=Node.WORKER, op=Op.MODEL)

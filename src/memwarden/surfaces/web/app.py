@@ -14,7 +14,7 @@ from starlette.routing import Route
 from memwarden.errors import KeyRefused, MemwardenError
 from memwarden.surfaces.http.access import Entrance
 from memwarden.surfaces.http.keys import Operation
-from memwarden.surfaces.web import graph, inbox, jobs, memories, operation, people, preview, shown, threads
+from memwarden.surfaces.web import data, graph, inbox, jobs, memories, operation, people, preview, shown, threads
 from memwarden.surfaces.web.page import (
     HEADERS,
     ROOT,
@@ -32,7 +32,7 @@ from memwarden.surfaces.web.render import ASSETS, HERE
 from memwarden.surfaces.web.sessions import LoginSessions
 
 MAX_LOGIN_BYTES: Final = 4_096
-MODULES: Final = (people, memories, preview, shown, inbox, threads, graph, operation, jobs)
+MODULES: Final = (people, memories, preview, shown, inbox, threads, graph, operation, jobs, data)
 home_routes = PageRoutes()
 last_routes = PageRoutes()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -15,26 +15,43 @@ from memwarden.surfaces.web.page import PageRoutes, WebPage
 
 routes = PageRoutes()
 MAX_WAITING: Final = 200
+MAX_DECIDED: Final = 10
 
 
 @routes.get("/inbox")
 async def inbox(page: WebPage) -> Response:
-    """List what waits for a decision."""
+    """List what waits for a decision; what was lately said is looked through after the page is shown."""
     scope = page.scope()
     pending = await scope.review.pending(limit=MAX_WAITING)
+    proposals = await find_proposals(scope, fill=False)
     return page.show(
         "inbox.html",
-        consents=await find_proposals(scope, "pending"),
-        decided=[item for item in await find_proposals(scope, None) if item.state != "pending"][:10],
+        looks=not page.asked("looked"),
+        **split_proposals(proposals),
         quarantined=in_state(pending, MemoryState.QUARANTINED),
         candidates=in_state(pending, MemoryState.CANDIDATE),
     )
 
 
-async def find_proposals(scope: AsyncScope, state: str | None) -> list[Consent]:
+@routes.get("/inbox/consents")
+async def consents(page: WebPage) -> Response:
+    """Look through what was lately said for wishes, and list what is proposed. On a large store that takes seconds."""
+    proposals = await find_proposals(page.scope(), fill=page.can(Operation.WRITE))
+    if not page.is_fragment:
+        return page.go("/inbox", "looked", looked=1)
+    return page.show("inbox_consents.html", looks=False, **split_proposals(proposals))
+
+
+def split_proposals(proposals: Sequence[Consent]) -> dict[str, Any]:
+    """Return what waits and what was decided lately."""
+    waiting = [item for item in proposals if item.state == "pending"]
+    return {"consents": waiting, "decided": [item for item in proposals if item.state != "pending"][:MAX_DECIDED]}
+
+
+async def find_proposals(scope: AsyncScope, *, fill: bool) -> list[Consent]:
     """Return proposed changes of the user context; none for an agent that may not know it."""
     try:
-        return await scope.consent.proposals(state, limit=MAX_WAITING)
+        return await scope.consent.proposals(None, limit=MAX_WAITING, fill=fill)
     except CategoryDenied:
         return []
 

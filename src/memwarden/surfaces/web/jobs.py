@@ -1,21 +1,20 @@
-"""Jobs that keep memory clean: when each ran and is due, tried and run for a person; and a person's export."""
+"""Jobs that keep memory clean: when each ran and is due, tried and run for a person."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
+from memwarden import clock
 from memwarden.errors import Denied
 from memwarden.records import Memory
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage
 from memwarden.surfaces.web.preview import find_by_id
 from memwarden.upkeep.records import JobRun
+from memwarden.upkeep.token_budget import count_reserved
 
 routes = PageRoutes()
 MAX_CHANGES_SHOWN: Final = 100
@@ -36,6 +35,8 @@ async def show_jobs(page: WebPage, runs: Sequence[JobRun]) -> Response:
         runs=runs,
         memories=await find_changed(page, runs),
         most=MAX_CHANGES_SHOWN,
+        spent=await count_reserved(page.warden.store, page.grant.tenant, clock.now()),
+        budget=page.warden.settings.upkeep_tokens,
     )
 
 
@@ -53,20 +54,3 @@ async def run_job(page: WebPage) -> Response:
         raise Denied("a job works on all of a person's memory; use a key that is bound to no agent")
     runs = await page.warden.jobs.run(name, user=page.user, tenant=page.grant.tenant, dry_run=is_trial)
     return await show_jobs(page, runs)
-
-
-@routes.get("/export")
-async def export(page: WebPage) -> Response:
-    """Send everything that is remembered of a person as a file, which memwarden import reads."""
-    if page.grant.agent is not None or page.agent is not None:
-        raise Denied("an export holds all of a person's memory; leave the agent out, or use a key without one")
-    folder = tempfile.TemporaryDirectory(prefix="memwarden-export-")
-    file = Path(folder.name) / "memories.zip"
-    try:
-        await page.warden.export(file, user=page.user, tenant=page.grant.tenant)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(
-        file, media_type="application/zip", filename=file.name, background=BackgroundTask(folder.cleanup)
-    )

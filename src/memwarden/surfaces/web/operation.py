@@ -15,10 +15,12 @@ from memwarden.surfaces.http.access import Entrance
 from memwarden.surfaces.http.keys import AccessKey, Operation
 from memwarden.surfaces.http.routes.health import readyz
 from memwarden.surfaces.web.page import PageRoutes, WebPage, not_found
+from memwarden.surfaces.web.render import OPS_SAID
 
 routes = PageRoutes()
 MAX_EVENTS: Final = 100
 # A bar of the chart, by how many days it covers.
+MIN_BARS: Final = 11
 SPANS: Final = {1: 3_600, 7: 6 * 3_600, 30: DAY_SECONDS}
 
 
@@ -70,7 +72,10 @@ async def event_data(page: WebPage) -> Response:
     found: dict[str, Counter[int]] = {}
     for item in counts:
         found.setdefault(item.op, Counter())[int(item.ts.timestamp())] += item.count
-    series = {op: [by_time[time] for time in times] for op, by_time in sorted(found.items())}
+    begun = min((time for by_time in found.values() for time in by_time), default=last)
+    times = [time for time in times if time >= min(begun, last - MIN_BARS * span)]  # empty days say nothing
+    by_count = sorted(found.items(), key=lambda entry: (-entry[1].total(), entry[0]))
+    series = {OPS_SAID[op]: [by_time[time] for time in times] for op, by_time in by_count}
     return JSONResponse({"times": times, "series": series})
 
 

@@ -53,6 +53,7 @@ SAID: Final = {
     "rejected": "Given up. That can be undone for 30 days.",
     "revoked": "The key opens nothing any more.",
     "cleared": "Removed.",
+    "looked": "What was said in the last week was looked through.",
 }
 
 
@@ -187,15 +188,15 @@ class PageRoutes:
         """Return a decorator for what answers a request that reads."""
         return self._add(path, "GET", operation)
 
-    def post(self, path: str, operation: Operation) -> Callable[[Handler], Handler]:
-        """Return a decorator for what answers a form."""
-        return self._add(path, "POST", operation)
+    def post(self, path: str, operation: Operation, *, files: int = 0) -> Callable[[Handler], Handler]:
+        """Return a decorator for what answers a form with so many files at most."""
+        return self._add(path, "POST", operation, files)
 
-    def _add(self, path: str, method: str, operation: Operation) -> Callable[[Handler], Handler]:
+    def _add(self, path: str, method: str, operation: Operation, files: int = 0) -> Callable[[Handler], Handler]:
         def add(handler: Handler) -> Handler:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route  # the log of requests names it
-                return await answer_page(request, handler, operation)
+                return await answer_page(request, handler, operation, files)
 
             route = Route(ROOT + path, answer, methods=[method], name=handler.__name__)
             self.routes.append(route)
@@ -204,7 +205,7 @@ class PageRoutes:
         return add
 
 
-async def answer_page(request: Request, handler: Handler, operation: Operation) -> Response:
+async def answer_page(request: Request, handler: Handler, operation: Operation, files: int) -> Response:
     """Return what a handler answers a visitor; a login for strangers, and a page for what went wrong."""
     state = request.scope.setdefault("state", {})
     state[FAILURE_PAGE] = lambda status, said: with_headers(show_error(request, None, HTTPException(status, said)))
@@ -217,7 +218,7 @@ async def answer_page(request: Request, handler: Handler, operation: Operation) 
     try:
         open_scope(page.warden, page.grant, operation)  # refuses, with an event
         if request.method == "POST":
-            page = await read_form(page)
+            page = await read_form(page, files)
         return with_headers(await handler(page))
     except (MemwardenError, HTTPException) as error:
         return with_headers(show_error(request, page, error))
@@ -238,9 +239,9 @@ async def find_visitor(request: Request) -> Visitor:
     return Visitor(key.grant, session, key)
 
 
-async def read_form(page: WebPage) -> WebPage:
+async def read_form(page: WebPage, files: int) -> WebPage:
     """Return a page with the form that was sent. Raises Denied for a form of another page or session."""
-    form = await page.request.form(max_files=0, max_fields=MAX_FIELDS)
+    form = await page.request.form(max_files=files, max_fields=MAX_FIELDS)
     if not is_form_token(str(form.get("token", "")), page.visitor.session):
         raise Denied("this form is out of date or came from another page; open the page again and repeat it")
     return WebPage(page.request, page.visitor, form)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
 
 from starlette.responses import Response
 
 from memwarden import AsyncScope
 from memwarden.conversation.formats import detect_format
+from memwarden.conversation.prompt_cache import decide_layout, delta_places
+from memwarden.conversation.turn import WITH_MEMORY
 from memwarden.errors import InvalidInput
 from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.recall.answer.select import GATES
@@ -25,6 +28,7 @@ MODES: Final[Mapping[str, str]] = {
     "system_append": "after the system prompt",
     "context_message": "as a message of its own",
     "user_prefix": "before the user's words",
+    "cache_stable": "at a fixed place, for a provider's cache",
 }
 SYSTEM: Final = "You are a helpful assistant."
 MAX_CUT_SHOWN: Final = 8
@@ -155,9 +159,32 @@ async def make_preview(scope: AsyncScope, message: str, options: PreviewOptions)
     finally:
         MADE_PROMPTS.reset(looking)
     said = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
-    prompt = detect_format(said, None).with_block(said, block.text, options.mode)
+    prompt = place_block(said, block, options)
     tokens = {item.id: count_tokens(item, block) for item in block.items}
     return Preview(block, prompt, find_tiers(block, tokens), tokens, await group_cuts(scope, block.cut))
+
+
+def place_block(
+    said: list[dict[str, str]], block: ContextBlock, options: PreviewOptions
+) -> Sequence[Mapping[str, Any]]:
+    """Return the request with a block where the mode puts it; with ``cache_stable`` as a conversation begins."""
+    form = detect_format(said, None)
+    if options.mode != "cache_stable":
+        return cast("Sequence[Mapping[str, Any]]", form.with_block(said, block.text, options.mode))
+    turns = form.read_turns(said)
+    words = TEMPLATES[options.template]
+    settings = replace(
+        WITH_MEMORY,
+        max_memory_tokens=options.budget,
+        memory_context_prefix=words.prefix,
+        memory_context_suffix=words.suffix,
+        memory_format=words.format,
+    )
+    layout = decide_layout(None, turns, block, settings)
+    if layout is None:
+        return said
+    placed = form.with_placed(said, layout.snapshot.text, delta_places(layout, turns))
+    return cast("Sequence[Mapping[str, Any]]", placed)
 
 
 def count_tokens(item: RecallItem, block: ContextBlock) -> int:

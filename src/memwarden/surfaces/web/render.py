@@ -18,6 +18,7 @@ from memwarden.records import APART, Memory, MemoryState
 
 HERE: Final = Path(__file__).parent
 MAX_EXCERPT: Final = 280
+MAX_TITLE: Final = 110
 MAX_SHOWN: Final = 4_000
 # Comparing takes the square of this many words.
 MAX_COMPARED: Final = 1_500
@@ -33,11 +34,55 @@ ASSETS: Final[Mapping[str, tuple[str, str]]] = {
     "page.js": ("static/page.js", "text/javascript"),
     "graph.js": ("static/graph.js", "text/javascript"),
     "events.js": ("static/events.js", "text/javascript"),
+    "import.js": ("static/import.js", "text/javascript"),
     "icon.svg": ("static/icon.svg", "image/svg+xml"),
     "htmx.js": ("vendor/htmx.js", "text/javascript"),
     "cytoscape.js": ("vendor/cytoscape.js", "text/javascript"),
     "uplot.js": ("vendor/uplot.js", "text/javascript"),
     "uplot.css": ("vendor/uplot.css", "text/css"),
+}
+
+
+# What became of a memory, as the history says it.
+EVENTS_SAID: Final[Mapping[str, str]] = {
+    "ADD": "new",
+    "UPDATE": "corrected",
+    "DELETE": "forgotten",
+    "SUPERSEDE": "replaced",
+    "MERGE": "merged",
+    "RESTORE": "restored",
+    "PROPOSE": "waits",
+    "QUARANTINE": "held back",
+    "CONFIRM": "approved",
+    "TTL": "expired",
+    "PROMOTE": "promoted",
+    "EVICT": "dropped",
+}
+# Words of operational events, as pages say them.
+OPS_SAID: Final[Mapping[str, str]] = {
+    "classify": "a conversation looked through",
+    "search": "memories looked for",
+    "create": "remembered",
+    "update": "corrected or replaced",
+    "merge": "merged with another",
+    "delete": "forgotten",
+    "link": "linked to others",
+    "ttl": "expired",
+    "restore": "restored",
+    "model": "a chat model did not help",
+    "drop": "events lost",
+    "use": "judged of use or not",
+    "job": "a job ran",
+}
+OUTCOMES_SAID: Final[Mapping[str, str]] = {"ok": "done", "skipped": "nothing to do", "error": "failed"}
+NODES_SAID: Final[Mapping[str, str]] = {
+    "hotpath": "a call",
+    "context": "making a prompt",
+    "episodic": "reading conversations",
+    "worker": "a job",
+    "overseer": "state for a goal",
+    "proxy": "the proxy",
+    "session": "a chat",
 }
 
 
@@ -71,6 +116,11 @@ def show_text(text: object, most: int = MAX_SHOWN) -> Markup:
 def show_excerpt(text: object) -> Markup:
     """Return the beginning of a text as a line."""
     return show_text(" ".join(str(text)[: 4 * MAX_EXCERPT].split()), MAX_EXCERPT)
+
+
+def show_line(text: object) -> Markup:
+    """Return the beginning of a text, as long as a title."""
+    return show_text(" ".join(str(text)[: 4 * MAX_TITLE].split()), MAX_TITLE)
 
 
 def show_time(moment: datetime | None) -> Markup:
@@ -128,8 +178,10 @@ def _make_environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"text": show_text, "excerpt": show_excerpt, "time": show_time, "day": show_day}
+    made.filters |= {"text": show_text, "excerpt": show_excerpt, "line": show_line, "time": show_time, "day": show_day}
     made.globals |= {"compare": compare, "why_hidden": why_hidden, "percent": percent, "MAX_SHOWN": MAX_SHOWN}
+    made.globals |= {"events_said": EVENTS_SAID, "ops_said": OPS_SAID}
+    made.globals |= {"outcomes_said": OUTCOMES_SAID, "nodes_said": NODES_SAID}
     return made
 
 

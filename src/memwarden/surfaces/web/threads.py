@@ -17,22 +17,24 @@ from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.records import CARD, Channel, Delta, Memory
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage, not_found
+from memwarden.surfaces.web.render import why_hidden
 
 routes = PageRoutes()
 # The newest turns name the conversations; older ones are found by their name.
 MAX_TURNS: Final = 2_000
 MAX_SHOWN_TURNS: Final = 200
 MAX_FACTS: Final = 500
+TELLING_WORDS: Final = 7
 
 
 class ThreadSummary(NamedTuple):
-    """A conversation in a list."""
+    """A conversation in a list. begins: the first of its words that say something; empty for none that may be shown."""
 
     name: str
     turns: int
     first: datetime
     last: datetime
-    last_words: str
+    begins: str
 
 
 @routes.get("/threads")
@@ -58,11 +60,19 @@ def summarize(turns: Sequence[Memory]) -> list[ThreadSummary]:
             len(said),
             min(turn.created_at for turn in said),
             max(turn.created_at for turn in said),
-            said[0].text,
+            find_beginning(said[::-1]),
         )
         for name, said in found.items()
         if name
     ]
+
+
+def find_beginning(said: Sequence[Memory]) -> str:
+    """Return the first words of a conversation that are more than a greeting, the person's before an assistant's."""
+    shown = [turn for turn in said if not why_hidden(turn)]
+    telling = [turn for turn in shown if len(turn.text.split()) >= TELLING_WORDS]
+    by_person = [turn for turn in telling if turn.role != "assistant"]
+    return next((turn.text for turn in (*by_person, *telling, *shown)), "")
 
 
 @routes.get("/thread")

@@ -78,8 +78,8 @@ async def import_file(
     mapping = dict(pair.partition("=")[::2] for pair in column or ())
     folder = tempfile.TemporaryDirectory(prefix="memwarden-import-")
     try:
-        file = await _receive(request, FilePath(folder.name), name)
-        most = max(MIN_UNPACKED, MAX_RATIO * (await asyncio.to_thread(file.stat)).st_size)
+        file = await receive_file(request.stream(), FilePath(folder.name), name)
+        most = max_unpacked((await asyncio.to_thread(file.stat)).st_size)
         said = ImportOptions(zone, day_first, mapping, thread, branches, max_unpacked=most)
 
         async def run(tick: Callable[[int, int], object] | None) -> ImportSummary:
@@ -102,15 +102,20 @@ async def import_file(
     return done
 
 
-async def _receive(request: Request, folder: FilePath, name: str) -> FilePath:
-    """Write the body into a file of the given name. Raises InvalidInput for no body, and for a bundle."""
+def max_unpacked(size: int) -> int:
+    """Return what a zip of so many bytes may unpack to."""
+    return max(MIN_UNPACKED, MAX_RATIO * size)
+
+
+async def receive_file(pieces: AsyncIterator[bytes], folder: FilePath, name: str) -> FilePath:
+    """Write what is sent into a file of the given name. Raises InvalidInput for no body, and for a bundle."""
     base = PurePosixPath(name.replace("\\", "/")).name
     if not base.isprintable() or len(base.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         raise InvalidInput(f"name must be printable and of at most {MAX_NAME_BYTES} bytes; shorten the file's name")
     file = folder / (base if base not in ("", ".", "..") else "import")
     size = 0
     with await asyncio.to_thread(file.open, "wb") as opened:
-        async for piece in request.stream():
+        async for piece in pieces:
             size += len(piece)
             await asyncio.to_thread(opened.write, piece)
     if not size:
