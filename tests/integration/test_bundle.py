@@ -15,11 +15,12 @@ from zipfile import ZipFile
 import pytest
 
 from memwarden import Warden
-from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt
+from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt, StoreFull
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.bundle import export_bundle, import_bundle
 from memwarden.stores.transfer.move import seal_namespace
+from memwarden.stores.transfer.pages import Page
 from memwarden.stores.url import store_at
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
@@ -183,6 +184,7 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from memwarden.stores.transfer.bundle import import_bundle
+from memwarden.stores.transfer.pages import Page
 from memwarden.stores.url import store_at
 
 async def run():
@@ -210,6 +212,36 @@ def test_a_killed_import_goes_on_where_it_was(engine: str, new_url: Callable[[st
 
     asyncio.run(go_on())
     assert (tmp_path / "again").read_bytes() == file.read_bytes()
+
+
+async def test_an_import_that_breaks_off_tells_what_is_in_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, store = tmp_path / "b", await opened("memory://")
+    await a_bundle(file, memories=600)
+    load = store.load_page
+
+    async def load_first(page: Page) -> None:
+        if page.since:
+            raise StoreFull("no room left")
+        await load(page)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "load_page", load_first)
+        with pytest.raises(StoreFull, match=r"no room left\. 500 of 622 changes are in: import the file again"):
+            await import_bundle(store, file)
+    assert (await import_bundle(store, file)).new == 122
+    other = await opened("memory://")
+
+    async def load_beside(page: Page) -> None:
+        if page.since:
+            await other.apply(a_batch(a_put("said meanwhile")))
+        await other_load(page)
+
+    other_load = other.load_page
+    monkeypatch.setattr(other, "load_page", load_beside)
+    with pytest.raises(Conflict, match=r"somebody else wrote\. 500 of 622 changes are in, beside what was written"):
+        await import_bundle(other, file)
 
 
 def test_the_commands_export_and_import(tmp_path: Path) -> None:

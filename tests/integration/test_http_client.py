@@ -188,6 +188,38 @@ def test_errors_are_those_of_a_store(served: Served, call: Callable[[Any], objec
     assert type(raised.value).__name__ == error
 
 
+@pytest.mark.parametrize("value", [float("nan"), {"a": [1, float("-inf")]}, "a\udfff"], ids=["nan", "inside", "half"])
+def test_what_is_no_json_is_refused_and_nothing_is_sent_instead(served: Served, value: Any) -> None:
+    far, near = served.scopes(user="nan")
+    with pytest.raises(InvalidInput, match="not JSON"):
+        far.state.save("k", value)
+    assert near.state.list_keys() == []
+
+
+@pytest.mark.parametrize("name", ["team/ana", "a/../b", "..", ".", "50%2F50", "x/threads/y"])
+def test_any_name_reaches_its_own_things(served: Served, name: str) -> None:
+    far, near = served.scopes(user=name, thread=name)
+    far.observe([{"role": "user", "content": "I keep bees in Lisbon."}])
+    far.state.save(name, {"day": 1})
+    assert (far.state.load(name), near.state.load(name)) == ({"day": 1}, {"day": 1})
+    assert far.consent.user_context() == near.consent.user_context()
+    planned = served.far.erase(user=name, thread=name, dry_run=True)
+    assert planned.counts == served.near.erase(user=name, thread=name, dry_run=True).counts == {"memories": 2}
+
+
+def test_a_memory_is_forgotten_in_the_version_that_was_read(served: Served) -> None:
+    far, near = served.scopes(user="versions")
+    memory_id = str(near.remember("Ana lives in Graz.").results[0].id)
+    near.update(memory_id, text="Ana lives in Linz.")
+    for me in (far, near):
+        with pytest.raises(Conflict, match="has version 2, not 1"):
+            me.forget(memory_id, expected_version=1)
+    with pytest.raises(InvalidInput, match="a single memory"):
+        near.forget([memory_id, memory_id], expected_version=2)
+    far.forget(memory_id, expected_version=2)
+    assert near.find() == []
+
+
 def test_an_agent_is_held_to_its_allowlist(served: Served) -> None:
     far = served.far.scope(user="ana", agent="planner")
     with pytest.raises(errors.CategoryDenied):

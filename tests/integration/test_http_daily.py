@@ -10,6 +10,7 @@ import pytest
 
 from http_calls import OPEN, calling, make_key, said
 from memwarden import AsyncWarden
+from memwarden.records import Batch, Receipt, Remove
 from memwarden.surfaces.http.app import ServerOptions
 
 CONFIG = {"embedder": "wordllama"}
@@ -114,6 +115,26 @@ async def test_a_memory_is_stated_read_corrected_forgotten_restored_and_told_of(
     copy = await client.post(f"{place}/promote", params=whose, json={"to": "project/home"})
     assert copy.status_code == 200
     assert copy.json()["id"]
+
+
+async def test_what_is_corrected_in_the_moment_of_a_delete_stays(
+    client: httpx2.AsyncClient, async_warden: AsyncWarden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whose = {"user_id": "ana"}
+    made = await client.post("/v1/memories", json={**whose, "text": "Ana lives in Graz."})
+    memory_id = made.json()["results"][0]["id"]
+    apply = async_warden.store.apply
+
+    async def apply_late(batch: Batch) -> Receipt:
+        if any(isinstance(change, Remove) for change in batch.changes):
+            monkeypatch.setattr(async_warden.store, "apply", apply)
+            await async_warden.scope(user="ana").update(memory_id, text="Ana lives in Linz.")
+        return await apply(batch)
+
+    monkeypatch.setattr(async_warden.store, "apply", apply_late)
+    late = await client.delete(f"/v1/memories/{memory_id}", params=whose, headers={"If-Match": '"1"'})
+    assert late.status_code == 409
+    assert (await async_warden.scope(user="ana").get(memory_id)).text == "Ana lives in Linz."
 
 
 async def test_relations_are_listed(client: httpx2.AsyncClient, async_warden: AsyncWarden) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import sqlite3
 import sys
 import threading
@@ -248,6 +250,26 @@ async def test_a_file_that_is_deleted_while_open_is_not_made_anew(tmp_path: Path
         with pytest.raises(StoreUnavailable):
             await store.record([])
     assert [file.read_bytes() for file in files_of(path)] == [b""] * replaced
+
+
+async def test_a_file_that_may_not_be_looked_at_is_not_called_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.db"
+    stat = Path.stat
+
+    def refuse(self: Path, **given: Any) -> os.stat_result:
+        if self == path:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(self, **given)
+
+    async with opened_store(path) as store:
+        await store.apply(a_batch(a_put("a")))
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "stat", refuse)
+            with pytest.raises(StoreUnavailable, match="cannot be looked at: Permission denied"):
+                await store.find(NAMESPACE)
+        assert len(await store.find(NAMESPACE)) == 1
 
 
 def files_of(path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 from memwarden import arguments, clock
 from memwarden import checks as scale
 from memwarden.api.reads import ScopeReads
-from memwarden.checks import check_whole, quote
+from memwarden.checks import quote
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
@@ -27,17 +27,25 @@ class ScopeChanges(ScopeReads):
     """The verbs of a scope that change single memories, and those that forget many."""
 
     @instrumented(Node.HOTPATH, Op.DELETE)
-    async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
+    async def forget(self, memory_id: str | Sequence[str], *, expected_version: int | None = None) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.
+
+        Args:
+            expected_version: of a single memory: refuse (Conflict) unless this is the stored version when it goes.
 
         Raises NotFound for an unknown id, or one that is forgotten already, and then forgets nothing.
         """
         if not isinstance(memory_id, str | Sequence | Set):
             raise InvalidInput(f"a memory id is a text, or give a list of them, not {quote(memory_id)}")
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
+        rev = None if expected_version is None else (await self._parts.store.head(self.who.namespace)).rev
         for item in ids:
             await self._check_there(item)
-        return await self._parts.working.writer.forget(self.who, ids)
+        if expected_version is not None:
+            if len(ids) != 1:
+                raise InvalidInput("expected_version goes with the id of a single memory")
+            arguments.check_version(await self.get(ids[0]), expected_version)
+        return await self._parts.working.writer.forget(self.who, ids, decided_at=rev)
 
     @instrumented(Node.HOTPATH, Op.DELETE)
     async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
@@ -140,8 +148,8 @@ class ScopeChanges(ScopeReads):
             changes = procedures.check_corrected_procedure(changes)
         if not changes:
             raise InvalidInput(f"nothing to change; give {', '.join(given)} or clear")
-        if expected_version is not None and check_whole(expected_version, "expected_version", 1, None) != old.version:
-            raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
+        if expected_version is not None:
+            arguments.check_version(old, expected_version)
         known = [old]
 
         async def write(_: bool) -> WriteResult:

@@ -509,10 +509,13 @@ class Writer:
         receipt = await self._store.apply(batch)
         return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
 
-    async def forget(self, scope: Scope, ids: Sequence[str], *, reset: bool = False) -> WriteResult:
+    async def forget(
+        self, scope: Scope, ids: Sequence[str], *, reset: bool = False, decided_at: int | None = None
+    ) -> WriteResult:
         """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown.
 
-        reset: everything goes; what changed is then told without the words.
+        reset: everything goes; what changed is then told without the words. decided_at: raise Stale when any of them
+        was changed after this revision.
         """
         found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
         missing = [memory_id for memory_id in ids if memory_id not in found]
@@ -521,7 +524,8 @@ class Writer:
         at = self.now()
         purge_at, meta = at + KEPT_AFTER_FORGETTING, {RESET: True} if reset else None
         changes = tuple(Remove(memory_id, purge_at=purge_at, meta=meta) for memory_id in ids)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent))
+        batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=decided_at)
+        receipt = await self._store.apply(batch)
         return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -70,7 +71,7 @@ class Connection:
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Call the server; return what it answers as plain values, None for nothing."""
         params = {name: _as_text(value) for name, value in query.items() if value is not None}
-        content = None if body is None else msgspec.json.encode(body, enc_hook=plain)
+        content = None if body is None else _encode(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             answer = await self._client.request(method, path, params=params, content=content, headers=headers)
@@ -167,8 +168,26 @@ def _error_of(status: int, content: bytes) -> MemwardenError:
 
 
 def path_part(value: Any) -> str:
-    """Return a text as a part of a path."""
-    return quote(str(value), safe="")
+    """Return a text as a part of a path; a name of dots alone would lead to another."""
+    part = quote(str(value), safe="")
+    return part if part.strip(".") else part.replace(".", "%2E")
+
+
+def _encode(body: Any) -> bytes:
+    """Return a body as JSON. Raises InvalidInput for what is none, such as nan, which would arrive as null."""
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInput(f"value is not JSON: {value} is no number of JSON")
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+    try:
+        return msgspec.json.encode(body, enc_hook=plain)
+    except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidInput(f"value is not JSON: {error!s:.200}") from error
 
 
 def _as_text(value: Any) -> Any:

@@ -148,7 +148,9 @@ class RemoteScope(RemoteHandle, AsyncScope):
     async def forget(self, given: dict[str, Any]) -> WriteResult:
         wanted = given["memory_id"]
         if isinstance(wanted, str):
-            return read_record(await self.send("DELETE", f"/v1/memories/{path_part(wanted)}"), WriteResult)
+            expected = given.get("expected_version")
+            path = f"/v1/memories/{path_part(wanted)}"
+            return read_record(await self.send("DELETE", path, expected_version=expected), WriteResult)
         body = {"memory_ids": list(wanted)}
         return read_record(await self.send("POST", "/v1/memories/forget", body), WriteResult)
 

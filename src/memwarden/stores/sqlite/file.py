@@ -141,11 +141,16 @@ def make_file(path: Path) -> None:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another that takes its place; None for a missing file."""
+    """Return what tells a file from another that takes its place; None for a missing file.
+
+    Raises StoreUnavailable for a file that cannot be looked at, which may well be there.
+    """
     try:
         found = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be looked at: {error.strerror}; is its folder open to you?") from error
     return found.st_dev, found.st_ino
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
+from memwarden.errors import Conflict, InvalidInput, MemwardenError, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
 from memwarden.records import Memory, Namespace
 from memwarden.stores.jsonfile.folder import open_private, page_json, page_of
 from memwarden.stores.protocol import Store
@@ -133,13 +133,28 @@ async def import_bundle(
             await store.identity(manifest.model)
         for _, page in _read_pages(archive, file):
             if page.since >= there:
-                await store.load_page(page)
+                try:
+                    await store.load_page(page)
+                except MemwardenError as error:
+                    raise type(error)(f"{error}. {_tell_how_to_go_on(error, page.since, manifest)}") from error
                 tick(page.rev - page.since)
         if BESIDE in manifest.sha256:
             with archive.open(BESIDE) as packed:
                 await write_beside(store, manifest.namespace, _lines(packed))
         await _compare(store, manifest)
         return result
+
+
+def _tell_how_to_go_on(error: MemwardenError, rev: int, manifest: BundleManifest) -> str:
+    """Return, in words, what an import that broke off left behind and what to do about it."""
+    if not rev:
+        return "Nothing was imported"
+    if isinstance(error, Conflict):
+        return (
+            f"{rev} of {manifest.rev} changes are in, beside what was written meanwhile: erase {manifest.path}, stop "
+            "who writes, import again"
+        )
+    return f"{rev} of {manifest.rev} changes are in: import the file again, and it goes on there"
 
 
 def read_bundle_manifest(file: Path) -> BundleManifest:

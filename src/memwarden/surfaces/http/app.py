@@ -19,6 +19,7 @@ from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.gate import Gate
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.limits import RateLimits
+from memwarden.surfaces.http.paths import WholeNames
 from memwarden.surfaces.http.problems import PROBLEM_SCHEMA, PROBLEM_TYPE, install_handlers
 from memwarden.surfaces.http.routes import (
     changes,
@@ -143,6 +144,7 @@ def create_app(
             CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600
         )
     add_pages(app)
+    app.add_middleware(WholeNames)
     app.add_middleware(
         Gate,
         hosts=chosen.hosts,

@@ -26,6 +26,7 @@ from memwarden.surfaces.http.access import Caller, Eraser, Exporter, Importer
 from memwarden.surfaces.http.answers import ErasureView, ImportView
 from memwarden.surfaces.http.bodies import Name
 from memwarden.surfaces.http.keys import Operation
+from memwarden.surfaces.http.paths import WHOLE_NAME
 
 router = APIRouter(prefix="/v1", tags=["data"])
 LINES = "application/x-ndjson"
@@ -42,7 +43,7 @@ _NAMES: dict[str, str] = {
     "graph": "memory.jsonl",
     "markdown-zip": "vault.zip",
 }
-UserId = Annotated[str, Path(min_length=1, max_length=256)]
+UserId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Confirm = Annotated[str | None, Query(max_length=256, description="The user's id: without it nothing is erased.")]
 DryRun = Annotated[bool, Query(description="Only check and count.")]
 
@@ -195,7 +196,7 @@ async def erase_user(user_id: UserId, caller: Eraser, confirm: Confirm = None, d
 @router.delete("/users/{user_id}/threads/{thread}", response_model=ErasureView)
 async def erase_thread(
     user_id: UserId,
-    thread: Annotated[str, Path(min_length=1, max_length=256)],
+    thread: Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)],
     caller: Eraser,
     confirm: Confirm = None,
     dry_run: DryRun = False,
@@ -207,7 +208,7 @@ async def erase_thread(
 @router.delete("/users/{user_id}/memories/{memory_id}", response_model=ErasureView)
 async def erase_memory(
     user_id: UserId,
-    memory_id: Annotated[str, Path(min_length=1, max_length=256)],
+    memory_id: Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)],
     caller: Eraser,
     confirm: Confirm = None,
     dry_run: DryRun = False,

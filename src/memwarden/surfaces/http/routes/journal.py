@@ -21,11 +21,12 @@ from memwarden.surfaces.http.answers import (
     WriteView,
 )
 from memwarden.surfaces.http.bodies import Moment, Name, ReviewDecision
+from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memories import Limit, MemoryId
 
 router = APIRouter(prefix="/v1", tags=["journal"])
 Revision = Annotated[int, Query(ge=0, le=2**53)]
-Thread = Annotated[str, Path(min_length=1, max_length=256)]
+Thread = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Time = Annotated[Moment | None, Query()]
 Word = Annotated[str | None, Query(max_length=32)]
 MAX_FACTS = 1_000

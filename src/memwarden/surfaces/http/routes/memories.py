@@ -24,10 +24,11 @@ from memwarden.surfaces.http.answers import (
     WriteView,
 )
 from memwarden.surfaces.http.bodies import ForgetBody, MemoryBody, MemoryPatch, Moment, PromotionBody, plain_messages
+from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
 
 router = APIRouter(tags=["memories"])
-MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+MemoryId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 IfMatch = Annotated[str | None, Header(description="Change only this version: the ETag of the memory.", max_length=64)]
 MAX_TIES = 1_000_000
@@ -124,10 +125,16 @@ async def update_memory(
 
 
 @router.delete("/v1/memories/{memory_id}", response_model=WriteView, responses=STALE)
-async def forget_memory(memory_id: MemoryId, scope: WriteScope, if_match: IfMatch = None) -> Any:
+async def forget_memory(
+    memory_id: MemoryId,
+    scope: WriteScope,
+    if_match: IfMatch = None,
+    expected_version: Annotated[int | None, Query(ge=1, le=2**53, description="As If-Match; 409 for another.")] = None,
+) -> Any:
     """Take a memory out of every answer. It can be restored for 30 days."""
     await _check_version(scope, memory_id, if_match)
-    return await scope.forget(memory_id)
+    expected = expected_version if if_match in (None, "*") else _version(if_match)
+    return await scope.forget(memory_id, expected_version=expected)
 
 
 @router.post("/v1/memories/{memory_id}/restore", response_model=WriteView)

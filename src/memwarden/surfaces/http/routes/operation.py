@@ -17,6 +17,7 @@ from memwarden.surfaces.http.answers import AllowlistView, CategoriesView
 from memwarden.surfaces.http.bodies import AllowlistBody, CategoriesBody
 from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.metrics import render_metrics
+from memwarden.surfaces.http.paths import WHOLE_NAME
 
 router = APIRouter(prefix="/v1", tags=["operation"])
 scrape_router = APIRouter(tags=["operation"])
@@ -30,7 +31,7 @@ async def get_categories(caller: Reader) -> Any:
 
 
 @router.get("/agents/{name}/allowlist", response_model=AllowlistView)
-async def get_allowlist(name: Annotated[str, Path(min_length=1, max_length=256)], caller: Reader) -> Any:
+async def get_allowlist(name: Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)], caller: Reader) -> Any:
     """Tell the categories that an agent may read and write."""
     allowed = caller.warden.settings.categories.allowlists.get(name)
     if allowed is None:
@@ -49,7 +50,10 @@ async def put_categories(body: CategoriesBody, caller: Operator, request: Reques
 
 @router.put("/agents/{name}/allowlist", response_model=AllowlistView)
 async def put_allowlist(
-    name: Annotated[str, Path(min_length=1, max_length=256)], body: AllowlistBody, caller: Operator, request: Request
+    name: Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)],
+    body: AllowlistBody,
+    caller: Operator,
+    request: Request,
 ) -> Any:
     """Say which categories an agent may read and write. What is not declared yet, is by that."""
     caller.check_whole_store("changing an allowlist")

@@ -16,10 +16,11 @@ from memwarden.surfaces.http.answers import (
 )
 from memwarden.surfaces.http.bodies import ConsentDecision, ContextPatch, Name, TurnBody
 from memwarden.surfaces.http.keys import Operation
+from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memories import Limit
 
 router = APIRouter(prefix="/v1", tags=["people"])
-UserId = Annotated[str, Path(min_length=1, max_length=256)]
+UserId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Agent = Annotated[Name | None, Query(description="The agent that asks; its allowlist decides.")]
 ProposalState = Literal["pending", "approved", "declined", "expired", "applied", "replaced", "all"]
 
@@ -67,7 +68,9 @@ async def list_consents(
 
 @router.post("/consents/{consent_id}/decision", response_model=ConsentView)
 async def decide_consent(
-    consent_id: Annotated[str, Path(min_length=1, max_length=256)], body: ConsentDecision, scope: DecideScope
+    consent_id: Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)],
+    body: ConsentDecision,
+    scope: DecideScope,
 ) -> Any:
     """Write down the person's decision on a proposal."""
     return await scope.consent.decide(consent_id, body.approve, way=body.way)

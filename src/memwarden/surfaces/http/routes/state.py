@@ -30,10 +30,11 @@ from memwarden.surfaces.http.bodies import (
     ToolResultBody,
     UserMessageBody,
 )
+from memwarden.surfaces.http.paths import WHOLE_NAME
 
 router = APIRouter(prefix="/v1", tags=["state"])
-Key = Annotated[str, Path(min_length=1, max_length=256)]
-SessionId = Annotated[str, Path(min_length=1, max_length=256)]
+Key = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
+SessionId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 
 
 @router.get("/state", response_model=StateList)

@@ -21,12 +21,13 @@ from memwarden.surfaces.http.answers import (
 )
 from memwarden.surfaces.http.bodies import Name, PinBody, RoomBody, TaskStateBody, TierPromotion, WordsBody
 from memwarden.surfaces.http.keys import Operation
+from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memories import Limit
 from memwarden.surfaces.http.routes.tiers import AnyTier, PlaceId, TierName, open_tier
 from memwarden.tiers.stores import AsyncGlobalMemoryStore, AsyncProjectMemoryStore, AsyncTaskMemoryStore
 
 router = APIRouter(prefix="/v1/tiers/{tier}/{place}", tags=["tiers"])
-ItemId = Annotated[str, Path(min_length=1, max_length=256)]
+ItemId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Word = Annotated[bool, Query(description="You have the person's word, which global memory takes.")]
 S = TypeVar("S")
 

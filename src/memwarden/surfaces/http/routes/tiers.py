@@ -26,6 +26,7 @@ from memwarden.surfaces.http.bodies import (
     ToolOutputBody,
 )
 from memwarden.surfaces.http.keys import Operation
+from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memories import Limit, read_filters
 from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Task
 from memwarden.tiers.assembler import record_tier_uses
@@ -39,7 +40,9 @@ from memwarden.tiers.stores import (
 
 router = APIRouter(prefix="/v1", tags=["tiers"])
 TierName = Literal["task", "project", "global"]
-PlaceId = Annotated[str, Path(min_length=1, max_length=200, description="Of a task or project; of global: all.")]
+PlaceId = Annotated[
+    str, WHOLE_NAME, Path(min_length=1, max_length=200, description="Of a task or project; of global: all.")
+]
 AnyTier = AsyncTaskMemoryStore | AsyncProjectMemoryStore | AsyncGlobalMemoryStore
 
 
