@@ -514,8 +514,7 @@ class Writer:
     ) -> WriteResult:
         """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown.
 
-        reset: everything goes; what changed is then told without the words. decided_at: raise Stale when any of them
-        was changed after this revision.
+        reset: what changed is told without the words. decided_at: raise Stale when any was changed after it.
         """
         found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
         missing = [memory_id for memory_id in ids if memory_id not in found]
