@@ -42,6 +42,8 @@ class Rows:
     def __init__(self) -> None:
         about = json.loads((DATA / "attributes.json").read_text())
         self.many = set(about["many"])
+        self.kin = {name: number for number, names in enumerate(about["kin"], 1) for name in names}
+        self.of_relations = set(about["of_relations"])
         rows: list[tuple[str, str, str, str, str]] = []
         for path in sorted(DATA.glob("*.jsonl")):
             for line in path.read_text().splitlines():
@@ -52,7 +54,7 @@ class Rows:
         self.words = hash_words(self.text)
         self.wide = sparse.hstack([sparse.csr_matrix(self.vectors * DENSE), self.words * WORDS]).tocsr()
         talk = self.file == "small_talk"
-        self.weight = np.where(talk, 0.5, 1.0) * np.where(self.file == "plain", 2.0, 1.0)
+        self.weight = np.where(talk, 0.5, 1.0) * np.where(self.file == "plain", 1.2, 1.0)
         self.talk_weight = np.where(talk | (self.file == "plain"), 3.0, 1.0)
 
     def _read(self, file: str, line: dict[str, Any], same: dict[str, str]) -> list[tuple[str, str, str, str, str]]:
@@ -194,6 +196,8 @@ def weight_arrays(rows: Rows, heads: dict[str, LogisticRegression], said: Any, a
     arrays: dict[str, Any] = {
         "attributes": np.frombuffer("\n".join(names).encode(), np.uint8),
         "many": np.array([name in rows.many for name in names]),
+        "kin": np.array([rows.kin.get(name, 0) for name in names], np.uint8),
+        "of_relations": np.array([name in rows.of_relations for name in names]),
         "common": common_words(rows),
     }
     for name, head in heads.items():

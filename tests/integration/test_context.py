@@ -334,3 +334,17 @@ def test_a_fact_made_of_a_message_in_the_prompt_is_not_told_again() -> None:
         assert me.context([*said, asked]).items == ()
         other = warden.scope(user="ana", thread="t2").context([asked])
         assert fact in [item.memory.text for item in other.items]
+
+
+def test_a_quoted_fact_shows_its_day_once() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me = warden.scope(user="u", thread="t")
+        for text, day in (
+            ('Ana, 3 September 2025: "I keep goats."', "2025-09-03"),
+            ('阿明, 2025-09-04: "我养羊。"', "2025-09-04"),
+        ):
+            me.remember(text, created_at=datetime.fromisoformat(f"{day}T10:00:00+00:00"))
+        found = [replace(item, text=item.memory.text) for item in me.query("goats 养羊", threshold=0, top_k=2).items]
+        shown = render_memories_block(found, clock.now(), LEAN_TEMPLATE)
+        assert '- 3 Sep 2025: Ana: "I keep goats."' in shown
+        assert '- 4 Sep 2025: 阿明: "我养羊。"' in shown

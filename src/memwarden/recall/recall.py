@@ -35,6 +35,7 @@ from memwarden.recall.answer.budget import (
     join_cuts,
     join_telling_facts,
     join_widening,
+    list_leading,
     make_block_items,
     make_found_item,
     pack_items,
@@ -73,8 +74,15 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, is_unsure, put_newest_first, rank
-from memwarden.recall.time.changes import ChangeCursor, IndexMoment, Outdated, fit_delta, tell_outdated
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, is_unsure, rank
+from memwarden.recall.time.changes import (
+    ChangeCursor,
+    IndexMoment,
+    Outdated,
+    fit_delta,
+    put_newest_first,
+    tell_outdated,
+)
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
     OVERVIEW_ID,
@@ -300,7 +308,7 @@ class Recall:
         )
         packed = widen_items(packed, join_widening(searches), budget=budget, render=render, count=self._count)
         if not classic:
-            arranged = put_newest_first(packed.items, packed.filling)
+            arranged = put_newest_first(packed.items, packed.filling, list_leading(searches))
             packed = rearrange_items(packed, arranged, render, self._count)
         cut = join_cuts(searches, packed, (), None if request.explain else MAX_SHOWN_CUTS)
         relevant = answers_any(searches, packed, bar_of(request))
@@ -557,12 +565,14 @@ class Recall:
         self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
     ) -> Selection:
         """share: the part of the threshold that an item's score must reach."""
+        floor = ranking.floor if request.threshold is None else 0.0
+        least = (ITEM_THRESHOLD if request.threshold is None else request.threshold) * share
         return select_candidates(
             index,
             ranking.scores,
             gates,
             relevant=ranking.confidence >= bar_of(request),
-            threshold=(ITEM_THRESHOLD if request.threshold is None else request.threshold) * share,
+            threshold=max(least, floor),
             declared=self.categories.declared,
             limit=limit,
             everything=request.explain,

@@ -7,17 +7,26 @@ import tomllib
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.statements.statement import NONE, Clause, PackedStatement, clauses_of, pack
-from memwarden.text.dates.recognizer import spans_in
+from memwarden.statements.statement import (
+    NONE,
+    Clause,
+    PackedStatement,
+    When,
+    clauses_of,
+    days_held,
+    find_unspaced_names,
+    pack,
+    when_asked,
+)
 
 BUCKETS: Final = 1 << 14
 MAX_CHARACTERS: Final = 400
@@ -70,7 +79,9 @@ class StatementWeights(NamedTuple):
 
     Attributes:
         attributes: names, in the order of the columns of ``attribute``. codes: their numbers in packed statements.
-        many: which attributes hold several values at once, such as allergies.
+        many: which attributes hold several values at once, such as allergies. kin: a number that attributes share of
+        which either answers a question for the other, such as job and employer; 0 for none. of_relations: which
+        attributes of whoever speaks are somebody else, such as a partner's name.
         attribute: which attribute a clause or a question is of. states: whether a clause states something that holds.
         sort: state, change or end. question: a question of the present, of the past, or an implicit request.
         asks: whether a text asks at all. said, asked: maps into the space where questions meet their answers.
@@ -81,6 +92,8 @@ class StatementWeights(NamedTuple):
     attributes: tuple[str, ...]
     codes: npt.NDArray[np.uint32]
     many: npt.NDArray[np.bool_]
+    kin: npt.NDArray[np.uint8]
+    of_relations: npt.NDArray[np.bool_]
     attribute: LinearHead
     states: LinearHead
     sort: LinearHead
@@ -138,6 +151,8 @@ def load_weights() -> StatementWeights:
         attributes,
         codes,
         arrays["many"].astype(np.bool_),
+        arrays["kin"],
+        arrays["of_relations"].astype(np.bool_),
         head("attribute"),
         head("states"),
         head("sort"),
@@ -174,6 +189,11 @@ _BEFORE_PLACE: Final = re.compile(
     r"\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
+# "Where did I live before Porto?" asks about no Porto.
+_AFTER_TIME: Final = re.compile(
+    r"\b(?:before|after|since|until|vor|nach|seit|bis|antes de|después de|desde|hasta|avant|après|depuis)\s+$",
+    re.IGNORECASE,
+)
 # "Sold the Polo" and "mi Polo" name a thing.
 _AFTER_ARTICLE: Final = re.compile(
     r"\b(?:the|a|an|my|our|his|her|their|el|la|los|las|un|una|mi|nuestro|nuestra|le|les|une|mon|ma|notre)\s+$",
@@ -181,11 +201,11 @@ _AFTER_ARTICLE: Final = re.compile(
 )
 # "He dejado" is "I have left" in Spanish, no man.
 _HAVE: Final = re.compile(r"he\s+(?:\w{2,}(?:ado|ido|cho|sto|rto|lto)|ido)\b", re.IGNORECASE)
+# "Aino and I moved" is about both.
+_AND_I: Final = re.compile(r"\s+(?:and|und|y|et)\s+(?:I|me|ich|yo|moi)\b")
 _GERMAN: Final = re.compile(r"\b(?:ich|der|die|das|und|ist|nicht|mit|hab|wir|ein|eine)\b")
-_TITLED: Final = (
-    re.compile(r"([\u30a0-\u30ff]{2,8}|[\u4e00-\u9fff]{1,3}|[A-Za-z]{2,12})(?:さん|ちゃん|くん|君|様|先生|課長|部長)"),
-    re.compile(r"((?:小|老|阿)[\u4e00-\u9fff]|[\u4e00-\u9fff](?:医生|老师|总|姐|哥|叔|阿姨|经理|律师))"),
-)
+# "我在小学当老师" tells of a job, "私は先生です" too.
+_NOT_OWNED: Final = re.compile(r"[はがも在是当做和跟成]")
 
 
 class SubjectWords(NamedTuple):
@@ -198,6 +218,7 @@ class SubjectWords(NamedTuple):
     relations: dict[str, str]
     broader: dict[str, tuple[str, ...]]
     large: frozenset[str]
+    nobody: frozenset[str]
     unspaced: tuple[tuple[str, str, str], ...]
     """Words of languages without blanks, the longest first: word, sort and key."""
 
@@ -229,6 +250,7 @@ def subject_words() -> SubjectWords:
         relations,
         {narrow: tuple(wide.split()) for narrow, wide in read["broader"].items()},
         frozenset(read["large"]["words"].split()),
+        frozenset(read["nobody"]["words"].split()),
         tuple(unspaced),
     )
 
@@ -259,7 +281,8 @@ def subjects_of(
         for mention in found
         if mention.sort == other and 0 <= mention.start - first.start <= BESIDE_SIGNS - first.shortness
     }
-    return tuple(sorted({first.key} | near))
+    with_me = role != ASSISTANT and any(_AND_I.match(text, each.start - each.shortness) for each in found)
+    return tuple(sorted({first.key, *near, *(_self(speaker) if with_me else ())}))
 
 
 def _self(speaker: str | None) -> tuple[str, ...]:
@@ -274,7 +297,7 @@ def _meant(low: str, found: list[_Mention]) -> _Mention:
         for mention in found[1:]:
             if mention.start - first.start > NEAR_SIGNS:
                 break
-            if mention.sort == "relation":
+            if mention.sort == "relation" and not _NOT_OWNED.search(low[first.start : mention.start]):
                 return mention
     return first
 
@@ -290,12 +313,16 @@ def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
         if (asks or start <= NAME_SIGNS)
         and not (_BEFORE_PLACE.search(text[:start]) and not asks)
         and not _AFTER_ARTICLE.search(text[:start])
+        and not _AFTER_TIME.search(text[:start])
     ]
     for match in _NAME_WORD.finditer(low):
         word = match[0]
         bare = word.removesuffix("'s")
         if bare in lists.relations:
             found.append(_Mention(match.start(), -len(bare), "relation", f"relation:{lists.relations[bare]}"))
+            continue
+        if word.startswith("j'"):
+            found.append(_Mention(match.start(), -len(word), "self", "self"))
             continue
         if _HAVE.match(low, match.start()):
             found.append(_Mention(match.start(), -len(word), "self", "self"))
@@ -316,13 +343,13 @@ def relations_in(text: str) -> frozenset[str]:
 
 
 def _unspaced_mentions(text: str) -> list[_Mention]:
-    found = [
-        _Mention(text.find(word), -len(word), sort, key) for word, sort, key in subject_words().unspaced if word in text
-    ]
-    for pattern in _TITLED:
-        found += [
-            _Mention(hit.start(), -len(hit[0]), "name", f"name:{hit[1].lower()}") for hit in pattern.finditer(text)
-        ]
+    lists = subject_words()
+    found = [_Mention(text.find(word), -len(word), sort, key) for word, sort, key in lists.unspaced if word in text]
+    ends = [each.start - each.shortness for each in found if each.sort == "relation"]
+    starts_with_somebody = any(each.start == 0 for each in found)
+    for start, length, name in find_unspaced_names(text, ends, starts_with_somebody):
+        if name not in lists.nobody:
+            found.append(_Mention(start, -length, "name", f"name:{name.lower()}"))
     return found
 
 
@@ -370,11 +397,6 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
     return found
 
 
-def same_subject(left: Collection[str], right: Collection[str]) -> bool:
-    """Whether two clauses may be about the same: they share a key, or either names nobody."""
-    return not left or not right or "third" in left or "third" in right or not set(left).isdisjoint(right)
-
-
 # Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case.
 MAX_STATEMENTS: Final = 5
 ATYPICAL: Final = 0.3
@@ -383,26 +405,6 @@ ATYPICAL: Final = 0.3
 # never. As evidence for a search it counts either way: there a name in a short sentence moves it as far.
 TYPICAL: Final = 0.6
 CLAUSE_BATCH: Final = 256
-
-When = Literal["current", "past", "list", "when", "why"]
-
-_UNTIL: Final = re.compile(
-    r"\b(?:until|till|til|up to|bis(?: zum)?|hasta(?: el)?|jusqu\S*)\s|まで|为止|到.{1,8}(?:结束|为止)", re.IGNORECASE
-)
-_WHY: Final = re.compile(
-    r"\b(?:why|reason|how come|warum|wieso|weshalb|por qué|pourquoi)\b|なぜ|なんで|どうして|为什么|为啥|干嘛",
-    re.IGNORECASE,
-)
-_WHEN: Final = re.compile(
-    r"\b(?:when|what (?:day|date|time)|how long|wann|wie lange|seit wann|cuándo|cuánto tiempo|quand|combien de temps|"
-    r"quelle date)\b|いつ|何時|何日|何曜日|什么时候|几点|几号|哪天|多久",
-    re.IGNORECASE,
-)
-_LIST: Final = re.compile(
-    r"\b(?:list|all (?:the|my|of|our)|everything|everyone|which \w+s|names of|alle|sämtliche|liste|todos|todas|lista|"
-    r"tous|toutes)\b|全部|ぜんぶ|一覧|リスト|所有|都有|哪些|列",
-    re.IGNORECASE,
-)
 
 
 class SentenceEncoder(Protocol):
@@ -428,7 +430,8 @@ class QuestionReading:
     """What a question asks for.
 
     Attributes:
-        attributes: a chance for each attribute of the weights. subjects: keys of whom it asks about.
+        attributes: a chance for each attribute of the weights, or most of that of its kin. subjects: keys of whom it
+            asks about.
         when: the present, the past, all values, a time or a reason.
         implicit: the chance that it is a request that only needs to know. asks: that it asks at all.
         vector: where answers to it lie, of unit length.
@@ -481,14 +484,19 @@ class StatementReader:
         kinds = _softmax(weights.question.scores(lines, buckets))[0]
         past, implicit = float(kinds[1]), float(kinds[2])
         attributes = _softmax(weights.attribute.scores(lines, buckets))[0]
+        subjects = subjects_of(text, None, "user", self._names())
+        relation = own_relation(text, self._names())
+        # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
+        if relation is not None and weights.of_relations[attributes.argmax()]:
+            subjects = tuple(sorted({*subjects, SELF}))
         return QuestionReading(
-            attributes,
-            subjects_of(text, None, "user", self._names()),
-            _when(text, past),
+            _with_kin(attributes, weights.kin),
+            subjects,
+            when_asked(text, past),
             implicit,
             float(_sigmoid(weights.asks.scores(lines, buckets))[0, 0]),
             _unit(lines @ weights.asked)[0],
-            own_relation(text, self._names()),
+            relation,
             bool(weights.many[attributes.argmax()]),
         )
 
@@ -536,7 +544,7 @@ class StatementReader:
         for line, row in enumerate(kept):
             clause = clauses[row]
             best = np.argsort(-chances[line], kind="stable")[:3]
-            since, until = _holds(clause.text, said.at)
+            since, until = days_held(clause.text, said.at)
             found.append(
                 PackedStatement(
                     tuple(int(weights.codes[place]) for place in best),  # type: ignore[arg-type]
@@ -556,28 +564,16 @@ class StatementReader:
         return found
 
 
-def _holds(text: str, at: datetime) -> tuple[date, date | None]:
-    """Since when, and up to when, what a clause says holds: days that it names, else the day on which it was said."""
-    said = at.date()
-    spans = spans_in(text, at)
-    if not spans:
-        return said, None
-    first, last = min(span.first for span in spans), max(span.last for span in spans)
-    # "until 30 June" ends what holds; the same days without it say since when.
-    if _UNTIL.search(text):
-        return (first if first <= said and first != last else said), last
-    return first, None
+# So much of the chance of an attribute its kin have.
+KIN_SHARE: Final = 0.8
 
 
-def _when(text: str, past: float) -> When:
-    if _WHY.search(text):
-        return "why"
-    # A reason is asked for in the past tense too, so that "why" goes first.
-    if past >= 0.5:
-        return "past"
-    if _WHEN.search(text):
-        return "when"
-    return "list" if _LIST.search(text) else "current"
+def _with_kin(chances: Floats, kin: npt.NDArray[np.uint8]) -> Floats:
+    """Return the chances with those of kin raised: whoever asks for a job is told by "I started at Nordlift"."""
+    best = np.zeros(int(kin.max()) + 1, np.float32)
+    np.maximum.at(best, kin, chances)
+    best[0] = 0
+    return np.asarray(np.maximum(chances, np.float32(KIN_SHARE) * best[kin]), np.float32)
 
 
 def _softmax(scores: Floats) -> Floats:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
-from datetime import date
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import date, datetime
 from typing import Final, Literal, NamedTuple
 
 from memwarden.records import Memory, Statement
+from memwarden.text.dates.recognizer import spans_in
 
 Sort = Literal["state", "change", "end"]
 SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
@@ -16,7 +17,7 @@ SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
 # Numbers of a packed vector, one byte each.
 WIDTH: Final = 256
 # The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding.
-FORMAT: Final = 3
+FORMAT: Final = 4
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
@@ -159,10 +160,18 @@ _ABBREVIATION: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Prof|St|Jr|vs|etc|approx|No|Nr|Str|ca|bzw|z\.B|u\.a|d\.h|a\.m|p\.m|e\.g|i\.e|[A-Z]|"
     r"\d)\.$"
 )
+# "I live in Leeds and I teach maths" states two things.
+_JOINED: Final = (
+    r"\s+(?=(?:and (?:i|i'm|i've|my|we|our)|und (?:ich|wir|mein|meine|wohne|arbeite|bin)|"
+    r"y (?:yo|mi|vivo|trabajo|soy|tengo)|et (?:je|mon|ma|nous|on))\b|et j')"
+)
+_AND_SELF: Final = re.compile(_JOINED, re.IGNORECASE)
 # A comma ends a clause only where a subject or a conjunction follows: "eggs, milk, flour" is a single clause.
 _CLAUSE_END: Final = re.compile(
     r",\s+(?=(?:and|but|so|also|which means|und|aber|y|pero|et|mais|donc|ich|i|we|my|he|she|mein|meine|mi|mis|je|j'|"
-    r"mon|ma|on|yo)\b)|\s+[–—-]\s+|、(?=.{8})|，(?=.{4})|,\s+(?=.{25})",
+    r"mon|ma|on|yo)\b)|"
+    rf"{_JOINED}|"
+    r"\s+[–—-]\s+|、(?=.{8})|，(?=.{4})|,\s+(?=.{25})",
     re.IGNORECASE,
 )
 _BLANKS: Final = " \t-–—•*"
@@ -202,7 +211,7 @@ def clauses_of(text: str) -> list[Clause]:
         if _width(sentence.text) < MIN_WIDTH:
             continue
         found.append(sentence)
-        if _width(sentence.text) > LONG_SENTENCE:
+        if _width(sentence.text) > LONG_SENTENCE or _AND_SELF.search(sentence.text):
             found.extend(_parts(sentence))
     if len(found) > 1 and len(text) <= MAX_WHOLE:
         whole = text.strip()
@@ -252,3 +261,117 @@ def _split(text: str, first: int, ends: re.Pattern[str]) -> list[Clause]:
 
 def _width(text: str) -> int:
     return sum(2 if ord(sign) > 0x2E80 else 1 for sign in text)
+
+
+_UNTIL: Final = re.compile(
+    r"\b(?:until|till|til|up to|bis(?: zum)?|hasta(?: el)?|jusqu\S*)\s|まで|为止|到.{1,8}(?:结束|为止)", re.IGNORECASE
+)
+
+
+def days_held(text: str, at: datetime) -> tuple[date, date | None]:
+    """Since when, and up to when, what a clause says holds: days that it names, else the day on which it was said."""
+    said = at.date()
+    spans = spans_in(text, at)
+    if not spans:
+        return said, None
+    first, last = min(span.first for span in spans), max(span.last for span in spans)
+    # "until 30 June" ends what holds; the same days without it say since when.
+    if _UNTIL.search(text):
+        return (first if first <= said and first != last else said), last
+    return first, None
+
+
+def same_subject(left: Collection[str], right: Collection[str]) -> bool:
+    """Whether two clauses may be about the same: they share a key, or either names nobody."""
+    return not left or not right or "third" in left or "third" in right or not set(left).isdisjoint(right)
+
+
+def with_other_keys(asked: Sequence[str], told: Iterable[Sequence[str]]) -> set[str]:
+    """Return the keys of somebody with the others by which texts call them: who said "my sister Marta" asks for both.
+
+    told: the keys of each statement.
+    """
+    found = set(asked)
+    beside = [keys for keys in told if len(keys) > 1 and not found.isdisjoint(keys)]
+    for keys in beside:
+        relations = {key for key in keys if key.startswith("relation:")}
+        names = {key for key in keys if key.startswith("name:")}
+        # "Marta and my mother" are two.
+        if len(relations) == len(names) == 1 and not found.isdisjoint(relations | names):
+            found |= relations | names
+    return found
+
+
+_TITLED: Final = (
+    re.compile(r"([\u30a0-\u30ff]{2,8}|[\u4e00-\u9fff]{1,3}|[A-Za-z]{2,12})(?:さん|ちゃん|くん|君|様|先生|課長|部長)"),
+    re.compile(
+        r"((?:小(?![学时心区说孩猫狗型吃组店号米麦提费朋])|老(?![师板家人公婆是实年虎鼠])|阿(?!姨))[\u4e00-\u9fff]|"
+        r"[\u4e00-\u9fff](?:医生|老师|总|姐|哥|叔|阿姨|经理|律师))"
+    ),
+)
+# Who lives, works or marries is somebody, whose name stands first.
+_TOPIC: Final = (
+    re.compile(
+        r"^([\u4e00-\u9fff\u30a0-\u30ff]{1,5})[はが](?=.*(?:住[んみ]|暮らし|働[いく]|引っ越|転職|勤め|結婚|離婚|卒業|入学|生まれ|飼っ))"
+    ),
+    re.compile(
+        r"^([\u4e00-\u9fff]{2,3}?)(?:现在|最近|已经|今年|去年|刚|上个月)*(?=住在|搬到|搬去|搬家|在.{1,8}(?:工作|上班|当)|当上?了|换工作|结婚|离婚|生了)"
+    ),
+)
+# "弟の翔", "我弟弟林涛是": a name right after the relation.
+_RELATED: Final = re.compile(
+    r"^(?:の([\u4e00-\u9fff\u30a0-\u30ff]{1,5}?)(?=[はがをとも、])|([\u4e00-\u9fff]{2,3}?)(?=是|在|住|叫|当|搬|现|最近))"
+)
+MAX_NAME: Final = 8
+
+
+def find_unspaced_names(
+    text: str, relation_ends: Iterable[int], starts_with_somebody: bool
+) -> list[tuple[int, int, str]]:
+    """Return names in Japanese and Chinese, with where they stand and their length.
+
+    relation_ends: where words for relations end. starts_with_somebody: whether the text begins with somebody known.
+    """
+    found = [(hit.start(), len(hit[0]), hit[1]) for pattern in _TITLED for hit in pattern.finditer(text)]
+    for end in relation_ends:
+        if hit := _RELATED.match(text[end : end + MAX_NAME]):
+            found.append((end, 0, hit[1] or hit[2]))
+    if not starts_with_somebody and all(start for start, _, _ in found):
+        hits = (pattern.match(text) for pattern in _TOPIC)
+        found += [(0, len(hit[1]), hit[1]) for hit in hits if hit][:1]
+    return found
+
+
+When = Literal["current", "past", "list", "when", "why"]
+
+_PAST: Final = re.compile(
+    r"\b(?:used? to|formerly|(?:my|our) (?:old|former|previous)|früher\w*|antiguamente|mi (?:antigu[oa]|anterior)|"
+    r"autrefois|mon ancien|mon ancienne)\b|昔",
+    re.IGNORECASE,
+)
+_WHY: Final = re.compile(
+    r"\b(?:why|reason|how come|warum|wieso|weshalb|por qué|pourquoi)\b|なぜ|なんで|どうして|为什么|为啥|干嘛",
+    re.IGNORECASE,
+)
+_WHEN: Final = re.compile(
+    r"\b(?:when|what (?:day|date|time)|how long|wann|wie lange|seit wann|cuándo|cuánto tiempo|quand|combien de temps|"
+    r"quelle date)\b|いつ|何時|何日|何曜日|什么时候|几点|几号|哪天|多久",
+    re.IGNORECASE,
+)
+_LIST: Final = re.compile(
+    r"\b(?:list|all (?:the|my|of|our)|everything|everyone|which \w+s|names of|alle|sämtliche|liste|todos|todas|lista|"
+    r"tous|toutes)\b|全部|ぜんぶ|一覧|リスト|所有|都有|哪些|列",
+    re.IGNORECASE,
+)
+
+
+def when_asked(text: str, past: float) -> When:
+    """Return what a question asks for: the present, the past, a list, a time or a reason. past: the chance of that."""
+    if _WHY.search(text):
+        return "why"
+    # A reason is asked for in the past tense too, so that "why" goes first.
+    if past >= 0.5 or _PAST.search(text):
+        return "past"
+    if _WHEN.search(text):
+        return "when"
+    return "list" if _LIST.search(text) else "current"

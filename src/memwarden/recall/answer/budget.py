@@ -26,15 +26,16 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import find_following
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.features import leading
-from memwarden.recall.rank.score import (
+from memwarden.recall.rank.score import Ranking, explain_features
+from memwarden.recall.time.changes import (
     MIN_ALIKE,
     MIN_ALIKE_OF_TABLE,
-    Ranking,
+    Outdated,
     drop_last,
-    explain_features,
+    fit_delta,
     put_newer_first,
+    tell_outdated,
 )
-from memwarden.recall.time.changes import Outdated, fit_delta, tell_outdated
 from memwarden.records import (
     Channel,
     Cut,
@@ -250,6 +251,8 @@ def arrange_found(asked: RankedQuery, shown: Sequence[RecallItem], of_table: boo
     of_table: whether the first vectors are means of a table.
     """
     arranged = list(shown) if asked.question.asks_past else _put_newer_first(asked, shown, of_table)
+    leading = {asked.ctx.index.columns.ids[place]: number for number, place in enumerate(asked.ranking.leaders)}
+    arranged.sort(key=lambda item: leading.get(item.id, len(leading)))
     wanted = normalize_text(asked.question.text)
     return sorted(arranged, key=lambda item: normalize_text(item.memory.text) != wanted)
 
@@ -493,6 +496,12 @@ def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallIte
     return merged(search.selection.ranked for search in searches), merged(
         search.selection.always for search in searches
     )
+
+
+def list_leading(searches: Sequence[QuestionSearch]) -> list[str]:
+    """Return the ids of what surely tells the value that is asked for, the wanted value first."""
+    rankings = ((search.asked.ctx.index.columns.ids, search.asked.ranking.leaders) for search in searches)
+    return [ids[place] for ids, leaders in rankings for place in leaders]
 
 
 def join_widening(searches: Sequence[QuestionSearch]) -> Callable[[RecallItem, int], RecallItem]:

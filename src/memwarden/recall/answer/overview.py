@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer import render
 from memwarden.recall.answer.budget import ALWAYS_SHARE, QueryContext
@@ -80,6 +83,7 @@ def open_values(
             unsure.append((owner, attribute, row))
     said = index.columns.number("created_at")
     many = {name for name, flag in zip(weights.attributes, weights.many, strict=True) if flag}
+    _end_kin(chains, weights, said)
     found: list[Value] = []
     for (owner, attribute), rows in chains.items():
         rows.sort(key=lambda row: (int(said[row.place]), row.chance))
@@ -88,19 +92,42 @@ def open_values(
         mentions = min(len({row.place for row in rows}), MAX_MENTIONS)
         rank = surest * (1 + MENTION_SHARE * mentions)
         found += [Value(owner, attribute, row, rank) for row in _still_open(rows, attribute in many)]
-    newest = {key: max(int(said[row.place]) for row in rows) for key, rows in chains.items()}
+    kin = dict(zip(weights.attributes, weights.kin.tolist(), strict=True))
+    newest: dict[tuple[str, str | int], int] = {}
+    for (owner, attribute), rows in chains.items():
+        for key in (attribute, kin[attribute] or attribute):
+            newest[owner, key] = max(newest.get((owner, key), -1), *(int(said[row.place]) for row in rows))
     told = {value.row.place for value in found}
     # An unsure value that is older than a sure one of its attribute may be over.
     found += [
         Value(owner, "", row, row.chance)
         for owner, attribute, row in unsure
-        if row.place not in told and said[row.place] > newest.get((owner, attribute), -1)
+        if row.place not in told and said[row.place] > newest.get((owner, kin[attribute] or attribute), -1)
     ]
     if about is not None:
         told = {value.row.place for value in found}
         places = [place for place in _mentions(index, allowed, about) if place not in told and not is_ended(place)]
         found += [Value(about, "", _whole_text(place), MENTIONED) for place in places[: -MAX_VALUES - 1 : -1]]
     return sorted(found, key=lambda value: (-value.rank, value.owner, value.attribute))[:MAX_LINES]
+
+
+def _end_kin(
+    chains: dict[tuple[str, str], list[TableRow]], weights: StatementWeights, said: npt.NDArray[np.int64]
+) -> None:
+    """Take out what a later change of a kin attribute ended: who has a new employer has another job, too."""
+    kin = dict(zip(weights.attributes, weights.kin.tolist(), strict=True))
+    ends: dict[tuple[str, int], tuple[int, int]] = {}
+    for (owner, attribute), rows in chains.items():
+        for row in rows:
+            if kin[attribute] and SORTS[row.sort] != "state" and row.chance >= MIN_CHANCE:
+                at = (int(said[row.place]), row.place)
+                ends[owner, kin[attribute]] = max(ends.get((owner, kin[attribute]), at), at)
+    for (owner, attribute), rows in list(chains.items()):
+        least = ends.get((owner, kin[attribute]), (0, 0))
+        if kept := [row for row in rows if (int(said[row.place]), row.place) >= least]:
+            chains[owner, attribute] = kept
+        else:
+            del chains[owner, attribute]
 
 
 def _only_known(rows: Sequence[TableRow]) -> str | None:

@@ -305,6 +305,8 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template, severa
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     context = memory.context and frame_memory(memory, fit_to_show(memory, memory.context))
     occasion = context or _occasion(memory)
+    if "{{day}}" in template.format and memory.channel != Channel.TURN:
+        words = _without_day(words, memory.created_at)
     values = {
         "memoryType": clean_line(kind.upper()),
         "importance": str(checks.to_ten(memory.importance)),
@@ -317,6 +319,15 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template, severa
     }
     lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
     return f"\n{_INDENT}".join(lines)
+
+
+def _without_day(words: str, said: datetime) -> str:
+    """Return somebody's quoted words without the day, which the line says already."""
+    for day in (f"{said.day} {said:%B %Y}", f"{said:%Y-%m-%d}"):
+        speaker, between, rest = words.partition(f', {day}: "')
+        if between and '"' not in speaker:
+            return f'{speaker}: "{rest}'
+    return words
 
 
 def _says_something(line: str, values: Mapping[str, str]) -> bool:

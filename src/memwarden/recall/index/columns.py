@@ -13,14 +13,8 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
-from memwarden.statements.reader import (
-    QuestionReading,
-    StatementWeights,
-    attribute_code,
-    load_weights,
-    same_subject,
-)
-from memwarden.statements.statement import NO_DAY, NONE, WIDTH, PackedStatement, unpack
+from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights
+from memwarden.statements.statement import NO_DAY, NONE, WIDTH, PackedStatement, same_subject, unpack, with_other_keys
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -298,6 +292,7 @@ CHANGE_SHARE: Final = 0.3
 REPLACES: Final = 1.0
 # No two statements share more of their attributes: chances add up to 1, but for what rounding them to bytes adds.
 MAX_OVERLAP: Final = 1.02
+TYPICAL_ENOUGH: Final = np.float32(64)  # of 255: so near to others of its attribute a statement tells its value
 # Vectors that are widened at a time: more leave the processor's cache.
 CHUNK_ROWS: Final = 8_192
 
@@ -313,12 +308,14 @@ class PlaceEvidence(NamedTuple):
     similarity: how near the best statement lies to where the answer lies, -1..1.
     attribute: how much the question and a statement of its subject ask for and tell the same attribute, 0..1.
     states: the chance that something is stated that holds.
+    sure: the same where the statement is typical of its attribute, so that it tells a value.
     known: that the place has statements. subject: that a statement may be of whom the question is about.
     """
 
     similarity: Floats
     attribute: Floats
     states: Floats
+    sure: Floats
     known: Mask
     subject: Mask
 
@@ -436,20 +433,22 @@ class StatementTable:
 
         among: only these places are looked at, the others have zeros; None for all.
         """
-        similarity, attribute, states = (np.zeros(size, np.float32) for _ in range(3))
+        similarity, attribute, states, sure = (np.zeros(size, np.float32) for _ in range(4))
         known, subject = (np.zeros(size, np.bool_) for _ in range(2))
         rows = self._rows(size, among)
         if len(rows):
-            # The rows of a place follow each other: what is best of each is found without looking at single rows.
+            # The rows of a place follow each other: the best of each is found without looking at single rows.
             starts = _find_starts(self._place.array[rows])
             place = self._place.array[rows[starts]]
             mine = self._are_about(rows, question.subjects)
             known[place] = True
             similarity[place] = np.maximum.reduceat(self._closeness(rows, question.vector), starts).clip(min=-1)
-            attribute[place] = np.maximum.reduceat(self._shared_attribute(rows, question.attributes) * mine, starts)
+            told = self._shared_attribute(rows, question.attributes) * mine
+            attribute[place] = np.maximum.reduceat(told, starts)
+            sure[place] = np.maximum.reduceat(told * np.minimum(self._typical.array[rows] / TYPICAL_ENOUGH, 1), starts)
             states[place] = np.maximum.reduceat(self._states.array[rows], starts).astype(np.float32) / 255
             subject[place] = np.logical_or.reduceat(mine, starts)
-        return PlaceEvidence(similarity, attribute, states, known, subject)
+        return PlaceEvidence(similarity, attribute, states, sure, known, subject)
 
     def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
         """Return how surely the text at a place replaces that at another: line and column number ``places``.
@@ -502,8 +501,9 @@ class StatementTable:
         named = self._subject.array[rows]
         about = np.zeros(len(self._subjects), np.bool_)
         about[named] = True
+        asked = with_other_keys(subjects, self._subjects)
         for number in np.flatnonzero(about).tolist():
-            about[number] = same_subject(self._subjects[number], subjects)
+            about[number] = same_subject(self._subjects[number], asked)
         return np.asarray(about[named], np.bool_)
 
     def _closeness(self, rows: Ints, vector: Floats) -> Floats:

@@ -440,7 +440,7 @@ def stated(question: Question, view: NamespaceView) -> Floats:
         return view.nothing
     if "stated" not in question.memo:
         found = view.statements.evidence(question.reading, view.size, _best_by_base(question, view))
-        question.memo["attribute"] = found.attribute
+        question.memo["attribute"], question.memo["sure"] = found.attribute, found.sure
         near = found.similarity + np.float32(0.2) * found.states + np.float32(0.3) * found.attribute
         known = near[found.known]
         # A row without statements is unknown, not far: it stands where the mean does.
@@ -527,11 +527,23 @@ def moment_of(question: Question, view: NamespaceView, allowed: Mask) -> int | N
 
 
 def value_told(question: Question, view: NamespaceView) -> Floats | None:
-    """How surely each place tells what is asked for, where it has a single value at a time."""
+    """How surely each place tells what is asked for; None where that is not known, and for other questions."""
     told, reading = attribute_told(question, view), question.reading
-    if reading is None or reading.many or reading.when not in ("current", "past"):
+    if told is None or reading is None or reading.when == "why" or reading.implicit >= MAX_IMPLICIT:
         return None
-    return told if view.alive_count < MAX_SURE_ROWS else None
+    if view.alive_count >= MAX_SURE_ROWS:
+        return None
+    sure: Floats = question.memo["sure"].copy()
+    # Where a dog is asked about, what tells of a cat tells another value.
+    for other in _alike_relations(reading.relation) if reading.relation else ():
+        for every, ids in _ids_of_relation(other):
+            for term in ids if every is any or len(ids) == 1 else ():
+                sure[view.postings(term)[0]] = 0
+    return sure
+
+
+# A request that only needs to know asks for no value.
+MAX_IMPLICIT: Final = 0.5
 
 
 _UNSPACED: Final = 0x2E80

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cache, cached_property
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from memwarden.clock import microseconds
 from memwarden.recall.index import columns
 from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
+from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
-from memwarden.records import RecallItem
 from memwarden.settings import DEFAULT_THRESHOLD
-from memwarden.text.tokenizer import content_terms, term_id, terms
+from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
 
 SignalWeights = Mapping[str, float]
 
@@ -38,16 +36,6 @@ ITEMS_LIKE_BLOCK = 20
 ITEMS_FOR_HALF = 2
 ITEMS_FOR_HALF_OF_SPEAKER = 1
 
-# Cosine of two items from which on they are about the same matter.
-MIN_ALIKE = 0.25
-# The same for vectors that are means of a table: there all texts lie nearer to each other.
-MIN_ALIKE_OF_TABLE = 0.6
-# Among fewer memories two items are seldom about the same matter, however alike they are: there an item whose logit is
-# lower by more than MAX_SCORE_GAP stays below.
-FEW_MEMORIES = 100
-MAX_SCORE_GAP = 0.3
-# A longer list is a ranking for somebody who goes on with it, no answer: there the newest of dozens would lead.
-MAX_ARRANGED = 40
 # A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
 MIN_WORDS = 8
 
@@ -216,9 +204,6 @@ def chance(logits: Floats) -> Floats:
 MAX_EXAMINED: Final = 24
 # So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
 MAX_GAP: Final = 1.5
-# The same where both surely tell the value that is asked for.
-MAX_SURE_GAP: Final = 5.0
-MIN_SURE: Final = 0.6
 # So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
 STEP: Final = 1.0
 PAST_STEP: Final = 0.1
@@ -231,18 +216,17 @@ def demote_outdated(
     *,
     past: bool = False,
     moment: int | None = None,
-    told: Floats | None = None,
 ) -> Floats:
     """Return the logits with each outdated place below the place that replaced it.
 
     logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
     stands just below the outdated place. moment: a time asked about, in microseconds: what was said later had not
-    replaced anything then. told: how surely each place tells the single value that is asked for; None for no such.
+    replaced anything then.
     """
     if moment is not None and not past:
         said = view.created_at <= moment
-        logits = demote_outdated(view, logits, allowed & said, told=told)
-        return demote_outdated(view, logits, allowed, past=True, told=told)
+        logits = demote_outdated(view, logits, allowed & said)
+        return demote_outdated(view, logits, allowed, past=True)
     table = view.statements
     if table is None or not len(table):
         return logits
@@ -251,7 +235,6 @@ def demote_outdated(
     scores = table.replacement_scores(places, times)
     replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
     replaced: Mask = np.any(replaces, axis=0)
-    sure = np.zeros(len(places), np.bool_) if told is None else told[list(places)] >= MIN_SURE
     found = logits.copy()
     # The oldest first: what was replaced twice ends below both.
     order = np.argsort(-times if past else times, kind="stable")
@@ -260,7 +243,7 @@ def demote_outdated(
         better = [
             places[other]
             for other in np.flatnonzero(replaces[:, line]).tolist()
-            if logits[places[other]] >= logits[place] - (MAX_SURE_GAP if sure[line] and sure[other] else MAX_GAP)
+            if logits[places[other]] >= logits[place] - MAX_GAP
         ]
         if better:
             step = PAST_STEP if past else STEP
@@ -370,6 +353,9 @@ class Ranking:
         parts: each feature's name, values and weight.
         of_speaker: whether the question asks about somebody, by name, who speaks there.
         moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
+        leaders: in a small store, the places that surely tell what is asked for, first the value that is wanted.
+        followed: of a single value that is over, the place that tells the next. floor: what scores less helps less than
+            it costs, where few memories are there.
     """
 
     scores: Floats
@@ -378,6 +364,9 @@ class Ranking:
     parts: tuple[tuple[str, Floats, float], ...] = ()
     of_speaker: bool = False
     moment: int | None = None
+    leaders: tuple[int, ...] = ()
+    followed: Mapping[int, int] = field(default_factory=dict)
+    floor: float = 0.0
 
     @cached_property
     def weights(self) -> Weights:
@@ -459,16 +448,86 @@ def rank(
         found = max(told, found) if plain else told
     # The current value first: what was replaced stands below what replaced it.
     moment = features.moment_of(question, view, allowed)
-    total = demote_outdated(
-        view, total, allowed, past=question.asks_past, moment=moment, told=features.value_told(question, view)
-    )
+    total = demote_outdated(view, total, allowed, past=question.asks_past, moment=moment)
+    leaders, followed = find_leaders(question, view, allowed, total, moment)
+    total = put_in_front(total, allowed, leaders)
     if question.of_days:
         found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
-    return Ranking(chance(of_item), confidence, preset, parts, told is not None, moment)
+    scores = chance(of_item)
+    floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, bool(leaders))
+    return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, followed, floor)
+
+
+# From this on a place surely tells what is asked for.
+MIN_SURE: Final = 0.6
+# How far in front of the others what surely tells the value stands, and each before the next.
+LEAD: Final = 0.5
+LEAD_STEP: Final = 0.1
+# "Was I afraid of the dentist?" asks for no dentist.
+_WHETHER: Final = re.compile(
+    r"^\W*(?:was|were|did|had|have|has|war|waren|hatte|habe|haben|est-ce que)\b", re.IGNORECASE
+)
+# A question for a time is answered by what lies nearest.
+MAX_WHEN_GAP: Final = 1.5
+
+
+def find_leaders(
+    question: Question, view: NamespaceView, allowed: Mask, total: Floats, moment: int | None
+) -> tuple[tuple[int, ...], Mapping[int, int]]:
+    """Return the places that surely tell what is asked for, the wanted value first, and by place what followed it."""
+    told, reading = features.value_told(question, view), question.reading
+    if told is None or reading is None or question.of_days or (reading.many and question.asked_days):
+        return (), {}
+    if reading.when == "past" and _WHETHER.search(question.text):
+        return (), {}
+    least = float(total[allowed].max()) - MAX_WHEN_GAP if reading.when == "when" else -np.inf
+    places = np.flatnonzero(allowed & (told >= MIN_SURE) & (total >= least))
+    newest: list[int] = places[np.lexsort((-total[places], -view.created_at[places]))].tolist()
+    single = not reading.many and reading.when != "list"
+    followed = dict(zip(newest[1:], newest, strict=False)) if single else {}
+    if moment is not None:
+        ordered = [place for place in newest if view.created_at[place] <= moment]
+    elif reading.when == "past" and len(newest) < 2:
+        return (), {}  # it may be the present value that is told
+    elif reading.when == "past" and single:
+        ordered = order_values(question.text, newest, partial(_weigh_words, question, view))
+    else:
+        ordered = newest
+    return tuple(ordered), followed
+
+
+def _weigh_words(question: Question, view: NamespaceView, place: int, words: str) -> float:
+    """How much of some words of the question a place holds, rare words weighing more."""
+    named, rows_of = words_and_forms(words), features.find_words(question, view)
+    pairs = zip(question.stems, question.forms, question.idf_prior, rows_of, strict=True)
+    return sum(-float(np.log(prior)) for *both, prior, (rows, _) in pairs if named & {*both} and place in rows)
+
+
+def put_in_front(total: Floats, allowed: Mask, leaders: Sequence[int]) -> Floats:
+    """Return the ranking with the leaders in front, in their order."""
+    if not leaders:
+        return total
+    found = total.copy()
+    top = float(total[allowed].max()) + LEAD + LEAD_STEP * len(leaders)
+    found[list(leaders)] = top - LEAD_STEP * np.arange(len(leaders), dtype=np.float32)
+    return found
+
+
+# Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
+SOME_MEMORIES: Final = 40
+MANY: Final = 140
+FLOOR_SHARE: Final = 0.45
+# The same where the very value is told.
+TOLD_FLOOR_SHARE: Final = 0.65
+
+
+def _floor(best: float, rows: int, is_told: bool) -> float:
+    share = TOLD_FLOOR_SHARE if is_told else FLOOR_SHARE
+    return best * share * min(max((MANY - rows) / (MANY - SOME_MEMORIES), 0.0), 1.0)
 
 
 # So many logits less where the asker's own sister is asked about, and nothing that may be shown mentions one.
@@ -538,58 +597,3 @@ def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
     if relevant or confidence < DEFAULT_THRESHOLD:
         return False
     return len(set(content_terms(message))) >= MIN_WORDS
-
-
-def put_newest_first(items: Sequence[RecallItem], last: Collection[str] = ()) -> list[RecallItem]:
-    """Return items with what was said last first: it is what holds now. last: ids of what stands below the others."""
-    return sorted(items, key=lambda item: (item.id not in last, item.created_at), reverse=True)
-
-
-def put_newer_first(
-    items: Sequence[RecallItem],
-    vectors: npt.NDArray[np.float32],
-    alike: float = MIN_ALIKE,
-    memories: int = FEW_MEMORIES,
-    moment: int | None = None,
-) -> list[RecallItem]:
-    """Return items best first, but of items that say alike things the newest at the first of their places.
-
-    What was said later about the same matter holds now. The n-th item keeps the n-th score.
-
-    vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
-    memories: among how many they were found; few are seldom about the same matter. moment: a time that is asked about,
-    in microseconds: what was said later stands below.
-    """
-    if len(items) > MAX_ARRANGED:
-        return list(items)
-    close = vectors @ vectors.T >= alike
-    if memories < FEW_MEMORIES:
-        odds = np.array([item.score for item in items]).clip(1e-6, 1 - 1e-6)
-        logits = np.log(odds / (1 - odds))
-        close &= logits[None] - logits[:, None] <= MAX_SCORE_GAP
-    leaders: list[int] = []
-    groups: dict[int, list[int]] = {}
-    for place in range(len(items)):
-        leader = next((earlier for earlier in leaders if close[place, earlier]), None)
-        if leader is None:
-            leaders.append(place)
-        groups.setdefault(place if leader is None else leader, []).append(place)
-    arranged = list(items)
-    for places in groups.values():
-        # Equal times stay best first.
-        newest = sorted(places, key=lambda place: _recency(items[place], moment), reverse=True)
-        for place, taken in zip(places, newest, strict=True):
-            if taken != place:
-                arranged[place] = replace(items[taken], score=items[place].score)
-    return arranged
-
-
-def _recency(item: RecallItem, moment: int | None) -> tuple[bool, datetime]:
-    return moment is None or microseconds(item.created_at) <= moment, item.created_at
-
-
-def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:
-    """Return at most so many items, the best of them and the first of the others, and all that are always there."""
-    others = [item.id for item in arranged if item.id not in always and item.id != best]
-    dropped = set(others[most - (best is not None) :])
-    return [item for item in arranged if item.id not in dropped]

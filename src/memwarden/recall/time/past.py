@@ -7,10 +7,11 @@ names. So the past is ranked by today's code, and what is ranked is what stood t
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memwarden import clock
 from memwarden.errors import InvalidInput, NotFound
@@ -425,3 +426,36 @@ def _make_entry(entry: JournalEntry, known: JournalContents, meta: Mapping[str, 
         step=entry.step,
         meta=meta,
     )
+
+
+_BEFORE: Final = re.compile(
+    r"\b(?:before|prior to|vor|bevor|antes de|avant)\b(?P<rest>.+)|(?P<front>.{1,30}?)(?:の前|以前|之前|する前)",
+    re.IGNORECASE,
+)
+_AFTER: Final = re.compile(
+    r"\b(?:after|nach|después de|tras|après)\b(?P<rest>.+)|(?P<front>.{1,30}?)(?:の後|以后|之后)", re.IGNORECASE
+)
+
+
+def order_values(text: str, newest: Sequence[int], weigh: Callable[[int, str], float]) -> list[int]:
+    """Order the places of a value, newest first, for a question about its past.
+
+    "Before Porto" starts from the place that names Porto and gets the place before it first, "after" the place after
+    it. Without such words a question starts from the newest. weigh: how much of some words a place holds.
+    """
+    point, way = _find_start(text, newest, weigh)
+    number = newest.index(point)
+    earlier, later = list(newest[number + 1 :]), list(newest[:number][::-1])
+    near, far = (earlier, later) if way < 0 else (later, earlier)
+    return [*near[:1], point, *near[1:], *far]
+
+
+def _find_start(text: str, newest: Sequence[int], weigh: Callable[[int, str], float]) -> tuple[int, int]:
+    for pattern, way in ((_BEFORE, -1), (_AFTER, 1)):
+        found = pattern.search(text)
+        words = (found["rest"] or found["front"]).strip(" ?？.!") if found else ""
+        held = {place: weigh(place, words) for place in newest} if words else {}
+        best = max(held, key=lambda place: held[place], default=newest[0])
+        if held.get(best):
+            return best, way
+    return newest[0], -1
