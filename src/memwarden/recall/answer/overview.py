@@ -72,8 +72,9 @@ def open_values(
     unsure: list[tuple[str, str, TableRow]] = []
     read = index.statements.rows(allowed, MIN_UNSURE)
     about = about or _only_known(read)
+    speakers = [name.title() for name in index.view.speakers]
     for row in read:
-        owner = _owner(row.subjects, about)
+        owner = _owner(row.subjects, about, speakers)
         attribute = weights.name(row.code)
         if owner is None or attribute == NONE or row.end - row.start < MIN_SIGNS // 2 or is_ended(row.place):
             continue
@@ -164,14 +165,19 @@ def _still_open(rows: Sequence[TableRow], many: bool) -> list[TableRow]:
     return list(found.values())[-MAX_VALUES:]
 
 
-def _owner(subjects: Sequence[str], about: str | None) -> str | None:
-    """Whose value it is: "" for a speaker without a name; None for somebody who is not asked about."""
+def _owner(subjects: Sequence[str], about: str | None, speakers: Sequence[str]) -> str | None:
+    """Whose value it is: "" for a speaker without a name; None for somebody who is not asked about.
+
+    speakers: who speaks by name; where a single person does, what is said without a name is that person's.
+    """
     if about is not None:
         wanted = about.casefold()
         return about if f"name:{wanted}" in subjects or f"relation:{wanted}" in subjects else None
     if SELF not in subjects:
         return None
-    return next((key.partition(":")[2].title() for key in subjects if key.startswith("name:")), "")
+    # "Aino and I moved" has a name that speaks nowhere.
+    named = (name for name in speakers if f"name:{name.casefold()}" in subjects)
+    return next(named, speakers[0] if len(speakers) == 1 else "")
 
 
 def write_overview(
