@@ -99,22 +99,19 @@ from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SH
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 
+log = logging.getLogger(__name__)
+
 # Minimum number of candidates that a reranker reads.
 MAX_RERANKED = 50
 RERANK_TIMEOUT = 5.0
-
-log = logging.getLogger(__name__)
-
 # Items beyond the wanted number among which time decides.
 SPARE_ITEMS = 2
 # Candidates beyond the wanted number, to fill the budget when a long memory does not fit.
 SPARE_CANDIDATES = 5
 # Omissions named without ``explain``, nearest first.
 MAX_SHOWN_CUTS = 20
-
 # Candidates among which importance and recency decide in a numbered block.
 MIN_WEIGHED = 10
-
 
 # A question waits so long for the vectors of what was said just before, and less when more rows than these lack
 # theirs, as after an import; then words answer for the rest. Measured on everyday histories, answers without vectors
@@ -169,8 +166,7 @@ class Recall:
         echoed = [text for text in request.questions if asks_question(text)]
         asked = await self._ask_all(scope, request, request.questions, echoed)
         index = asked[0].ctx.index
-        moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
-        searches = await self._search_all(request, asked)
+        moment, searches = IndexMoment(index.rev, index.epoch, index.stated_rev), await self._search_all(request, asked)
         untold = request.as_of is not None or not request.news
         news, told = (None, False) if untold else await self._fit_changes(scope, moment, request)
         header = news.text if news else ""
@@ -193,8 +189,7 @@ class Recall:
             used=self._count(header),
         )
         if self._reranker is None:
-            arrange = partial(self._arrange, searches)
-            arranged = arrange_wanted(packed, owners, arrange, most)
+            arranged = arrange_wanted(packed, owners, partial(self._arrange, searches), most)
             packed = rearrange_items(packed, arranged, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
         standing: list[RecallItem] = []
@@ -340,9 +335,8 @@ class Recall:
         chosen = [choose_searched(some, bar_of(request)) for some in places]
         most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most
         # All are chosen before anything is awaited, as for a query.
-        selected = [
-            self._select(item.ctx.index, item.ranking, item.gates, request, most, CONTEXT_ITEM_SHARE) for item in chosen
-        ]
+        choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
+        selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
         searches = [
             QuestionSearch(item, selection, {}, await self._fetch(item.ctx, selection))
             for item, selection in zip(chosen, selected, strict=True)
@@ -565,14 +559,13 @@ class Recall:
         self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
     ) -> Selection:
         """share: the part of the threshold that an item's score must reach."""
-        floor = ranking.floor if request.threshold is None else 0.0
-        least = (ITEM_THRESHOLD if request.threshold is None else request.threshold) * share
+        least = max(ITEM_THRESHOLD * share, ranking.floor) if request.threshold is None else request.threshold * share
         return select_candidates(
             index,
             ranking.scores,
             gates,
             relevant=ranking.confidence >= bar_of(request),
-            threshold=max(least, floor),
+            threshold=least,
             declared=self.categories.declared,
             limit=limit,
             everything=request.explain,
