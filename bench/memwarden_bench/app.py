@@ -290,6 +290,9 @@ def http_command(
     workers: Annotated[int, typer.Option(min=1, help="Processes of the server.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.2, help="Seconds of each load.")] = 10.0,
     embedder: EmbedderName = Embedder.AUTO,
+    mem0: Annotated[
+        str | None, typer.Option(metavar="PYTHON", help="An interpreter with mem0ai and this package: mem0 as well.")
+    ] = None,
     as_json: Json = False,
     markdown: MarkdownFile = None,
 ) -> None:
@@ -297,6 +300,8 @@ def http_command(
     with http_load.new_store(None) as folder:
         url = db or f"sqlite:///{folder}/load.db"
         figures = asyncio.run(http_load.measure_load(url, memories, workers, embedder.value, seconds))
+        if mem0 is not None:
+            figures += asyncio.run(http_load.measure_mem0(mem0, memories, embedder.value, seconds))
     store = url.partition(":")[0]
     result = http_load.LoadReport(machine.circumstances(), store, workers, memories, figures)
     _deliver(report.to_json(result), http_load.load_markdown(result), as_json, markdown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ CLIENTS = (1, 8, 32)
 ARRIVALS, CONNECTIONS = 40, 8
 _BATCH = 1_000
 _MAX_SECONDS = 3_600
+MAX_FILLING_SECONDS = 600
 _ECHO = (
     "import sys, uvicorn; from fastapi import FastAPI, Request; app = FastAPI()\n"
     "@app.post('/echo')\nasync def echo(request: Request): return await request.json()\n"
@@ -98,6 +100,19 @@ def serving(url: str, workers: int, embedder: str) -> Iterator[str]:
 
 
 @contextmanager
+def serving_mem0(python: str, port: int, embedder: str, memories: int) -> Iterator[str]:
+    """Start a server of mem0 by an interpreter that has it, filled with the same memories; give its URL."""
+    with tempfile.TemporaryDirectory(prefix="memwarden-mem0-") as folder:
+        command = [python, "-m", "memwarden_bench.mem0_server", str(port), folder, embedder, str(memories)]
+        process = subprocess.Popen(command, env={**os.environ, "MEM0_DIR": folder, "MEM0_TELEMETRY": "false"})
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@contextmanager
 def echoing(port: int) -> Iterator[str]:
     """Start the bare echo; give its URL."""
     process = subprocess.Popen([sys.executable, "-c", _ECHO, str(port)])
@@ -136,21 +151,41 @@ async def measure_load(url: str, memories: int, workers: int, embedder: str, sec
     return found
 
 
+async def measure_mem0(python: str, memories: int, embedder: str, seconds: float) -> list[LoadFigures]:
+    """Measure queries and writes of mem0's library behind a server."""
+    import httpx2
+
+    asked = [{"user_id": "ana", "query": text} for text in questions(200)]
+    with serving_mem0(python, _free_port(), embedder, memories) as place:
+        async with httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=64)) as client:
+
+            def query(number: int) -> Awaitable[Any]:
+                return client.post(f"{place}/search", json=asked[number % len(asked)])
+
+            def observe(number: int) -> Awaitable[Any]:
+                body = {"user_id": f"writer{number % 8}", "messages": f"Number {number} was said."}
+                return client.post(f"{place}/memories", json=body)
+
+            await _warm(lambda: query(0), 8, MAX_FILLING_SECONDS)
+            sorts = (("mem0 query", query), ("mem0 observe", observe))
+            return [await _closed(sort, call, clients, seconds) for sort, call in sorts for clients in CLIENTS]
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-async def _warm(call: Callable[[], Awaitable[Any]], times: int) -> None:
-    for _ in range(600):
+async def _warm(call: Callable[[], Awaitable[Any]], times: int, seconds: int = 60) -> None:
+    for _ in range(10 * seconds):
         try:
             for _ in range(times):
                 (await call()).raise_for_status()
             return
         except Exception:
             await asyncio.sleep(0.1)  # it is still starting
-    raise InvalidInput("the server gave no answer within a minute")
+    raise InvalidInput(f"the server gave no answer within {seconds} seconds")
 
 
 async def _closed(sort: str, call: Callable[[int], Awaitable[Any]], clients: int, seconds: float) -> LoadFigures:
