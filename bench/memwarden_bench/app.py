@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
+from memwarden.surfaces.cli.options import read_pairs
 from memwarden_bench import (
     against,
     beside,
@@ -33,6 +34,7 @@ from memwarden_bench import (
 from memwarden_bench import profiles as truths
 from memwarden_bench import shares as learned_shares
 from memwarden_bench import tiers as three_tiers
+from memwarden_bench.ablation import AblationReport, ablation_markdown, measure_parts
 from memwarden_bench.beside_report import beside_plot
 from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
 from memwarden_bench.everyday import DEFAULT_BUDGET
@@ -145,6 +147,10 @@ def everyday_command(
     files: Annotated[list[Path], typer.Argument(help="Labelled histories, or small stores with plain questions.")],
     budget: Annotated[int, typer.Option(min=1, help="Tokens of a block, and of what peers show.")] = DEFAULT_BUDGET,
     peers: Annotated[bool, typer.Option(help="Measure the installed peers on the same questions too.")] = True,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of memwarden; again for more. JSON too."),
+    ] = None,
     show: Annotated[
         str | None, typer.Option(help="Also print the questions of this type (or all) and what they got.")
     ] = None,
@@ -153,10 +159,11 @@ def everyday_command(
     plot: PlotFile = None,
 ) -> None:
     """Count right answers, outdated and needless ones in what a person gets back."""
+    given = read_pairs(settings, "setting") or {}
     histories, small = everyday.read_files(files)
     asked = sum(len(history.questions) for history in histories) + count_questions(small)
     with progress(asked) as tick:
-        results = everyday.measure(histories, budget, peers=peers, tick=tick)
+        results = everyday.measure(histories, budget, peers=peers, settings=given, tick=tick)
         first_hour = measure_first_hour(small, tick)
     result = EverydayReport(
         machine.circumstances(files),
@@ -170,6 +177,21 @@ def everyday_command(
     _deliver(report.to_json(result), everyday_markdown(result), as_json, markdown)
     if plot is not None:
         everyday_plot(result, plot)
+
+
+@app.command("ablation")
+def ablation_command(
+    files: Annotated[list[Path], typer.Argument(help="Labelled histories.")],
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of a block.")] = DEFAULT_BUDGET,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Ask the questions of labelled histories with a part of recall switched off in turn."""
+    histories, _ = everyday.read_files(files)
+    with progress(sum(len(history.questions) for history in histories)) as tick:
+        rows = measure_parts(histories, budget, tick=tick)
+    result = AblationReport(machine.circumstances(files), budget, rows)
+    _deliver(report.to_json(result), ablation_markdown(result), as_json, markdown)
 
 
 @app.command("speed")

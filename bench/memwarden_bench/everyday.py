@@ -12,10 +12,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
@@ -315,8 +317,22 @@ class Way(Protocol):
 class MemwardenWay:
     """memwarden through its public API: a block, a query, and a query of many items."""
 
-    def __init__(self, warden: Warden, user: str, budget: int, cases: Cases, excluded: Counter[str]) -> None:
-        """cases, excluded: take what confidence and scores said, and what was not stored."""
+    def __init__(
+        self,
+        warden: Warden,
+        user: str,
+        budget: int,
+        cases: Cases,
+        excluded: Counter[str],
+        *,
+        extracting: bool = False,
+    ) -> None:
+        """cases, excluded: take what confidence and scores said, and what was not stored.
+
+        extracting: whether each thread is looked through for facts before the next.
+        """
+        self._extracting = extracting
+        self._mark = ""
         self._warden, self._user, self._budget = warden, user, budget
         self._cases, self._excluded = cases, excluded
         self._message_of: dict[str, str] = {}
@@ -333,7 +349,10 @@ class MemwardenWay:
             }
             for message in thread.messages
         ]
-        wrote = self._warden.scope(user=self._user, thread=thread.id).observe(messages)
+        me = self._warden.scope(user=self._user, thread=thread.id)
+        wrote = me.observe(messages)
+        if self._extracting:
+            me.extract_pending()
         for message, result in zip(thread.messages, wrote.results, strict=True):
             if result.id:
                 self._message_of[result.id] = message.id
@@ -360,8 +379,14 @@ class MemwardenWay:
             short = self._shown(hidden.query(question.q, threshold=0.0), _memory_text)
         self._note("query", question, short)
 
+    def twin(self, mark: str) -> MemwardenWay:
+        """Return a way that knows what this way hears, and asks in threads of its own. mark: of their names."""
+        twin = copy(self)
+        twin._mark, twin._cases = mark, defaultdict(list)
+        return twin
+
     def _ask_in(self, prefix: str, question: HistoryQuestion) -> Any:
-        return self._warden.scope(user=self._user, thread=f"{prefix}-{question.id}")
+        return self._warden.scope(user=self._user, thread=f"{prefix}{self._mark}-{question.id}")
 
     def _shown(self, found: Any, text_of: Callable[[RecallItem], str]) -> ShownText:
         return ShownText(
@@ -518,11 +543,14 @@ def list_peers() -> tuple[list[str], list[Kind]]:
 
 
 @contextmanager
-def _open_ways(history: History, budget: int, peers: bool, cases: Cases, excluded: Counter[str]) -> Iterator[list[Way]]:
+def _open_ways(
+    history: History, budget: int, peers: bool, cases: Cases, excluded: Counter[str], settings: Mapping[str, Any]
+) -> Iterator[list[Way]]:
     rankings, systems = list_peers() if peers else ([], [])
     with TemporaryDirectory(prefix="memwarden-bench-") as folder, ExitStack() as stack:
-        warden = stack.enter_context(Warden.open(f"sqlite:///{Path(folder) / 'everyday.db'}"))
-        ways: list[Way] = [MemwardenWay(warden, history.id, budget, cases, excluded)]
+        warden = stack.enter_context(Warden.open(f"sqlite:///{Path(folder) / 'everyday.db'}", dict(settings)))
+        extracting = settings.get("extraction", "off") != "off"
+        ways: list[Way] = [MemwardenWay(warden, history.id, budget, cases, excluded, extracting=extracting)]
         ways += [PeerWay(PLAIN_BM25, PlainBm25(), budget), PeerWay(LAST_TURNS, LastTurns(), budget)]
         ways += [PeerWay(name, PEERS[name](), budget) for name in rankings]
         for number, kind in enumerate(systems):
@@ -540,27 +568,29 @@ def measure(
     budget: int = DEFAULT_BUDGET,
     *,
     peers: bool = True,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     tick: Tick = lambda what: None,
 ) -> EverydayResults:
-    """Ask every question of every history in every way."""
+    """Ask every question of every history in every way. settings: of memwarden, in place of its defaults."""
     texts: list[JudgedText] = []
     cases: Cases = defaultdict(list)
     excluded: Counter[str] = Counter()
     for history in histories:
         excluded.update(history.excluded)
-        with _open_ways(history, budget, peers, cases, excluded) as ways:
+        with _open_ways(history, budget, peers, cases, excluded, settings) as ways:
             for event in replay_history(history):
                 if isinstance(event, HistoryThread):
                     for way in ways:
                         way.hear(event)
                     continue
                 for way in ways:
-                    texts += [_judged(history, event, name, shown) for name, shown in way.answer(event)]
+                    texts += [judge_shown(history, event, name, shown) for name, shown in way.answer(event)]
                 tick(f"{history.id}: question")
     return EverydayResults(texts, {name: metrics.reliability(found) for name, found in cases.items()}, dict(excluded))
 
 
-def _judged(history: History, question: HistoryQuestion, way: str, shown: ShownText) -> JudgedText:
+def judge_shown(history: History, question: HistoryQuestion, way: str, shown: ShownText) -> JudgedText:
+    """Judge what a way shows for a question of a history."""
     return JudgedText(history.id, history.language, way, question, judge(question, shown), shown.block)
 
 

@@ -1,0 +1,189 @@
+"""Measures what each part of recall is worth: everyday questions, asked with a part switched off in turn.
+
+Histories are observed once, with everything on. No setting switches a part off: this module puts something idle in
+place of a function or a table of memwarden while a question is asked, and the real thing back afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from unittest.mock import patch
+
+from memwarden import Warden
+from memwarden.recall import question as questions
+from memwarden.recall import recall
+from memwarden.recall.answer import budget as budgets
+from memwarden.recall.answer import select
+from memwarden.recall.index import columns
+from memwarden.recall.index.encode import QuestionEncoder
+from memwarden.recall.rank import features, score
+from memwarden.statements.reader import StatementReader
+from memwarden_bench.everyday import (
+    CONTEXT,
+    DEFAULT_BUDGET,
+    QUERY,
+    EverydayFigures,
+    History,
+    HistoryThread,
+    JudgedText,
+    MemwardenWay,
+    figures,
+    judge_shown,
+    replay_history,
+)
+from memwarden_bench.marks import grid, number
+from memwarden_bench.replay import Tick
+
+EVERYTHING: Final = "nothing: all parts"
+
+Replacement = tuple[Any, str, Any]
+"""Where something stands, its name there, and what takes its place."""
+
+
+def _without(*left_out: features.Feature) -> Replacement:
+    """The weights of ranking without some features."""
+    kept = {
+        name: {feature: weight for feature, weight in preset.items() if feature not in left_out}
+        for name, preset in score.PRESETS.items()
+    }
+    return score, "PRESETS", kept
+
+
+async def _no_vectors(_encoder: QuestionEncoder, _text: str) -> None:
+    return None
+
+
+def _idle(given: Any) -> Callable[..., Any]:
+    """Return a function that always returns the same."""
+    return lambda *_args, **_named: given
+
+
+def _same(first: Any, *_args: Any, **_named: Any) -> Any:
+    return first
+
+
+def _second(_first: Any, second: Any, *_args: Any, **_named: Any) -> Any:
+    return second
+
+
+PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
+    EVERYTHING: (),
+    "statements": ((StatementReader, "question", _idle(None)),),
+    "the current value first": ((score, "demote_outdated", _second), (budgets, "put_newer_first", _same)),
+    "what is newer counts more": (_without(features.newness, features.recent),),
+    "a statement once, questions no answers": (
+        (recall, "fold_repeats", _idle(None)),
+        (select, "unanswering_flags", _idle(0)),
+        _without(features.only_asks),
+    ),
+    "whom a question is about": (
+        (columns, "same_subject", _idle(True)),
+        (features, "asks_of_nobody", _idle(False)),
+    ),
+    "calibrated confidence": ((score, "logit", lambda _weights, signals: float(signals["item"])),),
+    "refusing": ((score, "logit", _idle(score.MAX_LOGIT)),),
+    "who speaks": (_without(features.from_person, features.said_by_named),),
+    "dates": (
+        (questions, "asked_spans", _idle(())),
+        (questions, "find_dates", _idle(())),
+        (questions, "is_when_question", _idle(False)),
+    ),
+    "the embedder": ((QuestionEncoder, "encode", _no_vectors),),
+    "word pieces": ((features, "lift_candidates", _same),),
+    "half a block where it is doubtful": ((recall, "block_budget", lambda _chance, request: request.budget_tokens),),
+}
+"""What is put in the place of what, by the part that is switched off."""
+
+
+@contextmanager
+def switch_off(part: str) -> Iterator[None]:
+    """Switch a part off for the block."""
+    with ExitStack() as stack:
+        for place, name, idle in PARTS[part]:
+            stack.enter_context(patch.object(place, name, idle))
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """The figures of a way without a part."""
+
+    without: str
+    way: str
+    figures: EverydayFigures
+
+
+@dataclass(frozen=True, slots=True)
+class AblationReport:
+    """The results of an ablation."""
+
+    circumstances: Mapping[str, str]
+    budget: int
+    rows: Sequence[AblationRow]
+
+
+@contextmanager
+def open_told(history: History, budget: int) -> Iterator[tuple[MemwardenWay, dict[str, MemwardenWay]]]:
+    """Open a store: a way that hears a history, and by the part that is switched off a way that asks it."""
+    with TemporaryDirectory(prefix="memwarden-bench-") as folder, ExitStack() as stack:
+        warden = stack.enter_context(Warden.open(f"sqlite:///{Path(folder) / 'ablation.db'}"))
+        told = MemwardenWay(warden, history.id, budget, defaultdict(list), Counter())
+        yield told, {part: told.twin(f"-{number}") for number, part in enumerate(PARTS)}
+
+
+def measure_parts(
+    histories: Sequence[History], budget: int = DEFAULT_BUDGET, *, tick: Tick = lambda what: None
+) -> list[AblationRow]:
+    """Ask every question of every history with all parts, and without each in turn."""
+    judged: dict[tuple[str, str], list[JudgedText]] = defaultdict(list)
+    for history in histories:
+        with open_told(history, budget) as (told, ways):
+            for event in replay_history(history):
+                if isinstance(event, HistoryThread):
+                    told.hear(event)
+                    continue
+                for part, way in ways.items():
+                    with switch_off(part):
+                        for name, shown in way.answer(event):
+                            judged[part, name].append(judge_shown(history, event, name, shown))
+                tick(f"{history.id}: question")
+    return [AblationRow(part, way, figures(texts)) for (part, way), texts in judged.items() if way in (CONTEXT, QUERY)]
+
+
+def ablation_markdown(report: AblationReport) -> str:
+    """Return an ablation as Markdown: a table for each way."""
+    parts = [
+        "# What each part is worth",
+        grid(("what", "value"), list(report.circumstances.items())),
+        "Each line is the same histories and questions without a part. No setting does that: the benchmark puts "
+        "something idle in its place in the code while a question is asked. Histories are observed with everything on. "
+        "Without calibrated confidence the best memory's own score decides, which is on another scale; `auc` tells how "
+        f"well it tells what can be answered. Blocks have {report.budget:,} tokens; the figures are those of "
+        "`bench everyday`.",
+    ]
+    for way in (CONTEXT, QUERY):
+        rows = [row for row in report.rows if row.way == way]
+        whole = next(row.figures.right.mean for row in rows if row.without == EVERYTHING)
+        parts += [f"## {way}", _grid(rows, whole)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _grid(rows: Sequence[AblationRow], whole: float) -> str:
+    lines = [
+        (
+            row.without,
+            number(row.figures.right.mean),
+            f"{row.figures.right.mean - whole:+.3f}",
+            *map(number, (row.figures.answer, row.figures.stale, row.figures.off_topic, row.figures.unknown)),
+            *map(number, (row.figures.auc, row.figures.tokens)),
+        )
+        for row in rows
+    ]
+    heads = ("without", "right", "change", "answer", "stale", "off_topic", "unknown", "auc", "tokens")
+    return grid(heads, lines)
