@@ -519,7 +519,7 @@ def put_in_front(total: Floats, allowed: Mask, leaders: Sequence[int]) -> Floats
 
 # Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
 SOME_MEMORIES: Final = 40
-MANY: Final = 100
+MANY: Final = 140
 FLOOR_SHARE: Final = 0.45
 # The same where the very value is told.
 TOLD_FLOOR_SHARE: Final = 0.65
