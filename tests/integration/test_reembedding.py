@@ -244,6 +244,8 @@ async def test_a_large_namespace_is_searched_by_the_new_model(
         me = warden.scope(user="ana", thread="t")
         await me.observe(said(*TALK, *many))
         await until(lambda: _is_searched(warden, me))
+    async with AsyncWarden.open(postgres_url, settings) as warden:  # it never held the namespace in memory
+        me = warden.scope(user="ana", thread="t")
         before = await scores(me)
         async with AsyncWarden.open(postgres_url, settings, follow_store=True) as other:
 

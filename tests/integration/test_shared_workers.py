@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from memwarden import Warden
+from memwarden import AsyncWarden, Warden
+from memwarden.errors import StoreUnavailable
+from memwarden.records import Namespace
 from memwarden.surfaces.cli.main import run
+from memwarden.upkeep.jobs import AsyncJobs
+from memwarden.upkeep.shared_worker import SharedWorker
 
 USERS = 12
 # A worker whose jobs take a while and note when they begin and end.
@@ -91,6 +98,39 @@ def test_four_workers_do_all_that_is_due_though_one_is_killed(postgres_url: str,
         for worker in workers:
             worker.kill()
             worker.wait()
+
+
+async def test_a_worker_survives_that_the_database_goes_away(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, looks = AsyncJobs.due, itertools.count()
+
+    async def look(self: AsyncJobs, *, tenant: str | None = None) -> AsyncIterator[tuple[str, Namespace]]:
+        if next(looks) == 1:
+            raise StoreUnavailable("the database is being restarted")
+        async for item in real(self, tenant=tenant):
+            yield item
+
+    monkeypatch.setattr(AsyncJobs, "due", look)
+    stop = asyncio.Event()
+    async with AsyncWarden.open(postgres_url) as warden:
+        await warden.scope(user="ana").remember("Ana keeps bees.")
+        worker = asyncio.create_task(SharedWorker(warden.jobs, postgres_url, 0.2).run(stop))
+        await _wait_for_job(warden, "ana", worker)
+        await warden.scope(user="ben").remember("Ben sails.")
+        await _wait_for_job(warden, "ben", worker)
+        stop.set()
+        await asyncio.wait_for(worker, 60)
+    assert next(looks) > 2
+
+
+async def _wait_for_job(warden: AsyncWarden, user: str, worker: asyncio.Task[None]) -> None:
+    for _ in range(600):
+        assert not worker.done()
+        if [item for item in await warden.jobs.status(user=user) if item.job == "expire" and item.last is not None]:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"no job ran for {user}")
 
 
 def _spans(said: list[tuple[str, str, int, float]], killed: int, ended: float) -> list[tuple[float, float]]:

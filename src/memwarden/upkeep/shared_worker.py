@@ -7,12 +7,13 @@ found by a query and queued once; the job of a worker that died is taken over by
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from memwarden import clock
-from memwarden.errors import InvalidConfig, StoreUnavailable
+from memwarden.errors import InvalidConfig, StoreError, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.upkeep.jobs import AsyncJobs
 
@@ -29,6 +30,11 @@ HEARTBEAT_SECONDS: Final = 10.0
 DEFAULT_STALLED_SECONDS: Final = 30.0
 # A worker that is told to end finishes its job within this time; else another takes it over.
 CLOSE_SECONDS: Final = 20.0
+# A database that went away is asked again after so long, and after twice as long each time, up to the second.
+FIRST_REST_SECONDS: Final = 1.0
+MAX_REST_SECONDS: Final = 60.0
+
+log = logging.getLogger(__name__)
 
 
 class SharedWorker:
@@ -44,11 +50,41 @@ class SharedWorker:
         self._url = url
         self._every = every
         self._stalled = stalled
+        self._queued = False
 
     async def run(self, stop: asyncio.Event, *, once: bool = False) -> None:
-        """Work until told to stop, or until the queue is empty. Raises InvalidConfig without the extra."""
+        """Work until told to stop, or until the queue is empty. Raises InvalidConfig without the extra.
+
+        A database that goes away is waited for, longer each time; a queue that never could be used is an error.
+        """
+        rest = FIRST_REST_SECONDS
+        while not stop.is_set():
+            begun = asyncio.get_running_loop().time()
+            try:
+                await self._run_queue(stop, once=once)
+                return
+            except (StoreError, OSError) as error:
+                if once or not self._queued:
+                    raise
+                log.warning("the queue of jobs cannot be used (%s); it is tried again in %.0f s", error, rest)
+            if asyncio.get_running_loop().time() - begun > MAX_REST_SECONDS:
+                rest = FIRST_REST_SECONDS
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), rest)
+            rest = min(2 * rest, MAX_REST_SECONDS)
+
+    async def _run_queue(self, stop: asyncio.Event, *, once: bool) -> None:
+        from procrastinate.exceptions import ConnectorException
+
+        try:
+            await self._use_queue(stop, once=once)
+        except ConnectorException as error:
+            raise StoreUnavailable(f"the queue of jobs cannot be used: {type(error).__name__}") from error
+
+    async def _use_queue(self, stop: asyncio.Event, *, once: bool) -> None:
         async with self._open_queue() as app:
             await self._queue_due(app)
+            self._queued = True
             if once:
                 await self._work(app, wait=False)
                 return
