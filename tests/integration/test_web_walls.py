@@ -34,8 +34,8 @@ class Form(NamedTuple):
 
 
 ROUTES = [Form(route.path, method) for route in find_pages() for method in sorted((route.methods or set()) - {"HEAD"})]
-WRITES = {"/memory/correct", "/memories/act", "/undo", "/thread/forget", "/state/clear"}
-DECISIONS = {"/inbox/consent", "/inbox/review"}
+WRITES = {"/import", "/memory/correct", "/memories/act", "/undo", "/thread/forget", "/state/clear"}
+DECISIONS = {"/erase", "/inbox/consent", "/inbox/review"}
 OPERATIONS = {"/keys", "/keys/make", "/keys/revoke", "/doctor", "/jobs", "/jobs/run"}
 
 

@@ -36,23 +36,24 @@ TABLES: Final = {
 }
 
 
-def check_owner(page: WebPage) -> None:
-    """Raise Denied for an agent: what goes in and out is all of a person's memory."""
+def find_owner(page: WebPage) -> str:
+    """Return whose memory goes in or out. Raises Denied for an agent, and for somebody whom the key is not for."""
     if page.grant.agent is not None or page.agent is not None:
         raise Denied("this is about all of a person's memory; leave the agent out, or use a key without one")
+    return page.user
 
 
 @routes.get("/import", Operation.WRITE)
 async def import_form(page: WebPage) -> Response:
     """Show the form for a file of another program."""
-    check_owner(page)
+    find_owner(page)
     return page.show("import.html", summary=None, failed="", thread="")
 
 
 @routes.post("/import", Operation.WRITE, files=1)
 async def import_file(page: WebPage) -> Response:
     """Read a file that was sent, or say what it holds."""
-    check_owner(page)
+    find_owner(page)
     upload, is_trial = page.form.get("file"), page.asked("action") != "import"
     if not isinstance(upload, UploadFile) or not upload.size:
         raise InvalidInput("choose a file that is not empty")
@@ -85,7 +86,7 @@ async def _pieces_of(upload: UploadFile) -> AsyncIterator[bytes]:
 @routes.get("/erase", Operation.DECIDE)
 async def erase_form(page: WebPage) -> Response:
     """Show what would be erased: a person, a conversation or a memory."""
-    check_owner(page)
+    find_owner(page)
     return await show_plan(page, "")
 
 
@@ -100,8 +101,7 @@ async def show_plan(page: WebPage, said: str) -> Response:
 @routes.post("/erase", Operation.DECIDE)
 async def erase(page: WebPage) -> Response:
     """Erase for good what a form names, once it names the person; the answer is the receipt."""
-    check_owner(page)
-    user, given = page.user, (page.asked("confirm") or "").strip()
+    user, given = find_owner(page), (page.asked("confirm") or "").strip()
     if given != user:
         return await show_plan(page, "That is not the name. Nothing was erased.")
     receipt = await page.warden.erase(
@@ -114,7 +114,7 @@ async def erase(page: WebPage) -> Response:
 @routes.get("/export")
 async def export(page: WebPage) -> Response:
     """Send everything that is remembered of a person as a file, which memwarden import reads."""
-    check_owner(page)
+    find_owner(page)
     folder = tempfile.TemporaryDirectory(prefix="memwarden-export-")
     file = Path(folder.name) / "memories.zip"
     try:
