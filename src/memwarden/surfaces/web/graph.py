@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any, Final
@@ -55,6 +56,23 @@ async def collect(page: WebPage) -> tuple[dict[str, Memory], list[Relation]]:
     scope, id = page.scope(), page.asked("id")
     if id is not None:
         return await collect_around(scope, id, page.whole("steps", DEFAULT_STEPS, 1, 3))
+    return await collect_once(page, scope)
+
+
+async def collect_once(page: WebPage, scope: AsyncScope) -> tuple[dict[str, Memory], list[Relation]]:
+    """Return the newest related memories; the picture, its list and those who come back read them once a revision."""
+    entries = await scope.journal.history(limit=1, descending=True)
+    key = (scope.who.namespace, scope.who.agent, entries[0].seq if entries else 0)
+    state = page.request.app.state
+    kept: tuple[Any, asyncio.Task[Any]] | None = getattr(state, "newest_graph", None)
+    if kept is None or kept[0] != key or (kept[1].done() and (kept[1].cancelled() or kept[1].exception())):
+        kept = state.newest_graph = (key, asyncio.create_task(collect_newest(scope)))
+    found: tuple[dict[str, Memory], list[Relation]] = await asyncio.shield(kept[1])
+    return found
+
+
+async def collect_newest(scope: AsyncScope) -> tuple[dict[str, Memory], list[Relation]]:
+    """Return the related ones among the memories that were written last."""
     where = {"channel": ["semantic", "episodic", "insight"], "valid_to": {"$ne": "1970-01-01"}}
     known = {memory.id: memory for memory in await scope.find(where, limit=MAX_READ, order_by="written")}
     edges = [edge for edge in await scope.relations(list(known)) if {edge.from_id, edge.to_id} <= known.keys()]
