@@ -17,6 +17,8 @@ SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTH
 	$(BIN)/python -m uv sync --quiet --frozen --all-packages --all-extras --inexact --python $(BIN)/python
 # The tests start hundreds of processes; compiled once, each of them starts in half the time.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/.bytecode
+# Plugins that come with other packages and that no test uses: each takes its time of every test.
+UNUSED = $(addprefix -p no:,langsmith_plugin codspeed schemathesis anyio)
 # Newest first; a plain python3 last, whatever it is.
 PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3 python
 DEMO := src/memwarden/surfaces/cli/demo
@@ -47,9 +49,9 @@ serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, unt
 
 # The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.
 test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
-	@$(COMPILED) $(BIN)/pytest -q --collect-only >/dev/null 2>&1 & compiling=$$!; \
+	@$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 & compiling=$$!; \
 		$(MAKE) --no-print-directory lint; wait $$compiling || true
-	$(COMPILED) $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

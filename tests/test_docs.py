@@ -51,8 +51,8 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-FIRST_PAGES = ("README.md", "docs/tutorial.md")
-"""What stands on them runs as a newcomer runs it, each program and command in a process of its own. Elsewhere, programs
+FIRST_PAGE = "README.md"
+"""What stands on it runs as a newcomer runs it, each program and command in a process of its own. Elsewhere, programs
 and commands without signs of the shell run in the process of the tests, where the models are loaded once."""
 PLAIN_COMMAND = re.compile(r"memwarden [^|&;<>$`*\n]+")
 RUNNABLE = [page for page in PAGES if any(block.mark == "run" for block in blocks(page))]
@@ -67,7 +67,7 @@ def test_what_is_marked_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.delenv(variable)
     for variable, value in newcomers_environment(tmp_path).items():
         monkeypatch.setenv(variable, value)
-    apart = name(page) in FIRST_PAGES
+    apart = name(page) == FIRST_PAGE
     for block in blocks(page):
         if block.mark.startswith("file="):
             (tmp_path / block.mark.removeprefix("file=")).write_text(block.text, encoding="utf-8")

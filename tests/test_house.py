@@ -41,11 +41,16 @@ class House(NamedTuple):
 
 
 @cache
+def parsed_modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
 def house() -> House:
     classes: dict[str, list[str]] = defaultdict(list)
     functions: set[str] = set()
     lengths, lines, ones, comments = [], {}, 0, 0
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path, tree in parsed_modules().items():
         text = path.read_text("utf-8")
         place = str(path.relative_to(SOURCE))
         lines[place] = text.count("\n")
@@ -53,7 +58,7 @@ def house() -> House:
         comments += sum(
             token.type == tokenize.COMMENT for token in tokenize.generate_tokens(io.StringIO(text).readline)
         )
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(place)
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -272,14 +277,15 @@ def test_what_a_contract_says_stands_in_its_test() -> None:
 
 def imports_of(name: str, tree: ast.Module, modules: Container[str]) -> set[str]:
     """The modules of ours that a module imports, in functions too; not what types alone need."""
+    nodes = [*ast.walk(tree)]
     types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in ast.walk(node)
     }
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in types:
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -302,10 +308,8 @@ def on_a_cycle(imports: Mapping[str, Collection[str]]) -> set[str]:
 
 def test_no_import_cycle_lazy_imports_included() -> None:
     trees = {
-        ".".join(("memwarden", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): ast.parse(
-            path.read_text()
-        )
-        for path in SOURCE.rglob("*.py")
+        ".".join(("memwarden", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): tree
+        for path, tree in parsed_modules().items()
     }
     assert on_a_cycle({name: imports_of(name, tree, trees) for name, tree in trees.items()}) == set()
 

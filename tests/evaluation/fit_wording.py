@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 
 from memwarden.security.injection import classifier, detector, obfuscation
 from memwarden.security.injection.detector import drop_fences, drop_quotations
@@ -129,6 +128,8 @@ def fit(texts: Sequence[Text]) -> Model:
     worth = np.array([1.0 if text.author == "ours" else WORTH_OF_OTHERS for text in texts])[owner]
     # In the first round the longest stretch of an attack is taken for the order.
     scores = np.asarray((rows != 0).sum(1)).ravel().astype(float)
+    from sklearn.linear_model import LogisticRegression  # a second to load, and most who import this fit nothing
+
     model = LogisticRegression(C=FREEDOM, max_iter=2000, tol=1e-4)
     for _ in range(ROUNDS):
         counts = _that_count(owner, attack, scores)

@@ -22,7 +22,7 @@ from memwarden.testing.state_machine import store_machine
 pytestmark = pytest.mark.apart
 
 _SETTINGS = settings(
-    max_examples=60,
+    max_examples=25,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
@@ -31,20 +31,27 @@ _SETTINGS = settings(
 )
 
 
-def test_sqlite_answers_as_the_reference_does() -> None:
-    run_state_machine_as_test(store_machine(lambda folder: SqliteStore(folder / "memory.db")), settings=_SETTINGS)
+_ENOUGH = pytest.mark.parametrize("examples", [25, pytest.param(1_000, marks=pytest.mark.soak)])
 
 
-def test_json_answers_as_the_reference_does() -> None:
-    run_state_machine_as_test(store_machine(lambda folder: JsonStore(folder / "memory")), settings=_SETTINGS)
+@_ENOUGH
+def test_sqlite_answers_as_the_reference_does(examples: int) -> None:
+    machine = store_machine(lambda folder: SqliteStore(folder / "memory.db"))
+    run_state_machine_as_test(machine, settings=settings(_SETTINGS, max_examples=examples))
 
 
-def test_postgres_answers_as_the_reference_does(emptied: Callable[[], str]) -> None:
+@_ENOUGH
+def test_json_answers_as_the_reference_does(examples: int) -> None:
+    machine = store_machine(lambda folder: JsonStore(folder / "memory"))
+    run_state_machine_as_test(machine, settings=settings(_SETTINGS, max_examples=examples))
+
+
+@_ENOUGH
+def test_postgres_answers_as_the_reference_does(emptied: Callable[[], str], examples: int) -> None:
     def make(folder: Path) -> Store:
         return PostgresStore(emptied(), connections=2)
 
-    few = settings(_SETTINGS, max_examples=30)  # each is a database of its own
-    run_state_machine_as_test(store_machine(make), settings=few)
+    run_state_machine_as_test(store_machine(make), settings=settings(_SETTINGS, max_examples=examples // 2))
 
 
 class _ForgetsAnUpdate(MemoryStore):
