@@ -614,3 +614,15 @@ def test_a_stored_prompt_without_input_goes_through(one: Warden) -> None:
         turn.record_response({"output": [{"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}]})
     assert turn.failures == ()
     assert turns_of(one) == [("assistant", "Hello.")]
+
+
+def test_a_blocking_caller_says_when_the_question_is_stored() -> None:
+    with Warden.open("memory://") as warden:
+        me = warden.scope(user="u", thread="t")
+        turn = me.turn({"messages": [{"role": "user", "content": "I live in Ghent."}]})
+        turn.stores_beside = True
+        with turn:
+            assert not me.find({})
+            turn.begin_storing()
+            turn.end()
+        assert [memory.text for memory in me.find({})] == ["I live in Ghent."]

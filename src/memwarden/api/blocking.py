@@ -146,10 +146,18 @@ class Turn(Facade):
     failures = Attribute[tuple[Exception, ...]]("The errors of memory that the turn went on without.")
     answer = Attribute[str | None]("The last answer of the model as far as it was recorded; None without words.")
     settings = SettableAttribute[ChatSettings]("The settings. Others set during the turn decide what its end does.")
+    stores_beside = SettableAttribute[bool]("Whether the caller says when to store what the user said.")
     refresh = blocking(AsyncTurn.refresh)
     end = blocking(AsyncTurn.end)
     record_response = direct(AsyncTurn.record_response)
     record_events = direct(AsyncTurn.record_events)
+
+    @documented(AsyncTurn.begin_storing)
+    def begin_storing(self) -> None:
+        async def begin() -> None:
+            self._inner.begin_storing()
+
+        self._loop.run(begin())
 
     def __enter__(self) -> Self:
         self._loop.run(self._inner.__aenter__())
