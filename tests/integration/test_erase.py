@@ -159,6 +159,12 @@ async def test_a_receipt_that_is_wrong_is_caught(url: str, tmp_path: Path) -> No
         assert any("rows in memories" in line for line in await warden.verify_erased(receipt))
 
 
+async def test_a_receipt_names_the_keys_that_still_open_what_is_empty_now(async_warden: AsyncWarden) -> None:
+    await async_warden.scope(user="ana").remember("Ana keeps bees.")
+    receipt = await async_warden.erase(user="ana", confirm="ana")
+    assert [line for line in receipt.left_to_do if "memwarden key revoke" in line]
+
+
 async def test_an_undo_after_an_erasure_says_that_nothing_brings_it_back(async_warden: AsyncWarden) -> None:
     me = async_warden.scope(user="ana")
     for boat in ("Quokka", "Wombat", "Numbat"):
