@@ -208,7 +208,6 @@ def test_a_stored_session_shows_exchanges_cached_results_and_what_its_agent_rece
     assert find_violations(ana) == []
 
 
-@pytest.mark.soak
 def test_saved_state_is_found_read_and_removed(ana: Page) -> None:
     ana.goto("/ui/state")
     ana.get_by_label("Keys that match").fill("oven_*")
@@ -249,7 +248,6 @@ def test_what_happened_is_drawn_over_time_and_why_an_item_was_found_is_told(ana:
     expect(ana.get_by_role("heading", name="When models were shown it")).to_be_visible()
 
 
-@pytest.mark.soak
 def test_agents_and_their_allowlists_are_shown_and_each_sees_through_its_eyes(ana: Page) -> None:
     ana.goto("/ui/agents")
     row = ana.get_by_role("row", name="planner")
@@ -277,7 +275,6 @@ def test_the_operator_makes_a_key_uses_it_and_revokes_it(chromium: Browser, page
             expect(other.get_by_label("Key")).to_be_visible()
 
 
-@pytest.mark.soak
 def test_the_doctor_says_whether_server_and_memories_are_well(chromium: Browser, pages: Site) -> None:
     with tab(chromium, pages, "operator") as page:
         page.goto("/ui/doctor?user=ana")
