@@ -92,9 +92,17 @@ def warden(oracle: Oracle) -> Iterator[Warden]:
 def test_every_thread_reaches_the_model_once_with_its_ids_and_the_schema(warden: Warden, oracle: Oracle) -> None:
     assert oracle.asked == [(f"m{number}a", f"m{number}b") for number in range(4)]
     schema = oracle.schemas[0]
-    assert schema["required"] == ["facts", "ended", "summary"]
+    assert schema["required"] == ["facts", "summary"]  # nothing is known yet that could end
     fact = schema["properties"]["facts"]["items"]
-    assert fact["required"] == ["text", "sources", "category", "importance", "valid_from", "valid_to", "replaces"]
+    assert fact["required"] == ["sources", "text", "category", "importance", "valid_from", "valid_to"]
+    assert fact["properties"]["sources"]["items"]["enum"] == ["m0a", "m0b"]
+    later = oracle.schemas[-1]
+    assert later["required"] == ["facts", "ended", "summary"]
+    known = [line["id"] for line in read_sections(oracle.prompts[-1])["Known"]]
+    assert len(known) >= 3
+    assert later["properties"]["facts"]["items"]["properties"]["replaces"]["items"]["enum"] == known
+    assert later["properties"]["ended"]["items"]["properties"]["known"]["enum"] == known
+    assert oracle.prompts[-1].endswith("\nWrite what the messages m3a, m3b tell that is not known yet, one by one.")
     assert fact["additionalProperties"] is False
     assert {"goals", "preferences", "relationships"} <= set(fact["properties"]["category"]["enum"])
     assert not {"profile", "state", "procedural", "in-prompt"} & set(fact["properties"]["category"]["enum"])
@@ -225,6 +233,29 @@ async def test_a_bad_item_costs_only_itself() -> None:
         ]
         refused = {event.reason: event.count for event in await me.journal.events(op="classify", status="skipped")}
         assert refused == {"item_without_text": 2, "item_order": 1}
+
+
+async def test_what_a_small_model_repeats_or_fills_in_for_forms_sake_changes_nothing() -> None:
+    """It copies the example and the known lines, names a line in every fact, and puts the day into every field."""
+    first = saying({"text": "Ana repairs church organs.", "sources": ["m1"]})
+    day = {"valid_from": "2026-03-02", "valid_to": "2026-03-02", "sources": ["m2"], "replaces": ["k1"]}
+    copied = {"text": "Tomasz's sister Ottilie is allergic to hazelnuts.", "sources": ["m2"]}
+    again = {"text": "Ana repairs church organs.", "sources": ["m2"]}
+    told = ("Ana has a red canoe.", "Ana has a green tent.", "Ana swims on Mondays.")
+    second = saying(copied, again, *({"text": text, **day} for text in told))
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=ScriptedModel(first, second)) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for name, said in (("m1", "i repair church organs"), ("m2", "got a red canoe, a green tent, swim on mondays")):
+            at = "2026-03-02T10:00:00Z"
+            await me.observe([{"role": "user", "content": said, "id": name, "created_at": at}])
+            await me.extract_pending()
+        kept = await me.find({"channel": "semantic"}, order_by="written", descending=False)
+        assert [(item.text, item.valid_to) for item in kept] == [
+            ("Ana repairs church organs.", None),
+            *((text, None) for text in told),
+        ]
+        refused = {event.reason: event.count for event in await me.journal.events(op="classify", status="skipped")}
+        assert refused == {"item_of_an_example": 1, "item_known": 1}
 
 
 async def test_a_summary_becomes_the_card_of_its_turns() -> None:

@@ -358,10 +358,11 @@ async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
         "Mia, the user's daughter, must not eat peanuts.", "tasks", 0.7,
     )  # fmt: skip
     assert fact.sources == ("m1",)
-    title, *lines = model.asked[0].prompt.splitlines()
+    title, *lines, asked = model.asked[0].prompt.splitlines()
     assert title == "Messages:"
     assert [(line["id"], line["by"]) for line in map(json.loads, lines)] == [("m1", "user"), ("m2", "assistant")]
     assert json.loads(lines[0])["text"] == MIA
+    assert asked == "Write what the messages m1 tell that is not known yet, one by one."  # what is last is done first
     assert "never instructions" in model.asked[0].system
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -177,3 +177,23 @@ def test_holidays() -> None:
         date(2000, 4, 23), date(2019, 4, 21), date(2024, 3, 31), date(2038, 4, 25)]  # fmt: skip
     assert holiday("memorial", 2023) == date(2023, 5, 29)
     assert holiday("good_friday", 2023) == date(2023, 4, 7)
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("I booked a flight to Lisbon for 14 February.", "2027-02-14"),
+        ("I booked the flight on 14 February.", "2026-02-14"),
+        ("Ich habe einen Flug für den 14. Februar gebucht.", "2027-02-14"),
+        ("J'ai réservé un billet pour le 14 février.", "2027-02-14"),
+        ("He reservado un hotel para el 14 de febrero.", "2027-02-14"),
+        ("Our wedding is on 14 February.", "2027-02-14"),
+        ("Unsere Hochzeit ist am 14. Februar.", "2027-02-14"),
+        ("Dad is in hospital until Friday.", "2026-03-06"),
+        ("I waited until Friday.", "2026-02-27"),
+        ("Es war am 14. Februar.", "2026-02-14"),
+    ],
+)
+def test_what_was_booked_or_is_on_a_day_lies_ahead(said: str, day: str) -> None:
+    (span,) = spans_in(said, datetime(2026, 3, 2, 12, tzinfo=UTC))
+    assert span.last.isoformat() == day

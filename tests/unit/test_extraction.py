@@ -575,3 +575,37 @@ def test_no_text_takes_long(text: str, two_person: bool) -> None:
     begin = time.process_time()
     extract_exchange([Said("t1", text, name="Ines")], two_person=two_person, said_at=SAID)
     assert time.process_time() - begin < 1  # 0.06 s at most; a pattern that tries everything takes minutes
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("My birthday is on July 14th.", "The user's birthday is on 14 July."),
+        ("Our wedding anniversary is 12 September.", "The user's wedding anniversary is on 12 September."),
+        ("We got married on 12 September.", "The user got married on 12 September."),
+        ("We got married on 12 September 2019.", "The user got married on 12 September 2019."),
+        ("Our wedding is on 12 September.", "The user's wedding is on 12 September 2026."),
+        ("I booked a flight to Lisbon for 14 July.", "The user booked a flight to Lisbon for 14 July 2026."),
+    ],
+)
+def test_a_day_has_a_year_only_where_it_is_known_and_what_was_booked_lies_ahead(said: str, fact: str) -> None:
+    assert facts(of_user(said)) == [fact]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("My dad is in the hospital.", "The user's dad is in the hospital, as of 6 May 2026."),
+        ("My sister Ana is sick.", "The user's sister Ana is sick, as of 6 May 2026."),
+        ("My dad works in the hospital in Porto.", "The user's dad works in the hospital in Porto."),
+        ("My dad has been in the hospital since Monday.", "The user's dad has been in the hospital since 4 May 2026."),
+    ],
+)
+def test_a_state_that_passes_is_told_of_its_day(said: str, fact: str) -> None:
+    assert fact in facts(of_user(said))
+
+
+def test_whom_somebody_speaks_to_is_no_part_of_a_place() -> None:
+    turns = [Said("u1", "I moved to Haarlem in 2024, Joris."), Said("a1", "Good!", "assistant", "Joris")]
+    assert facts(extract_exchange(turns, two_person=False, said_at=SAID)) == ["The user moved to Haarlem in 2024."]
+    assert facts(of_user("I moved to Portland, Oregon in 2024.")) == ["The user moved to Portland, Oregon in 2024."]

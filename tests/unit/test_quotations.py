@@ -110,6 +110,77 @@ def test_what_is_said_of_a_later_value_ends_the_earlier(old: str, new: str) -> N
     assert over.valid_to == datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I hate coriander.",
+        "I drive a Skoda Fabia.",
+        "I owe Ben £300",
+        "my sister's birthday is on 3 October",
+        "Ich wohne in Bremen.",
+        "J'habite à Lyon.",
+        "大阪に住んでいます。",
+        "我住在成都",
+    ],
+)
+def test_a_few_plain_words_are_kept_as_well(said: str) -> None:
+    (fact,) = observed(said)
+    assert said in fact.text
+
+
+def in_turn(*said: tuple[str, str]) -> tuple[list[Any], list[Any]]:
+    """What is open and what is over after a talk of (day, words), with extraction on."""
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        for day, text in said:
+            me.observe([{"role": "user", "content": text, "created_at": f"{day}T12:00:00Z"}])
+        me.extract_pending()
+        over = me.find({"channel": "semantic", "valid_to": {"$gte": "0001-01-02T00:00:00Z"}})
+        return list(me.find({"channel": "semantic"})), list(over)
+
+
+def test_a_change_that_names_its_day_ends_the_old_value_on_that_day() -> None:
+    (new,), (old,) = in_turn(
+        ("2023-03-02", "Ich wohne in Bremen."), ("2026-03-02", "Im Mai 2024 bin ich nach Leipzig umgezogen.")
+    )
+    assert "Leipzig" in new.text
+    assert new.valid_from == datetime(2024, 5, 1, tzinfo=UTC)
+    assert "Bremen" in old.text
+    assert old.valid_to == datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def test_what_holds_until_a_day_ends_after_it() -> None:
+    (fact,) = in_turn(("2026-03-02", "Ich wohne noch bis 30. Juni in Bremen, die Miete ist 640 Euro."))[1]
+    assert fact.valid_to == datetime(2026, 7, 1, tzinfo=UTC)
+
+
+def test_an_answer_shows_the_turn_and_not_its_quotation() -> None:
+    said = "Ich arbeite seit drei Jahren als Krankenpfleger im Nordklinikum in Kassel."
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        (turn,) = me.observe([{"role": "user", "content": said, "created_at": AT}]).results
+        me.extract_pending()
+        (fact,) = me.find({"channel": "semantic"})
+        assert fact.tags == ("quotation",)
+        assert [item.id for item in me.query("Wo arbeite ich?").items] == [turn.id]
+        assert [item.id for item in me.query("Wo arbeite ich?", filters={"channel": "semantic"}).items] == [fact.id]
+        corrected = "Ana arbeitet als Krankenpflegerin im Nordklinikum in Kassel."
+        me.update(fact.id, text=corrected)
+        assert me.find({"channel": "semantic"})[0].tags == ()
+        assert corrected in [item.memory.text for item in me.query("Wo arbeite ich?").items]
+
+
+def test_a_quotation_that_was_ended_by_mistake_does_not_hide_its_turn() -> None:
+    said = "Ich arbeite seit drei Jahren als Krankenpfleger im Nordklinikum in Kassel."
+    with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        (turn,) = me.observe([{"role": "user", "content": said, "created_at": AT}]).results
+        me.extract_pending()
+        (fact,) = me.find({"channel": "semantic"})
+        me.update(fact.id, valid_to="2026-03-05T00:00:00Z")
+        assert turn.id in [item.id for item in me.query("Wo arbeite ich?").items]
+
+
 def test_name_and_city_that_were_said_just_now_wait_for_the_person() -> None:
     with Warden.open("memory://", {**DEFAULTS, "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t")

@@ -63,6 +63,10 @@ APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.P
 EXTRACTED_BY = "memwarden"
 # The tag of an index card, and what says in the journal that an entry is of a card.
 CARD = "card"
+# The tag of a fact that repeats a turn word for word: where there is the turn, answers show that.
+QUOTATION = "quotation"
+# What stands for turns and is no answer beside them.
+STANDING_IN = (CARD, QUOTATION)
 # What says in the journal that a memory went with everything else.
 RESET = "reset"
 

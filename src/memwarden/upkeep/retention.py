@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
+from memwarden import filters
 from memwarden.filters import Condition
-from memwarden.records import Channel, Memory, MemoryState
+from memwarden.records import EXTRACTED_BY, QUOTATION, Batch, Channel, Memory, MemoryState, Put, WriteMode
 from memwarden.stores.transfer.erasure import ErasedPart
 from memwarden.upkeep.records import JobChange, JobContext, JobReport
 
 NOTHING_SET = "turn_days and version_days are 0: everything is kept"
 _PAGE = 500
+# More of a person's turns or quotations are looked at by the next run.
+MAX_MEMORIES = 100_000
 
 
 async def retain(context: JobContext) -> JobReport:
@@ -19,21 +23,34 @@ async def retain(context: JobContext) -> JobReport:
     settings = context.parts.settings
     if not context.namespace.path.startswith("user/") or not (settings.turn_days or settings.version_days):
         return JobReport(reason=NOTHING_SET)
-    turns = await _old_turns(context, settings.turn_days) if settings.turn_days else []
+    old = await _old_turns(context, settings.turn_days) if settings.turn_days else []
+    turns, named = [item.id for item in old], {source for item in old for source in item.sources}
     versions = await _old_versions(context, settings.version_days) if settings.version_days else []
     if (turns or versions) and not context.dry_run:
         part = ErasedPart(ids=tuple(turns), versions=tuple((item.id, item.version) for item in versions))
         await context.parts.store.erase_part(context.namespace, part)
+        await _let_quotations_answer(context, {*turns, *named})
     why = f"said more than {settings.turn_days:,} days ago", f"older than {settings.version_days:,} days"
     return JobReport(
         (
-            *(JobChange("remove_turn", item, why[0]) for item in turns),
+            *(JobChange("remove_turn", item.id, why[0]) for item in old),
             *(JobChange("remove_version", item.id, why[1]) for item in versions),
         )
     )
 
 
-async def _old_turns(context: JobContext, days: int) -> list[str]:
+async def _let_quotations_answer(context: JobContext, gone: Collection[str]) -> None:
+    """Let quotations stand in answers whose turns are gone: they were left out for these."""
+    store = context.parts.store
+    where = filters.parse({"actor_id": EXTRACTED_BY, "tags": [QUOTATION]})
+    quoted = await store.find(context.namespace, where, limit=MAX_MEMORIES)
+    alone = [replace(item, tags=()) for item in quoted if not gone.isdisjoint(item.sources)]
+    changes = tuple(Put(item, None, WriteMode.UPDATE) for item in alone)
+    if changes:
+        await store.apply(Batch(context.namespace, changes, context.at, actor=EXTRACTED_BY))
+
+
+async def _old_turns(context: JobContext, days: int) -> list[Memory]:
     oldest = context.at - timedelta(days=days)
     where = (
         Condition("channel", "$eq", str(Channel.TURN)),
@@ -41,7 +58,11 @@ async def _old_turns(context: JobContext, days: int) -> list[str]:
         Condition("pinned", "$eq", False),
     )
     store = context.parts.store
-    return [item for state in MemoryState for item in await store.find_ids(context.namespace, where, state=state)]
+    return [
+        item
+        for state in MemoryState
+        for item in await store.find(context.namespace, where, limit=MAX_MEMORIES, state=state)
+    ]
 
 
 async def _old_versions(context: JobContext, days: int) -> list[Memory]:

@@ -18,6 +18,7 @@ from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.time.past import AsOf
 from memwarden.records import (
+    STANDING_IN,
     Channel,
     Memory,
     Namespace,
@@ -71,7 +72,8 @@ class Gates:
         category: the categories that are asked for. filter: what fulfils the filters.
         worthy: what is neither small talk nor only a question. fresh: what does not only repeat the prompt.
         valid: what is not over; None when nothing in the namespace ever ends.
-        own: what stands for itself: no index card, unless a filter asks for its channel. None when there are no cards.
+        own: what stands for itself: no index card and no quotation, unless a filter asks for its channel. None when
+            there are none.
         steps: what holds no steps of how something is done, unless these are asked for. None when there are none.
         state: what is no value saved by key, unless a filter asks for its channel. None when there are none.
     """
@@ -435,8 +437,9 @@ def block_budget(confidence: float, request: Request) -> int | None:
 
 
 def mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
-    cards = None if any(condition.field == "channel" for condition in where) else index.cards
-    return None if cards is None else ~cards
+    asked = any(condition.field == "channel" for condition in where)
+    standing_in = None if asked else index.extracted(*STANDING_IN)
+    return None if standing_in is None else ~standing_in
 
 
 # What memwarden wrote down for itself is no answer, also where no agent narrows what may be read.

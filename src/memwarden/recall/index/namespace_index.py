@@ -185,11 +185,15 @@ class NamespaceIndex:
     @property
     def cards(self) -> Mask | None:
         """Mask of the index cards of exchanges, which stand for turns; None without any."""
+        return self.extracted(CARD)
+
+    def extracted(self, *named: str) -> Mask | None:
+        """Mask of what was extracted and has only this tag, or any of these; None without any."""
         actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
-        if EXTRACTED_BY not in actors.values or (CARD,) not in tags.values:
+        codes = [tags.code((tag,)) for tag in named if (tag,) in tags.values]
+        if EXTRACTED_BY not in actors.values or not codes:
             return None
-        made: Mask = actors.codes == actors.code(EXTRACTED_BY)
-        return made & np.asarray(tags.codes == tags.code((CARD,)), np.bool_)
+        return np.asarray((actors.codes == actors.code(EXTRACTED_BY)) & np.isin(tags.codes, codes), np.bool_)
 
     def of_channel(self, channel: Channel) -> Mask | None:
         """Which places hold memories of a channel; None without any."""

@@ -28,7 +28,7 @@ from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import IndexRow, Memory, Namespace
+from memwarden.records import STANDING_IN, IndexRow, Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
 
@@ -87,8 +87,8 @@ class LargeNamespace:
         """Return about how many rows of the namespace are open."""
         mask = self.index.mask(open_.where)
         mask &= (self.index.flags & open_.without) == 0
-        if not open_.cards and self.index.cards is not None:
-            mask &= ~self.index.cards
+        if not open_.cards and (standing_in := self.index.extracted(*STANDING_IN)) is not None:
+            mask &= ~standing_in
         share = float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
         return round(share * self.whole.alive)
 

@@ -28,6 +28,7 @@ from memwarden.recall.nearby import find_nearby
 from memwarden.records import (
     CARD,
     EXTRACTED_BY,
+    QUOTATION,
     Batch,
     Channel,
     Event,
@@ -402,7 +403,7 @@ class Extractor:
             kind=item.kind,
             category=_own_category_of(item, exchange) or self._category(item.category),
             importance=item.importance,
-            tags=(CARD,) if item.tier == "card" else (),
+            tags=(CARD,) if item.tier == "card" else (QUOTATION,) if item.quoted else (),
             source=said.source,
             sources=tuple(by_id[source].sources[0] for source in item.sources),  # the caller's ids, where there are any
             user_id=said.user_id,

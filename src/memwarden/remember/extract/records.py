@@ -59,6 +59,7 @@ class ExtractedItem:
         reason: why it has this tier, for people who ask.
         valid_to: when it ends or ended, if that was said. replaces: ids of memories whose place it takes, and shown: of
             those that were known to whoever decided that; both only of what a model found.
+        quoted: the text is the turn's own words, with the speaker and the day.
     """
 
     text: str
@@ -75,6 +76,7 @@ class ExtractedItem:
     valid_to: datetime | None = None
     replaces: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

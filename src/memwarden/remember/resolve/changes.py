@@ -20,7 +20,10 @@ MIN_REPLACES: Final = 1.27
 MIN_CHANGE: Final = 0.5
 MIN_MORE_CHANGE: Final = 0.2
 # Of what was said along the way, a later value is a new value more often.
-MIN_REPLACES_EXTRACTED: Final = 1.08
+MIN_REPLACES_EXTRACTED: Final = 1.05
+# And only where both speak of much the same: a big change is no new value of everything.
+MIN_CLOSENESS_EXTRACTED: Final = 0.3
+MIN_SHARED_EXTRACTED: Final = 0.05
 # What hardly states anything is no old value: a wish, a plan.
 MIN_STATES: Final = 0.2
 
@@ -65,7 +68,7 @@ def replacement_score(new: StatedText, old: StatedText, *, extracted: bool) -> f
         _score(later, earlier)
         for later in new.statements
         for earlier in old.statements
-        if (extracted or _changes(later, earlier))
+        if (_speak_of_the_same(later, earlier) if extracted else _changes(later, earlier))
         and (alike or not _are_own(later, earlier))
         and not _are_others(later, earlier)
         and _names_relation(earlier, named[0])
@@ -81,6 +84,11 @@ def _score(later: PackedStatement, earlier: PackedStatement) -> float:
         + CHANGE_SHARE * later.changes / 255
         + STATES_SHARE * min(later.states, earlier.states) / 255
     )
+
+
+def _speak_of_the_same(later: PackedStatement, earlier: PackedStatement) -> bool:
+    shared = _shared_attribute(later, earlier) >= MIN_SHARED_EXTRACTED
+    return shared and _closeness(later, earlier) >= MIN_CLOSENESS_EXTRACTED
 
 
 def _changes(later: PackedStatement, earlier: PackedStatement) -> bool:

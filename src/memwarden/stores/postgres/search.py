@@ -18,7 +18,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memwarden.errors import StoreUnavailable
 from memwarden.filters import Condition
-from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
+from memwarden.records import EXTRACTED_BY, STANDING_IN, Head, IndexRow, Namespace
 from memwarden.stores.postgres.rows import INDEX_COLUMNS, condition_sql, decode_index_row, decode_text
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
@@ -437,7 +437,8 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
             f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE"
         )  # in this form the planner expects most rows to pass
     if not open_.cards:
-        parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags = '{{{CARD}}}')")
+        tags = ", ".join(f"'{{{tag}}}'" for tag in STANDING_IN)
+        parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags IN ({tags}))")
     return f"(({' AND '.join(parts)}) IS TRUE)", values
 
 

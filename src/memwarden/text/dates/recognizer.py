@@ -419,12 +419,26 @@ class SymbolText:
         while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in _ENDS:
             high += 1
         around = [*self.words[low:start], *self.words[end:high]]
-        if not self.language.future.isdisjoint(around):
+        if not self.language.future.isdisjoint(around) or self._lies_ahead(low, start, high):
             return 1
         endings = self.language.past_endings
         if not self.language.past.isdisjoint(around) or (endings and any(w.endswith(endings) for w in around)):
             return -1
-        return -1 if self.question else 0
+        if self.question:
+            return -1
+        return int(any(self.is_token(place, "until") for place in self._right_before(low, start)))
+
+    def _lies_ahead(self, low: int, start: int, high: int) -> bool:
+        """Whether something is on a date, or was booked for it: "booked a flight for 14 July"."""
+        if self.question:
+            return False
+        before = self._right_before(low, start)
+        booked = not self.language.booked.isdisjoint(self.words[low:high])
+        said_for = any(self.is_token(place, "for") for place in before)
+        return (booked and said_for) or any(self.words[place] in self.language.present for place in before)
+
+    def _right_before(self, low: int, start: int) -> range:
+        return range(max(low, start - _MAX_WORDS_BEFORE), start)
 
     def text_of(self, start: int, end: int) -> str:
         return self.text[self.places[start][0] : self.places[end - 1][1]]
@@ -432,6 +446,8 @@ class SymbolText:
 
 _TOKEN: Final = re.compile(r"[0-9]+(?:[./–-][0-9]+)+|\w+|[^\w\s]")
 _DIGIT: Final = re.compile(r"[0-9]")
+# "for the", "is on": the words right before a date that tell what it is to a sentence.
+_MAX_WORDS_BEFORE: Final = 2
 _DIGITS: Final = frozenset("0123456789")
 _ENDS: Final = letters("period|stop")
 _UNKNOWN: Final = (TOKENS["unknown"], 0)

@@ -110,6 +110,7 @@ class TimeWords:
     Attributes:
         words: the meaning of a word, a sign or a phrase (with blanks). phrases: those of several words.
         future, past: words that tell the tense of a sentence. past_endings: endings of verbs in the past.
+        booked: words for what was done for a day to come. present: forms of "is".
         day_first: whether 8/5/2023 is in May.
     """
 
@@ -118,6 +119,8 @@ class TimeWords:
     future: frozenset[str]
     past: frozenset[str]
     past_endings: tuple[str, ...]
+    booked: frozenset[str]
+    present: frozenset[str]
     day_first: bool = True
 
 
@@ -147,6 +150,8 @@ def _load_language(code: str) -> TimeWords:
         future=frozenset(table["future"].split()),
         past=frozenset(table["past"].split()),
         past_endings=tuple(table["past_endings"].split()),
+        booked=frozenset(table["booked"].split()),
+        present=frozenset(table["is"].split()),
         day_first=table.get("day_first", True),
     )
 

@@ -262,3 +262,23 @@ def _doubt_of_a_task(frame: StatementFrame, about: str, dated: DatedText) -> str
 def is_about_the_talk(text: str) -> bool:
     """Whether a plan is about what is done in the talk itself ("going to open a new document")."""
     return _SESSION.search(text) is not None
+
+
+# What is soon over is true of the day on which it was said.
+_PASSES: Final = re.compile(
+    r"\bin (?:the )?hospital\b(?! in\b| for\b)|\bhospitali[sz]ed\b|"
+    r"\b(?:is|am|are|feels?) (?:\w+ )?(?:ill|sick|unwell|poorly|exhausted|feverish|dizzy)\b(?! of\b)|"
+    r"\b(?:have|has|got|caught) (?:an? |the )?(?:\w+ )?(?:cold|flu|fever|cough|headache|stomach bug|hangover)\b|"
+    r"\b(?:hurts?|aches?|hurting|aching|is (?:\w+ )?(?:sore|swollen|stiff|broken|sprained))\b",
+    re.IGNORECASE,
+)
+_LASTS: Final = re.compile(
+    r"\b(?:works?|working|job|nurse|doctor|born|always|often|usually|sometimes|every|whenever|when|after|chronic\w*|"
+    r"since|was|were|had|used to)\b",
+    re.IGNORECASE,
+)
+
+
+def is_passing(text: str) -> bool:
+    """Whether a statement tells a state of the day, as an illness, and not since when or how often."""
+    return _PASSES.search(text) is not None and _LASTS.search(text) is None

@@ -34,12 +34,15 @@ _MEANS_TIME: Final = re.compile(
     r"\b(?:in|the|this|last|next|of|during|early|late|since|until|by|every|for) $", re.IGNORECASE
 )
 _MONTH_ALONE: Final = re.compile(rf"^(?:\w+ )?(?:{'|'.join(_MONTHS)})(?: \d{{4}})?$", re.IGNORECASE)
+_MONTH_NAMED: Final = re.compile(rf"\b(?:{'|'.join(name[:3] for name in _MONTHS)})", re.IGNORECASE)
 _YEAR_ALONE: Final = re.compile(r"^(?:\w+ )?(?:19|20)\d\d$")
 _SINCE: Final = re.compile(r"^since\b|\bsince $", re.IGNORECASE)
 _UNTIL: Final = re.compile(r"^(?:until|till)\b|\b(?:until|till) $", re.IGNORECASE)
 # "for two years" says how long, which a date would not.
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
+# A day that comes again every year, or of which nobody said the year.
+_YEARLY: Final = re.compile(r"\b(?:birthdays?|anniversary|name day|born|(?:got|were|was|am|are|been) married)\b", re.IGNORECASE)
 # What still depends on when it was said makes the statement no fact.
 _LEFT: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming|previous|following|upcoming) (?:\w+ "
@@ -82,11 +85,15 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
         ):
             continue
         span = _edge_of(span, text[:place], said.date())
-        days.append((span.first, span.last))
+        yearly = _is_yearly(text, span)
+        if not yearly:
+            days.append((span.first, span.last))
         if _HAS_YEAR.search(span.text):
             at = place + len(span.text)
             continue
         begin, end, written = _write_date(text, place, span)
+        if yearly:
+            written = written.removesuffix(f" {span.first.year}")
         text = text[:begin] + written + text[end:]
         at = begin + len(written)
     bare = re.sub(
@@ -97,6 +104,12 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
     )
     hit = _LEFT.search(bare)
     return DatedText(text, tuple(days), hit[0] if hit else None)
+
+
+def _is_yearly(text: str, span: DaySpan) -> bool:
+    """Whether a text says of a bare day only that something happened or comes again on it: "born on 14 July"."""
+    bare = span.first == span.last and _MONTH_NAMED.search(span.text) and not _HAS_YEAR.search(span.text)
+    return bool(bare and _YEARLY.search(text))
 
 
 def _edge_of(span: DaySpan, before: str, said: date) -> DaySpan:
@@ -136,12 +149,13 @@ def _means_time(text: str, place: int) -> bool:
 def _write_date(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     """Where the words of a span and its preposition stand, and what stands there instead."""
     begin, end = place, place + len(span.text)
-    word = ""
+    word, bare = "", False
     own = re.match(r"(on|in|at|over|during|by|until|till|since|before|after|from|to|around) ", span.text, re.IGNORECASE)
     if own and own[1].lower() in _OWN_WORD:
         word = own[1].lower()
     while hit := _BEFORE.search(text, max(0, begin - _MAX_BEFORE), begin):
         if hit[1].lower() in ("at", "for") and "weekend" not in span.text.lower():
+            bare = hit[1].lower() == "for"
             break
         if hit[1].lower() in ("of", "and", "or", "between", "about"):
             word = word or hit[1].lower()
@@ -162,7 +176,7 @@ def _write_date(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     preposition, day = format_day(span)
     if part:
         preposition, day = "on", f"the {part[1].lower()} of {day}" if preposition == "on" else day
-    return begin, end, f"{word or preposition} {day}"
+    return begin, end, day if bare and not word else f"{word or preposition} {day}"
 
 
 def format_day(span: DaySpan) -> tuple[str, str]:

@@ -29,8 +29,14 @@ from memwarden.remember.extract.rules.clauses import (
     split_turn,
     write_out_contractions,
 )
-from memwarden.remember.extract.rules.confidence import grade_statement, is_about_the_talk, is_concrete, is_vague
-from memwarden.remember.extract.rules.dating import DatedText, resolve_dates
+from memwarden.remember.extract.rules.confidence import (
+    grade_statement,
+    is_about_the_talk,
+    is_concrete,
+    is_passing,
+    is_vague,
+)
+from memwarden.remember.extract.rules.dating import DatedText, format_long_date, resolve_dates
 from memwarden.remember.extract.rules.gate import MIN_FOR_CARDS, MIN_OF_NOTE, Worth, judge_worth
 from memwarden.remember.extract.rules.patterns import (
     OF_THE_PERSON,
@@ -172,7 +178,7 @@ def _items_of_turn(
     saying = _TurnSentence(turn, turn.created_at or said_at, name, two_person, idf, judged)
     found: dict[str, ExtractedItem] = {}
     passed: list[RejectedClause] = []
-    for sentence in split_turn(turn.text, partners if two_person else ()):
+    for sentence in split_turn(turn.text, partners):
         for item in _items_presupposed(sentence, saying):
             found.setdefault(item.text, item)
         for result in _items_of_sentence(sentence, saying):
@@ -231,7 +237,10 @@ def _item_of_clause(lead: str, rest: str, frame: PatternMatch, saying: _TurnSent
     written = to_third_person(bare, saying.name, two_person=saying.two_person)
     if isinstance(written, str):
         return written
-    text = model.shorten_statement(model.tidy_sentence(_add_topic(written.text, again.frame, saying)))
+    stated = _add_topic(written.text, again.frame, saying)
+    if not dated.days and is_passing(stated):
+        stated = f"{stated}, as of {format_long_date(saying.at.date())}"
+    text = model.shorten_statement(model.tidy_sentence(stated))
     if text is None:
         return "too long"
     if found := model.find_faults(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Final
 
 from memwarden.records import Channel, Kind
@@ -25,14 +25,25 @@ MIN_ATTRIBUTE: Final = 0.4
 # Who tells of a change seldom words it as the attribute's other statements do.
 MIN_CHANGE: Final = 0.9
 MIN_ATTRIBUTE_CHANGED: Final = 0.1
+# What tells of a change this surely began on the day that it names.
+MIN_NAMED_CHANGE: Final = 0.5
+# Of somebody's plain short words the reader is less sure that they state something than of what attribute they are.
+MIN_STATES_PLAIN: Final = 0.5
+MIN_PLAIN: Final = 0.85
+MAX_PLAIN_WORDS: Final = 8
 # With the speaker and the day an item has at most 280 characters.
 MAX_QUOTED: Final = 230
 # A shorter fragment says little without what stood before it; a full-width sign counts as two.
 MIN_WIDTH: Final = 24
 MIN_WORDS: Final = 5
+# Unless it is sure: "I hate coriander".
+MIN_SURE: Final = 0.85
+MIN_WIDTH_SURE: Final = 10
+MIN_WORDS_SURE: Final = 3
 # Words of others: a letter, a recipe, a list that was pasted.
 _PASTED: Final = re.compile(r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}", re.MULTILINE)
 MAX_LINES: Final = 4
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
 
@@ -57,15 +68,16 @@ def quote_turn(
     found = [
         (each, place)
         for each in unpack(packed)
-        if _is_worth(each, weights) and (place := _place_of(each, spans)) is not None and told[place]
+        if (_is_worth(each, weights) or _is_plain(each, turn.text, weights)) and (place := _place_of(each, spans)) is not None and told[place]
     ]
     if not found:
         return None
     best, place = max(found, key=lambda pair: _chance(pair[0]))
     words = _excerpt(turn.text, spans, told, place)
-    if words is None:
+    if words is None or not _stands_alone(words, best):
         return None
     at = turn.created_at or said_at
+    told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])
     frame, category = _sort_of(attribute, best)
     return ExtractedItem(
@@ -75,12 +87,31 @@ def quote_turn(
         category=category,
         importance=round((0.5 + _chance(best)) / 2, 2),
         sources=(turn.id,),
-        valid_from=at,
+        valid_from=_begin_of(best, told_in, at),
+        valid_to=_end_of(best, at),
         dates=((at.date(), at.date()),),
         frame=frame,
         tier="fact",
         reason=f"states {attribute}",
+        quoted=True,
     )
+
+
+def _begin_of(best: PackedStatement, words: str, at: datetime) -> datetime:
+    """When what is stated began: a change on the day that it names ("moved in 2024"), all else when it was said."""
+    if best.changes < 255 * MIN_NAMED_CHANGE:
+        return at
+    day, years = date.fromordinal(best.since), _YEAR.findall(words)
+    if day >= at.date() and len(years) == 1 and int(years[0]) < at.year:  # "2024 bin ich umgezogen"
+        day = date(int(years[0]), 1, 1)
+    return datetime.combine(day, time(), at.tzinfo) if day < at.date() else at
+
+
+def _end_of(best: PackedStatement, at: datetime) -> datetime | None:
+    """When what is stated ends, if a day to come was said: "in hospital until Friday"."""
+    if best.until is None or best.until < at.toordinal():
+        return None
+    return datetime.combine(date.fromordinal(best.until) + timedelta(days=1), time(), at.tzinfo)
 
 
 def _is_own_words(text: str, *, two_person: bool) -> bool:
@@ -111,6 +142,28 @@ def _is_worth(each: PackedStatement, weights: StatementWeights) -> bool:
     return each.states >= 255 * MIN_STATES and each.chances[0] * each.typical >= 255**2 * least
 
 
+def _is_plain(each: PackedStatement, text: str, weights: StatementWeights) -> bool:
+    """Whether a text is a few plain words on a known attribute of whoever says them, and nothing else."""
+    said = text[each.start : each.end]
+    return (
+        each.subject.split("+")[0] not in ("", "third")
+        and weights.name(each.attributes[0]) != NONE
+        and each.states >= 255 * MIN_STATES_PLAIN
+        and each.chances[0] * each.typical >= 255**2 * MIN_PLAIN
+        and len(said.split()) <= MAX_PLAIN_WORDS
+        and len(text) - len(said) <= MAX_PLAIN_WORDS
+    )
+
+
+def _stands_alone(words: str, best: PackedStatement) -> bool:
+    """Whether words are no fragment: a surer statement needs fewer of them."""
+    width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
+    spaced = width < 1.5 * len(words)
+    sure = _chance(best) >= MIN_SURE or best.chances[0] * best.typical >= 255**2 * MIN_PLAIN
+    least, fewest = (MIN_WIDTH_SURE, MIN_WORDS_SURE) if sure else (MIN_WIDTH, MIN_WORDS)
+    return width >= least and not (spaced and len(words.split()) < fewest)
+
+
 def _chance(each: PackedStatement) -> float:
     return each.states * each.chances[0] * each.typical / 255**3
 
@@ -131,11 +184,7 @@ def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], pla
         if last + 1 < len(spans) and told[last + 1] and spans[last + 1].end - spans[first].start <= MAX_QUOTED:
             last, grown = last + 1, True
     words = " ".join(text[spans[first].start : spans[last].end].split())
-    width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
-    spaced = width < 1.5 * len(words)
-    if len(words) > MAX_QUOTED or width < MIN_WIDTH or (spaced and len(words.split()) < MIN_WORDS):
-        return None
-    return words
+    return words if len(words) <= MAX_QUOTED else None
 
 
 def _write(turn: TurnText, words: str, at: datetime) -> str:
