@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
 
@@ -39,7 +39,7 @@ async def retain(context: JobContext) -> JobReport:
     )
 
 
-async def _let_quotations_answer(context: JobContext, gone: Collection[str]) -> None:
+async def _let_quotations_answer(context: JobContext, gone: Set[str]) -> None:
     """Let quotations stand in answers whose turns are gone: they were left out for these."""
     store = context.parts.store
     where = filters.parse({"actor_id": EXTRACTED_BY, "tags": [QUOTATION]})

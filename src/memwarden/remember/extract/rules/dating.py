@@ -42,7 +42,9 @@ _UNTIL: Final = re.compile(r"^(?:until|till)\b|\b(?:until|till) $", re.IGNORECAS
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
 # A day that comes again every year, or of which nobody said the year.
-_YEARLY: Final = re.compile(r"\b(?:birthdays?|anniversary|name day|born|(?:got|were|was|am|are|been) married)\b", re.IGNORECASE)
+_YEARLY: Final = re.compile(
+    r"\b(?:birthdays?|anniversary|name day|born|(?:got|were|was|am|are|been) married)\b", re.IGNORECASE
+)
 # What still depends on when it was said makes the statement no fact.
 _LEFT: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming|previous|following|upcoming) (?:\w+ "

@@ -68,7 +68,9 @@ def quote_turn(
     found = [
         (each, place)
         for each in unpack(packed)
-        if (_is_worth(each, weights) or _is_plain(each, turn.text, weights)) and (place := _place_of(each, spans)) is not None and told[place]
+        if (_is_worth(each, weights) or _is_plain(each, turn.text, weights))
+        and (place := _place_of(each, spans)) is not None
+        and told[place]
     ]
     if not found:
         return None
