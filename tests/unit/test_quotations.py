@@ -150,8 +150,8 @@ def test_a_change_that_names_its_day_ends_the_old_value_on_that_day() -> None:
 
 
 def test_what_holds_until_a_day_ends_after_it() -> None:
-    (fact,) = in_turn(("2026-03-02", "Ich wohne noch bis 30. Juni in Bremen, die Miete ist 640 Euro."))[1]
-    assert fact.valid_to == datetime(2026, 7, 1, tzinfo=UTC)
+    (fact,) = in_turn(("2026-03-02", "Ich wohne noch bis 9. Juni in Bremen, die Miete ist 640 Euro."))[1]
+    assert fact.valid_to == datetime(2026, 6, 10, tzinfo=UTC)
 
 
 def test_an_answer_shows_the_turn_and_not_its_quotation() -> None:

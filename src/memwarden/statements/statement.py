@@ -158,7 +158,7 @@ SHORT_CLAUSE: Final = 18
 _SENTENCE_END: Final = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]]{0,3}\s+(?=\S))|(?<=[。！？!?])(?=\S)|\n+|;\s+|；")
 _ABBREVIATION: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Prof|St|Jr|vs|etc|approx|No|Nr|Str|ca|bzw|z\.B|u\.a|d\.h|a\.m|p\.m|e\.g|i\.e|[A-Z]|"
-    r"\d{1,2})\.$"
+    r"\d)\.$"
 )
 # "I live in Leeds and I teach maths" states two things.
 _JOINED: Final = (
