@@ -214,3 +214,10 @@ def test_kills_on_postgres(by_rules: Talk, postgres_url: str) -> None:
     assert died == set(AROUND)
     assert by_rules.run(calls=max(by_rules.acknowledged().values()) + 10) == 0
     assert by_rules.damage() == ""
+
+
+@pytest.mark.soak
+def test_kills_at_twenty_points_with_a_model(by_model: Talk) -> None:
+    died = kill_everywhere(by_model, LABELS, seed=7, most=9, instants=5)
+    assert len(died) >= 20
+    by_model.finish()

@@ -64,3 +64,19 @@ async def test_everything_is_kept_by_default(url: str) -> None:
         (ran,) = await warden.jobs.run("retain", user="ana")
         assert (ran.changes, ran.reason) == ((), "turn_days and version_days are 0: everything is kept")
         assert len(await me.find({"channel": "turn"})) == 1
+
+
+async def test_a_quotation_answers_when_its_turn_is_gone(url: str) -> None:
+    settings = {"embedder": "auto", "extraction": "off", "turn_days": 30}
+    async with AsyncWarden.open(url, config=settings) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        said = "Ich arbeite seit drei Jahren als Krankenpfleger im Nordklinikum in Kassel."
+        old = clock.now() - timedelta(days=31)
+        await me.observe([{"role": "user", "content": said, "id": "m1", "created_at": old}])
+        await me.extract_pending()
+        (fact,) = await me.find({"channel": "semantic"})
+        assert fact.id not in [item.id for item in (await me.query("Wo arbeite ich?")).items]
+        await warden.jobs.run("retain", user="ana")
+        assert [item.id for item in (await me.query("Wo arbeite ich?")).items] == [fact.id]
+        (there,) = await me.find({"channel": "semantic"})
+        assert (there.text, there.tags) == (fact.text, ())
