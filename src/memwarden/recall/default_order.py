@@ -11,7 +11,7 @@ import numpy.typing as npt
 from memwarden.filters import Condition, Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.records import Channel
+from memwarden.records import CARD, Channel
 
 _STATED = (Condition("channel", "$ne", Channel.TURN),)
 
@@ -42,8 +42,8 @@ def order_memories(
     """
     allowed = () if readable is None else (Condition("category", "$in", readable),)
     open_: Mask = index.mask((*_STATED, *allowed, *where))
-    if index.cards is not None:
-        open_ = open_ & ~index.cards
+    if (cards := index.extracted(CARD)) is not None:
+        open_ = open_ & ~cards
     ids, left_out = index.columns.ids, list[tuple[str, str]]()
     steps = index.of_channel(Channel.PROCEDURAL)
     for gate, passing in (("validity", index.valid(now)), ("procedural", None if steps is None else ~steps)):

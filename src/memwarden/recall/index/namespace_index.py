@@ -182,11 +182,6 @@ class NamespaceIndex:
         """How many memories are active."""
         return len(self._place_of)
 
-    @property
-    def cards(self) -> Mask | None:
-        """Mask of the index cards of exchanges, which stand for turns; None without any."""
-        return self.extracted(CARD)
-
     def extracted(self, *named: str) -> Mask | None:
         """Mask of what was extracted and has only this tag, or any of these; None without any."""
         actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
