@@ -91,7 +91,7 @@ def test_questions_tasks_fiction_jokes_pasted_texts_and_fragments_are_not_the_pe
             "Ab heute arbeite ich als Busfahrer, das Krankenhaus habe ich hinter mir gelassen.",
         ),
         (
-            "Vivo con Teresa en un piso de Triana, pago 400 euros.",
+            "Vivo en Sevilla desde 2021 con mi hermana Teresa.",
             "Me he mudado a Cádiz, ahora vivo solo y pago 500 euros.",
         ),
     ],

@@ -16,7 +16,7 @@ from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import Channel, Memory, MemoryState, WriteResult
+from memwarden.records import QUOTATION, Channel, Memory, MemoryState, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names, checked_text
 from memwarden.remember.write_store import is_reserved
@@ -155,6 +155,8 @@ class ScopeChanges(ScopeReads):
         async def write(_: bool) -> WriteResult:
             latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
             new = replace(latest, **changes)
+            if new.text != latest.text:  # corrected words are no quotation any more
+                new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
             if {"valid_from", "valid_to"} & changes.keys():
                 arguments.check_order(new)
             return await self._parts.working.writer.update(self.who, latest, new, self._readable)

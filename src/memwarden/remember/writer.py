@@ -21,7 +21,6 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import SignalFiller, make_signals_in_thread, read_long
 from memwarden.records import (
     ALREADY,
-    QUOTATION,
     RESET,
     Batch,
     ChangeResult,
@@ -502,8 +501,6 @@ class Writer:
                 raise Denied(f"not changed: {screening.reason}; a person may change it, in a scope without an agent")
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
-        if new.text != old.text:  # corrected words are nobody's any more
-            new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
         if (new.text, new.created_at) != (old.text, old.created_at):
             (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
             links = await self._resolver.links_of(new, signals, readable)
