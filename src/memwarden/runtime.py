@@ -7,15 +7,14 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from weakref import WeakValueDictionary
 
 from memwarden import clock
 from memwarden.errors import MemwardenError, StoreUnavailable
-from memwarden.observability.instrument import FLUSH_SECONDS, AccessLog, EventQueue, Traces
-from memwarden.records import OVERVIEW_ID, ContextBlock, HistoryEntry, Memory, Namespace, RecallItem, Scope, WriteResult
+from memwarden.observability.instrument import FLUSH_SECONDS, AccessLog, EventQueue, MadePrompt, PromptQueue, Traces
+from memwarden.records import OVERVIEW_ID, HistoryEntry, Memory, Namespace, RecallItem, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import TRACES, DropItem, Items, ItemSearch, PutItem, StoredItem
@@ -120,47 +119,18 @@ TRACE_MINUTES: Final = 30 * 24 * 60
 MAX_TRACES: Final = 2_000
 MAX_QUESTION: Final = 300
 MAX_TRACE_FEATURES: Final = 10
-MAX_WAITING_PROMPTS: Final = 1_000
 # The traces of so many blocks are written before those that are too many are removed.
 _SWEEP_EVERY: Final = 200
 _MICROSECONDS: Final = 60_000_000
 
 
-class MadePrompt(NamedTuple):
-    """A block of memories for a model: for whom it was made, for which question, and when."""
-
-    who: Scope
-    question: str
-    block: ContextBlock
-    at: int
-
-
-# Takes the blocks that are made now in place of the log: of whoever only looks at them, or writes them down by itself.
-MADE_PROMPTS: ContextVar[list[MadePrompt] | None] = ContextVar("memwarden_made_prompts", default=None)
-
-
-class PromptLog:
+class PromptLog(PromptQueue):
     """Notes which memories stood in blocks, for which question and why, and writes that down beside the calls."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
+        super().__init__(settings)
         self._store = store
-        self._settings = settings
-        self._waiting: list[MadePrompt] = []
-        self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self._written: Counter[Namespace] = Counter()
-
-    def note(self, who: Scope, question: str, block: ContextBlock) -> None:
-        """Note a block; never waits and never raises. Without the setting ``events`` nothing is noted."""
-        made, taken = MadePrompt(who, question, block, clock.microseconds(clock.now())), MADE_PROMPTS.get()
-        if taken is not None:
-            taken.append(made)
-        if taken is not None or not block.items or self._settings.events == "off":
-            return
-        if len(self._waiting) < MAX_WAITING_PROMPTS:
-            self._waiting.append(made)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
 
     async def flush(self) -> None:
         """Write down what was noted; what cannot be written is left out."""
@@ -198,12 +168,6 @@ class PromptLog:
         if self._written[namespace] >= _SWEEP_EVERY:
             self._written.pop(namespace)
             await drop_old_traces(items, namespace)
-
-    def _on_timer(self) -> None:
-        self._timer = None
-        task = asyncio.get_running_loop().create_task(self.flush())
-        self._tasks.add(task)  # a loop holds its tasks only weakly
-        task.add_done_callback(self._tasks.discard)
 
 
 def make_trace(trace: str, prompt: MadePrompt, *, strict: bool) -> PutItem:

@@ -276,7 +276,8 @@ def test_only_the_write_path_applies_batches() -> None:
     assert above == {"remember", "remember/extract", "remember/resolve", "upkeep"}
     assert {str(item) for item in callers_of("load_page")} == LOADERS
     erasers = {str(item) for item in callers_of("erase") if item.parts[0] not in ("stores", "testing")}
-    assert erasers == {"api/erasure.py", "surfaces/doctor.py", "surfaces/http/routes/data.py"}
+    doors = {"surfaces/http/routes/data.py", "surfaces/mcp/carry.py", "surfaces/web/data.py"}
+    assert erasers == {"api/erasure.py", "surfaces/doctor.py"} | doors
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
         above = {str(item) for item in callers_of(verb)} - {
             f"testing/{name}_tests.py" for name in ("event", "store", "page")

@@ -18,8 +18,9 @@ from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import QUOTATION, Channel, Memory, MemoryState, WriteResult
 from memwarden.remember.extract import procedures
-from memwarden.remember.ingest.messages import checked_metadata, checked_names, checked_text
+from memwarden.remember.ingest.messages import checked_metadata, checked_names
 from memwarden.remember.write_store import is_reserved
+from memwarden.text.language import checked_text
 from memwarden.tiers.backend import parse_namespace
 
 

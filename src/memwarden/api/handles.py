@@ -13,9 +13,10 @@ from memwarden.categories import OWN_RECORDS, Categories
 from memwarden.checks import NAME, check_whole, word
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
-from memwarden.observability.instrument import EventDraft, instrumented, record_event
+from memwarden.observability.instrument import instrumented, record_event
 from memwarden.observability.records import (
     DAY_SECONDS,
+    EventDraft,
     EventFilter,
     MemoryUse,
     Node,

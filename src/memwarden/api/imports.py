@@ -36,9 +36,9 @@ from memwarden.remember.ingest.messages import (
     checked_metadata,
     checked_name,
     checked_names,
-    checked_text,
     read_messages,
 )
+from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
     from memwarden.runtime import Runtime

@@ -30,9 +30,9 @@ from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import (
     checked_name,
     checked_names,
-    checked_text,
     read_messages,
 )
+from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
     from memwarden.recall.answer.select import Request

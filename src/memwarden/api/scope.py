@@ -30,10 +30,10 @@ from memwarden.remember.ingest.messages import (
     checked_metadata,
     checked_name,
     checked_names,
-    checked_text,
     read_stated,
 )
 from memwarden.runtime import Runtime
+from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
     from memwarden.agent.overseer import AsyncOverseer, OverseerSettings

@@ -22,15 +22,16 @@ from memwarden.checks import quote
 from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput, missing_extra
 from memwarden.models.protocols import first_width
-from memwarden.observability.instrument import EventDraft, record_event
-from memwarden.observability.records import Node, Op, Status
+from memwarden.observability.instrument import record_event
+from memwarden.observability.records import EventDraft, Node, Op, Status
 from memwarden.records import Scope
-from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.backup import Manifest, require_backup
 from memwarden.stores.url import store_at
+from memwarden.text.language import checked_text
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
 from memwarden.tiers.tiers import AsyncTiers
 from memwarden.upkeep.jobs import AsyncJobs

@@ -26,10 +26,10 @@ from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import MAX_SECONDS_BEFORE, NO_BLOCK, AsyncTurn, ContextScope, check_chat_settings
 from memwarden.conversation.upstreams import Upstream, as_upstream
 from memwarden.errors import Denied, InvalidInput, MemwardenError, ModelUnavailable, NotKept
-from memwarden.observability.instrument import EventDraft
-from memwarden.observability.records import Node, Op, Status
+from memwarden.observability.records import EventDraft, Node, Op, Status
 from memwarden.records import ContextBlock, MessageResult, WriteResult
-from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.text.language import checked_text
 
 DIGEST_BYTES: Final = 16
 # Time limit for taking an exchange into the session: writers of a session wait for each other for up to 30 seconds, and

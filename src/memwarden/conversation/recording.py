@@ -15,8 +15,8 @@ from uuid import uuid4
 from memwarden.conversation.formats.base import as_dict, as_list, field
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Stale
-from memwarden.observability.instrument import EventDraft, instrumented, record_event
-from memwarden.observability.records import Node, Op, Status, UseVerdict
+from memwarden.observability.instrument import instrumented, record_event
+from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
 from memwarden.runtime import OpenTurn, Runtime

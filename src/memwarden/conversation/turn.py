@@ -33,8 +33,7 @@ from memwarden.conversation.recording import (
 from memwarden.conversation.settings import ChatSettings
 from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
-from memwarden.observability.instrument import EventDraft
-from memwarden.observability.records import Node, Op, Status, UseVerdict
+from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template, judge_texts
 from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks

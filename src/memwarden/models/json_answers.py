@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from memwarden.concurrency.isolation import isolated
 from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel
-from memwarden.observability.instrument import EventDraft, record_here, record_model_failure
-from memwarden.observability.records import Op
+from memwarden.observability.instrument import record_here, record_model_failure
+from memwarden.observability.records import EventDraft, Op
 
 T = TypeVar("T")
 

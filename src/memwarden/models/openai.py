@@ -13,8 +13,8 @@ from openai import APIStatusError, OpenAI, OpenAIError
 from openai.types import CompletionUsage
 
 from memwarden.errors import InvalidConfig, ModelUnavailable
-from memwarden.observability.instrument import EventDraft, record_here
-from memwarden.observability.records import Op
+from memwarden.observability.instrument import record_here
+from memwarden.observability.records import EventDraft, Op
 from memwarden.security.secrets.redact import redact
 
 BATCH = 128

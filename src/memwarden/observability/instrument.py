@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec
 
 from memwarden import clock
 from memwarden.errors import InvalidConfig, StoreError, missing_extra
-from memwarden.observability.records import Node, Op, OpEvent, Status
+from memwarden.observability.records import EventDraft, Node, Op, OpEvent, PendingEvent, Status, event_of_pending
 from memwarden.records import (
     ALREADY,
     Channel,
@@ -46,30 +46,6 @@ S = TypeVar("S")
 _SKIPS = {"rejected": Op.CLASSIFY, "already_stored": Op.CREATE}
 
 
-class EventDraft(NamedTuple):
-    """What was done, without who, when and where. many: how many such things an event stands for."""
-
-    op: Op
-    status: Status = Status.OK
-    reason: str = ""
-    memory_id: str | None = None
-    category: str | None = None
-    sim: float | None = None
-    many: int = 1
-
-
-class PendingEvent(NamedTuple):
-    """A draft with who, when and where; the queue makes an event of it later. at: microseconds since 1970."""
-
-    at: int
-    who: Scope
-    namespace: Namespace
-    node: Node
-    draft: EventDraft
-    rev: int | None
-    ms: float | None
-
-
 Sink = Callable[[PendingEvent], None]
 
 
@@ -89,18 +65,6 @@ class OperationContext:
         ms = None if self._began is None else (time.perf_counter() - self._began) * 1000
         where = self._who.namespace if namespace is None else namespace
         self._sink(PendingEvent(time.time_ns() // 1000, self._who, where, self._node, draft, rev, ms))
-
-
-def event_of_pending(pending: PendingEvent) -> OpEvent:
-    """Return the event of a pending event."""
-    import uuid_utils  # here, so that importing memwarden does not load it
-
-    at, who, namespace, node, draft, rev, ms = pending
-    op, status, reason, memory_id, category, sim, many = draft
-    return OpEvent(
-        str(uuid_utils.uuid7()), namespace, node.value, op.value, status.value, clock.moment(at), who.user or None,
-        who.agent, who.thread, memory_id, category, sim, rev, None if ms is None else round(ms, 3), many, reason,
-    )  # fmt: skip
 
 
 # The id of the request that a server works on; it stands in logs and spans.
@@ -380,6 +344,54 @@ class EventQueue:
 # A memory is noted as read so often at most: expiry counts in days.
 ACCESS_SECONDS = 86_400
 _MAX_NOTED = 200_000
+
+
+MAX_WAITING_PROMPTS: Final = 1_000
+
+
+class MadePrompt(NamedTuple):
+    """A block of memories for a model: for whom it was made, for which question, and when."""
+
+    who: Scope
+    question: str
+    block: ContextBlock
+    at: int
+
+
+# Takes the blocks that are made now in place of the log: of whoever only looks at them, or writes them down by itself.
+MADE_PROMPTS: ContextVar[list[MadePrompt] | None] = ContextVar("memwarden_made_prompts", default=None)
+
+
+class PromptQueue:
+    """Holds the blocks that were made until they are written down beside the calls."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._waiting: list[MadePrompt] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def note(self, who: Scope, question: str, block: ContextBlock) -> None:
+        """Note a block; never waits and never raises. Without the setting ``events`` nothing is noted."""
+        made, taken = MadePrompt(who, question, block, clock.microseconds(clock.now())), MADE_PROMPTS.get()
+        if taken is not None:
+            taken.append(made)
+        if taken is not None or not block.items or self._settings.events == "off":
+            return
+        if len(self._waiting) < MAX_WAITING_PROMPTS:
+            self._waiting.append(made)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
+
+    async def flush(self) -> None:
+        """Write down what was noted."""
+        raise NotImplementedError
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        task = asyncio.get_running_loop().create_task(self.flush())
+        self._tasks.add(task)  # a loop holds its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
 
 
 class AccessLog:

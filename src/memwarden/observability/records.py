@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from memwarden.clock import microseconds, moment
-from memwarden.records import Namespace
+from memwarden.records import Namespace, Scope
 
 DAY_SECONDS = 86_400
 _REAL = (float, type(None))
@@ -234,3 +235,39 @@ def in_utc(event: OpEvent) -> OpEvent:
     sim, ms = (None if item is None else float(item) for item in (event.sim, event.ms))
     node, op, status = (str(item) for item in (event.node, event.op, event.status))
     return replace(event, ts=moment(microseconds(event.ts)), node=node, op=op, status=status, sim=sim, ms=ms)
+
+
+class EventDraft(NamedTuple):
+    """What was done, without who, when and where. many: how many such things an event stands for."""
+
+    op: Op
+    status: Status = Status.OK
+    reason: str = ""
+    memory_id: str | None = None
+    category: str | None = None
+    sim: float | None = None
+    many: int = 1
+
+
+class PendingEvent(NamedTuple):
+    """A draft with who, when and where; the queue makes an event of it later. at: microseconds since 1970."""
+
+    at: int
+    who: Scope
+    namespace: Namespace
+    node: Node
+    draft: EventDraft
+    rev: int | None
+    ms: float | None
+
+
+def event_of_pending(pending: PendingEvent) -> OpEvent:
+    """Return the event of a pending event."""
+    import uuid_utils  # here, so that importing memwarden does not load it
+
+    at, who, namespace, node, draft, rev, ms = pending
+    op, status, reason, memory_id, category, sim, many = draft
+    return OpEvent(
+        str(uuid_utils.uuid7()), namespace, node.value, op.value, status.value, moment(at), who.user or None,
+        who.agent, who.thread, memory_id, category, sim, rev, None if ms is None else round(ms, 3), many, reason,
+    )  # fmt: skip

@@ -15,8 +15,8 @@ from typing import Any
 from memwarden.categories import Categories, shipped_categories
 from memwarden.errors import Denied, NotFound
 from memwarden.filters import Where
-from memwarden.observability.instrument import EventDraft, Sink, current_operation
-from memwarden.observability.records import Op, Status
+from memwarden.observability.instrument import Sink, current_operation
+from memwarden.observability.records import EventDraft, Op, Status
 from memwarden.records import (
     UNDOES,
     Batch,

@@ -1,4 +1,4 @@
-"""The language of a text, by its script, its function words and its groups of letters.
+"""The language of a text, by its script, its function words and its groups of letters, and whether it is a text.
 
 Whatever asks for a language asks here: stems of recall, dates, statements that are compared, facts that are extracted.
 Languages are ISO 639-1 codes. The functions take time linear in the text and look at its first words only.
@@ -11,8 +11,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from memwarden.errors import InvalidInput
 from memwarden.text.lexicon import load_words, read_lines
 
 DEFAULT_LANGUAGE: Final = "en"
@@ -292,3 +293,38 @@ def lower_in_place(text: str) -> str:
     """Lower case, each character in its place."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+# A text of which more than this share is control characters is no text.
+_MAX_CONTROL_SHARE = 0.05
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+
+
+def find_misfit(text: str, what: str, max_bytes: int) -> str:
+    """Return why a text cannot be kept; empty when it can."""
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        return (
+            f"{what} is not valid Unicode at character {error.start} (lone surrogate); decode it with errors='replace'"
+        )
+    if size > max_bytes:
+        return (
+            f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
+            "that points to the whole (the limit is the setting max_text_bytes)"
+        )
+    control = len(_CONTROL.findall(text))
+    if "\0" in text or control > _MAX_CONTROL_SHARE * len(text):
+        return f"{what} looks like binary data ({control} control characters); memwarden remembers text"
+    return ""
+
+
+def checked_text(value: Any, what: str, max_bytes: int) -> str:
+    """Return a caller's text. Raises InvalidInput if it is no text, empty, too long, binary or not valid Unicode."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(f"{what} is empty; give some text")
+    if misfit := find_misfit(value, what, max_bytes):
+        raise InvalidInput(misfit)
+    return value

@@ -12,13 +12,14 @@ from memwarden import arguments, clock, filters
 from memwarden.categories import OWN_RECORDS
 from memwarden.checks import check_whole
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import EventDraft, open_operation, record_event
-from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Status
+from memwarden.observability.instrument import open_operation, record_event
+from memwarden.observability.records import EventDraft, EventFilter, Node, Op, OpEvent, Status
 from memwarden.recall.answer.render import frame_external, is_bare_data, judge_texts
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
-from memwarden.remember.ingest.messages import checked_name, checked_names, checked_text
+from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.runtime import Runtime
+from memwarden.text.language import checked_text
 from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget, items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item

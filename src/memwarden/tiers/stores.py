@@ -16,8 +16,9 @@ from memwarden.deprecation import add_old_names
 from memwarden.errors import Denied, InvalidInput, NotFound, Stale
 from memwarden.lifecycle import Ends, ends
 from memwarden.records import Head, HistoryEntry, Memory, MemoryState, Namespace, Scope, WriteResult
-from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
+from memwarden.text.language import checked_text
 from memwarden.text.tokenizer import estimate
 from memwarden.tiers import items
 from memwarden.tiers.backend import ITEMS, AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item

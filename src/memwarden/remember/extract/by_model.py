@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.observability.instrument import EventDraft, record_here
-from memwarden.observability.records import Op, Status
+from memwarden.observability.instrument import record_here
+from memwarden.observability.records import EventDraft, Op, Status
 from memwarden.records import Channel, Kind, Memory, Trust
 from memwarden.remember.extract.model import find_faults, is_foreign, tidy_sentence
 from memwarden.remember.extract.records import (

@@ -12,8 +12,8 @@ from memwarden.models.json_answers import json_values
 from memwarden.records import Kind
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.english import PRONOUNS
-from memwarden.remember.ingest.messages import checked_name, checked_text
-from memwarden.text.language import is_english, is_latin, read_evidence
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.text.language import checked_text, is_english, is_latin, read_evidence
 from memwarden.text.sentences import split_sentences
 
 _FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)

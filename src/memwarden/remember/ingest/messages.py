@@ -15,6 +15,7 @@ from memwarden import clock
 from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
+from memwarden.text.language import checked_text, find_misfit
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 # The optional fields of a message beside its role and content.
@@ -27,13 +28,10 @@ MAX_METADATA_DEPTH = 16
 MIN_SECONDS = 100_000_000
 # A number of so many seconds would be in the year 5138: it counts milliseconds.
 MIN_MILLISECONDS = 100_000_000_000
-# A text of which more than this share is control characters is no text.
-_MAX_CONTROL_SHARE = 0.05
 # C0 but for white space, and DEL and C1.
 _NEVER_IN_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +93,6 @@ def read_stated(stated: Any, max_bytes: int) -> tuple[Message, ...]:
         else Message(None, checked_text(item, "the text" if len(stated) == 1 else f"text {number}", max_bytes))
         for number, item in enumerate(stated)
     )
-
-
-def checked_text(value: Any, what: str, max_bytes: int) -> str:
-    """Return a caller's text. Raises InvalidInput if it is no text, empty, too long, binary or not valid Unicode."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
-    if not value.strip():
-        raise InvalidInput(f"{what} is empty; give some text")
-    if misfit := _misfit(value, what, max_bytes):
-        raise InvalidInput(misfit)
-    return value
-
-
-def _misfit(text: str, what: str, max_bytes: int) -> str:
-    """Return why a text cannot be kept; empty when it can."""
-    try:
-        size = len(text.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        return (
-            f"{what} is not valid Unicode at character {error.start} (lone surrogate); decode it with errors='replace'"
-        )
-    if size > max_bytes:
-        return (
-            f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
-            "that points to the whole (the limit is the setting max_text_bytes)"
-        )
-    control = len(_CONTROL.findall(text))
-    if "\0" in text or control > _MAX_CONTROL_SHARE * len(text):
-        return f"{what} looks like binary data ({control} control characters); memwarden remembers text"
-    return ""
 
 
 def checked_name(value: Any, what: str) -> str | None:
@@ -263,7 +231,7 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
     if "content" not in message and not message.get("tool_calls"):
         raise InvalidInput(f"{where}.content is missing; give what was said, or leave the message out")
     text = _content(message.get("content"), f"{where}.content")
-    misfit = _misfit(text, "it", max_bytes)
+    misfit = find_misfit(text, "it", max_bytes)
     return Message(
         role=role,
         text="" if misfit else text,

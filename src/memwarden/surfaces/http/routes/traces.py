@@ -14,8 +14,9 @@ from starlette.requests import Request
 
 from memwarden import AsyncScope, clock
 from memwarden.errors import MemwardenError, NotFound
+from memwarden.observability.instrument import MadePrompt
 from memwarden.records import Memory
-from memwarden.runtime import MadePrompt, drop_old_traces, make_trace
+from memwarden.runtime import drop_old_traces, make_trace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import TRACES, Items, ItemSearch, StoredItem, require_items
 from memwarden.surfaces.http.access import ReadScope
