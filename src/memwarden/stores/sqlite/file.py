@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.stores.shared.raw_files import read_raw
 from memwarden.stores.sqlite.rows import FOLD
 from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.text import TERMS_VERSION
@@ -288,8 +289,7 @@ def _make_parent(path: Path) -> None:
 
 def _check_header(path: Path) -> None:
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
+        header = read_raw(path, 100)
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     if len(header) < 100 or not header.startswith(_MAGIC):
@@ -306,8 +306,7 @@ def _check_header(path: Path) -> None:
 
 
 def _application(path: Path) -> int:
-    with path.open("rb") as file:
-        (application,) = struct.unpack_from(">I", file.read(100), 68)
+    (application,) = struct.unpack_from(">I", read_raw(path, 100), 68)
     return int(application)
 
 

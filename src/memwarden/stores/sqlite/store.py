@@ -38,6 +38,7 @@ from memwarden.records import (
     ThreadMarks,
 )
 from memwarden.stores.shared.checkpoints import HealthFinding, RepairReport
+from memwarden.stores.shared.raw_files import OpenFiles
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite import items as event_rows
@@ -152,9 +153,8 @@ class SqliteStore:
 
     async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
         if fills:
-            await self._ready().writer.submit(
-                lambda: partial(fill_signals, namespace=namespace, fills=fills), len(fills)
-            )
+            fill = partial(fill_signals, namespace=namespace, fills=fills)
+            await self._ready().writer.submit(lambda: fill, len(fills))
 
     async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
         if ids and not self._ready().read_only:
@@ -364,7 +364,7 @@ class SqliteStore:
         return WriterThread(db, partial(file.explain, path=self.path))
 
     def _do_open(self) -> None:
-        with self._lock:
+        with self._lock, OpenFiles() as opened:
             if self._state is not None:
                 return
             try:
@@ -390,14 +390,9 @@ class SqliteStore:
                 raise file.damage_error(self.path, error) from error
             event_writer = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
             self._state = _SqliteHandles(
-                self._start_writer(db),
-                event_writer,
-                reader,
-                partial(self._connect, reading=True),
-                file.identity_of(self.path),
-                read_only,
-                unlogged,
-            )
+                self._start_writer(db), event_writer, reader, partial(self._connect, reading=True),
+                file.identity_of(self.path), read_only, unlogged, opened.stay(),
+            )  # fmt: skip
 
     def _ready(self) -> _SqliteHandles:
         state = self._state
@@ -456,8 +451,10 @@ class _SqliteHandles:
         identity: tuple[int, int] | None,
         read_only: bool,
         unlogged: bool,
+        opened: OpenFiles,
     ) -> None:
         """unlogged: it is read without looking for a log, as nobody had it open."""
+        self.opened = opened
         self.pid = os.getpid()
         self.read_only = read_only
         self.unlogged = unlogged
@@ -496,6 +493,7 @@ class _SqliteHandles:
         for db in self._idle:
             db.close()
         self.writer.close(self.events.close)  # last: the last connection to close folds the log into the file
+        self.opened.end()
 
     def _borrow(self) -> sqlite3.Connection:
         try:

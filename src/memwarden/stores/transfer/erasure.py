@@ -18,6 +18,7 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.records import JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.shared.checkpoints import Checkpoints
+from memwarden.stores.shared.raw_files import read_raw
 
 FORMAT = 1
 # Maximum ids in a receipt.
@@ -241,11 +242,10 @@ def _find_in(file: Path, wanted: Sequence[str]) -> list[str]:
 def _blocks(file: Path, overlap: int) -> Iterator[bytes]:
     """Yield a file in blocks that overlap, so that nothing is cut in two."""
     try:
-        with file.open("rb") as opened:
-            kept = b""
-            while chunk := opened.read(_CHUNK):
-                yield kept + chunk
-                kept = (kept + chunk)[-overlap:]
+        kept, read = b"", 0
+        while chunk := read_raw(file, _CHUNK, read):
+            yield kept + chunk
+            kept, read = (kept + chunk)[-overlap:], read + len(chunk)
     except FileNotFoundError:
         return
     except OSError as error:

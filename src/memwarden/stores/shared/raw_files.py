@@ -1,0 +1,62 @@
+"""Reads bytes of files that SQLite may have open in this process.
+
+POSIX takes from a process all its locks on a file when the process closes any descriptor of it, and SQLite's locks are
+such (https://www.sqlite.org/howtocorrupt.html, section 2.2): another process would take the file for unused, and remove
+the log that this process goes on writing to. So a descriptor stays open here for as long as any store does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+_LOCK = threading.Lock()
+_stores = 0
+# Descriptors by device and inode.
+_kept: dict[tuple[int, int], int] = {}
+
+
+class OpenFiles:
+    """Counts a store of files as open, from the ``with`` on; to its end only, unless it is told to stay."""
+
+    def __init__(self) -> None:
+        self._stays = False
+
+    def __enter__(self) -> OpenFiles:
+        global _stores
+        with _LOCK:
+            _stores += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._stays:
+            self.end()
+
+    def stay(self) -> OpenFiles:
+        """Count the store as open until :meth:`end`."""
+        self._stays = True
+        return self
+
+    def end(self) -> None:
+        """Count the store as closed: its connections are."""
+        global _stores
+        with _LOCK:
+            _stores -= 1
+            while not _stores and _kept:
+                os.close(_kept.popitem()[1])
+
+
+def read_raw(path: Path, size: int, offset: int = 0) -> bytes:
+    """Return at most ``size`` bytes of a file from a place on. Raises OSError."""
+    with _LOCK:
+        found = path.stat()
+        place = found.st_dev, found.st_ino
+        handle = _kept.get(place)
+        if handle is None:
+            handle = _kept[place] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(handle, size, offset)
+        finally:
+            if not _stores:
+                os.close(_kept.pop(place))
