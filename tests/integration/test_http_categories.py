@@ -12,9 +12,25 @@ from memwarden.surfaces.http import categories
 
 CONFIG = {"embedder": "none"}
 CONTENT = {
-    "categories": [{"name": "activity", "context": "all"}, {"name": "style", "rag_length": 5}],
+    "categories": [
+        {"name": "activity", "context": "all"},
+        {"name": "style", "rag_length": 5, "expire_days": 9, "half_life_days": 30},
+    ],
     "allowlists": {"gardener": ["activity"]},
 }
+
+
+POLICY = {"expire_days": None, "expire_below": None, "half_life_days": None, "never_expires": False}
+
+
+async def test_a_policy_of_expiry_is_put_and_kept() -> None:
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden, calling(warden) as client:
+        content = {"categories": [{"name": "health", "expire_days": "never", "expire_below": 0.2}], "allowlists": {}}
+        assert (await client.put("/v1/config/categories", json=content)).status_code == 200
+        await client.put("/v1/agents/planner/allowlist", json={"categories": ["health"]})
+        (shown, *_) = (await client.get("/v1/config/categories")).json()["categories"]
+        assert (shown["name"], shown["never_expires"], shown["expire_below"]) == ("health", True, 0.2)
+        assert warden.settings.categories.declared["health"].never_expires
 
 
 async def test_an_allowlist_holds_from_the_next_call_on() -> None:
@@ -38,8 +54,8 @@ async def test_categories_take_the_place_of_all_earlier_ones() -> None:
         assert put == (await client.get("/v1/config/categories")).json()
         assert put["allowlists"] == {"gardener": ["activity", "agent:gardener"]}
         assert put["categories"][:2] == [
-            {"name": "activity", "always": True, "rag_length": None},
-            {"name": "style", "always": False, "rag_length": 5},
+            {**POLICY, "name": "activity", "always": True, "rag_length": None},
+            {**POLICY, "name": "style", "always": False, "rag_length": 5, "expire_days": 9, "half_life_days": 30.0},
         ]
         unknown = await client.get("/v1/memories", params={"agent": "planner"})
         assert (unknown.status_code, unknown.json()["error"]) == (403, "UnknownAgent")

@@ -542,11 +542,18 @@ class CheckpointView(RecordView):
 
 
 class CategoryView(RecordView):
-    """A category. always: in every context block, ahead of the bar. rag_length: the most candidates of it."""
+    """A category. always: in every context block, ahead of the bar. rag_length: the most candidates of it.
+
+    expire_days, expire_below, half_life_days, never_expires: its policy of expiry.
+    """
 
     name: str
     always: bool
     rag_length: int | None
+    expire_days: int | None
+    expire_below: float | None
+    half_life_days: float | None
+    never_expires: bool
 
 
 class CategoriesView(RecordView):

@@ -438,11 +438,14 @@ class RoomBody(RequestBody):
 
 
 class CategoryBody(RequestBody):
-    """A category, as the categories file says it."""
+    """A category, as the categories file says it, with its policy of expiry."""
 
     name: Name
     context: Literal["all", "rag"] = "rag"
     rag_length: int | None = Field(None, ge=1, le=1_000)
+    expire_days: Annotated[int, Field(ge=1, le=36_500)] | Literal["never"] | None = None
+    expire_below: float | None = Field(None, ge=0, le=1)
+    half_life_days: float | None = Field(None, ge=1, le=36_500)
 
 
 class CategoriesBody(RequestBody):

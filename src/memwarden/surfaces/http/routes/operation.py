@@ -43,7 +43,7 @@ async def get_allowlist(name: Annotated[str, WHOLE_NAME, Path(min_length=1, max_
 async def put_categories(body: CategoriesBody, caller: Operator, request: Request) -> Any:
     """Put categories and allowlists in force, in place of all earlier ones; other processes follow in a second."""
     caller.check_whole_store("changing categories")
-    told = body.model_dump(exclude_unset=True)
+    told = body.model_dump(exclude_none=True)
     await _kept(request).put({"categories": {"custom": told["categories"]}, "allowlists": told["allowlists"]})
     return await get_categories(caller)
 
