@@ -45,6 +45,10 @@ async def widths(warden: AsyncWarden, user: str = "ana") -> set[int]:
     return {len(row.vector or b"") for row in rows}
 
 
+async def _has_widths(warden: AsyncWarden, wanted: set[int]) -> bool:
+    return await widths(warden) == wanted
+
+
 async def scores_with(embedder: str, *more: str) -> Scores:
     """The scores of a store that was written with an embedder from the beginning."""
     async with AsyncWarden.open("memory://", {"embedder": embedder}) as warden:
@@ -167,7 +171,7 @@ async def test_a_process_that_serves_goes_over_and_what_it_wrote_in_between_is_m
         await mine.observe(said(late))  # with the model of before
         expected = await scores_with("wordllama", late)
         await until(lambda: _answers(mine, expected))
-        assert await widths(moved) == {WORDLLAMA}
+        await until(lambda: _has_widths(moved, {WORDLLAMA}))
 
 
 async def test_what_is_written_during_a_move_is_moved_too(tmp_path: Path) -> None:
