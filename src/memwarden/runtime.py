@@ -121,6 +121,7 @@ MAX_QUESTION: Final = 300
 MAX_TRACE_FEATURES: Final = 10
 # The traces of so many blocks are written before those that are too many are removed.
 _SWEEP_EVERY: Final = 200
+_MAX_COUNTED: Final = 10_000
 _MICROSECONDS: Final = 60_000_000
 
 
@@ -130,10 +131,15 @@ class PromptLog(PromptQueue):
     def __init__(self, store: Store, settings: Settings) -> None:
         super().__init__(settings)
         self._store = store
-        self._written: Counter[Namespace] = Counter()
+        self._old = TraceSweep()
+        self._flushing = asyncio.Lock()
 
     async def flush(self) -> None:
-        """Write down what was noted; what cannot be written is left out."""
+        """Write down what was noted, also by a call that is under way; what cannot be written is left out."""
+        async with self._flushing:
+            await self._flush()
+
+    async def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -141,13 +147,12 @@ class PromptLog(PromptQueue):
         items: Items | None = getattr(self._store, "items", None)
         if not waiting or items is None:
             return
-        try:
-            by_place = await asyncio.to_thread(self._make_traces, waiting)
-            for namespace, changes in by_place.items():
+        for namespace, changes in (await asyncio.to_thread(self._make_traces, waiting)).items():
+            try:
                 await items.write(namespace, changes)
-                await self._sweep(items, namespace, len(changes))
-        except MemwardenError as error:  # no answer fails because of it
-            log.warning("what prompts were given is not noted: %s", type(error).__name__)
+                await self._old.after(items, namespace, len(changes))
+            except MemwardenError as error:  # no answer fails because of it
+                log.warning("what prompts were given is not noted: %s", type(error).__name__)
 
     async def close(self) -> None:
         """Write down what was noted, within a limited time."""
@@ -163,10 +168,21 @@ class PromptLog(PromptQueue):
             found.setdefault(prompt.who.namespace, []).append(trace)
         return found
 
-    async def _sweep(self, items: Items, namespace: Namespace, count: int) -> None:
+
+class TraceSweep:
+    """Removes old traces of a person at the first that a process writes, and after each so many."""
+
+    def __init__(self) -> None:
+        self._written: Counter[Namespace] = Counter()
+
+    async def after(self, items: Items, namespace: Namespace, count: int) -> None:
+        """Note that so many were written. Raises StoreError."""
+        if len(self._written) > _MAX_COUNTED:
+            self._written.clear()
+        first = namespace not in self._written
         self._written[namespace] += count
-        if self._written[namespace] >= _SWEEP_EVERY:
-            self._written.pop(namespace)
+        if first or self._written[namespace] >= _SWEEP_EVERY:
+            self._written[namespace] = 0
             await drop_old_traces(items, namespace)
 
 

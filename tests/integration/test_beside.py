@@ -15,7 +15,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from test_bundle import ENGINES, new_url, opened, rewrite
 from test_migrate import cli
 
-from memwarden import Warden
+from memwarden import AsyncWarden, Warden
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import ChannelValue, CheckpointKey
@@ -155,6 +155,24 @@ async def test_without_items_a_bundle_is_as_earlier_versions_read_it(tmp_path: P
         1, ["memories", "model", "path", "rev", "sha256", "tenant"],
     )  # fmt: skip
     assert BundleManifest(**manifest).items == 0
+
+
+async def test_what_models_were_shown_stays_and_hinders_nothing(tmp_path: Path) -> None:
+    async def ask(warden: AsyncWarden) -> None:
+        me = warden.scope(user="ana")
+        assert (await me.context("Which bread does Ana bake?", threshold=0.0)).items
+        async with asyncio.timeout(30):
+            while not (await warden.store.holdings(me.who.namespace)).items:  # noqa: ASYNC110  # noted beside the calls
+                await asyncio.sleep(0.05)
+
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as source:
+        await source.scope(user="ana").remember("Ana bakes rye bread.")
+        await ask(source)
+        assert (await source.export(tmp_path / "b", user="ana")).manifest.items == 0
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as target:
+        await target.import_(tmp_path / "b")
+        await ask(target)
+        assert (await target.import_(tmp_path / "b")).new == 0
 
 
 def test_an_agent_goes_on_in_another_store(new_url: Callable[[str], str], tmp_path: Path) -> None:

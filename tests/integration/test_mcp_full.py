@@ -239,10 +239,16 @@ async def test_what_is_remembered_is_written_out() -> None:
     async with connect() as (client, me):
         await me.observe("I keep bees in Lisbon.")
         await me.remember("Ana sings on Tuesdays.")
-        lines = [json.loads(line) for line in (await answer(client, "memory_export"))["content"].splitlines()]
-        assert {line["text"] for line in lines} >= {"I keep bees in Lisbon.", "Ana sings on Tuesdays."}
-        graph = (await answer(client, "memory_export", format="graph"))["content"]
-        assert "Ana sings on Tuesdays." in graph
+        await me.remember("Ana may like tea.", source="https://example.org")
+        held = str((await me.remember(ORDER, source="https://example.org")).results[0].id)
+        gone = str((await me.remember("Ana has a boat.")).results[0].id)
+        await me.forget(gone)
+        content = (await answer(client, "memory_export"))["content"]
+        assert "I keep bees in Lisbon." in content
+        assert "Ana sings on Tuesdays." in content
+        assert "tea" in content
+        assert not any(words in content for words in ("boat", "xylophone", held))
+        assert content.startswith("What is marked "), "what others wrote stands in its frame, under the notice"
         await me.remember("x" * 60_000)
         await me.remember("y" * 60_000)
         assert "memwarden export FILE --user ana" in await refusal(client, "memory_export")

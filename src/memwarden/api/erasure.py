@@ -86,6 +86,7 @@ async def _erase_part(store: Store, plan: ErasureReceipt) -> Mapping[str, int]:
         await store.checkpoints.delete_threads(namespace, [plan.thread])
     await _erase_traces(store, namespace, part)  # first: while the part stands, a killed erasure finds it again
     await store.erase_part(namespace, part)
+    await _erase_traces(store, namespace, part)  # of who asked meanwhile
     after = await store.holdings(namespace)
     return {name: was - getattr(after, name) for name, was in before._asdict().items() if was > getattr(after, name)}
 

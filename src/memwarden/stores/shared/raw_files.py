@@ -54,9 +54,12 @@ def read_raw(path: Path, size: int, offset: int = 0) -> bytes:
         place = found.st_dev, found.st_ino
         handle = _kept.get(place)
         if handle is None:
-            handle = _kept[place] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # not inherited by programs
+            found = os.fstat(handle)  # another may have taken its place meanwhile
+            _kept[place := (found.st_dev, found.st_ino)] = handle
         try:
-            return os.pread(handle, size, offset)
+            os.lseek(handle, offset, os.SEEK_SET)
+            return os.read(handle, size)
         finally:
             if not _stores:
                 os.close(_kept.pop(place))

@@ -23,7 +23,7 @@ from memwarden.stores.shared.checkpoints import (
     PendingWrite,
     SavedCheckpoint,
 )
-from memwarden.stores.shared.items import ItemPlace, Items, PutItem, StoredItem
+from memwarden.stores.shared.items import TRACES, ItemPlace, Items, PutItem, StoredItem
 
 _ITEMS: Final = 100
 # Checkpoints in memory at a time; each may be of many megabytes.
@@ -117,7 +117,8 @@ def digest_line(line: bytes) -> bytes:
 
 
 async def _read_items(items: Items, namespace: Namespace) -> AsyncIterator[PutItem]:
-    for path in sorted(await items.paths(namespace, None)):
+    # What models were shown is a log of this store, written while somebody reads; it stays.
+    for path in sorted(set(await items.paths(namespace, None)) - {TRACES}):
         keys = await items.keys(namespace, path)
         for start in range(0, len(keys), _ITEMS):
             places: Sequence[ItemPlace] = [(path, key) for key in keys[start : start + _ITEMS]]

@@ -206,8 +206,7 @@ def _read_manifest(archive: ZipFile) -> BundleManifest:
 
 
 async def _holds_beside(store: Store, namespace: Namespace) -> bool:
-    held = await store.holdings(namespace)
-    return bool(held.items or held.checkpoints)
+    return any([True async for _ in read_beside(store, namespace)])
 
 
 async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: Tick) -> BundleManifest | None:

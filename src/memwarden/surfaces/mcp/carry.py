@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 from memwarden.agent.tools import Parameter, Tool, check_parameters
 from memwarden.api.imports import ImportSummary
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import Denied, InvalidInput, NotFound
-from memwarden.recall.answer.render import clean_line
+from memwarden.recall.answer.render import clean_line, framed_words, with_notice
+from memwarden.records import Memory
 from memwarden.surfaces.mcp.schemas import OBJECT, TEXT, WHOLE, Schema, answer
 
 # So many characters of a text are shown to the person who decides on it.
 MAX_ASKED_CHARACTERS = 300
 # So much fits an answer of a tool and the context of a model; more is for the command line.
 MAX_EXPORT_CHARACTERS = 100_000
-READABLE = "memories"
-EXPORTS = (READABLE, "mem0", "graph")
+MAX_EXPORTED = 10_000
 ANSWERS: dict[str, Schema] = {
-    "memory_import": answer({"stored": WHOLE, "known": WHOLE, "skipped": OBJECT}),
+    "memory_import": answer({"stored": WHOLE, "known": WHOLE, "ended": WHOLE, "skipped": OBJECT}),
     "memory_export": answer({"content": TEXT}),
     "memory_erase": answer({"erased": OBJECT, "left_to_do": {"type": "array", "items": TEXT}}),
 }
@@ -43,7 +43,10 @@ def import_tool(warden: AsyncWarden, me: AsyncScope) -> Tool:
 
     async def bring_in(content: str, format: str | None = None, name: str | None = None) -> dict[str, Any]:
         done = await _import(warden, me, content, format, name)
-        return {"success": True, "stored": done.stored, "known": done.known, "skipped": dict(done.skipped)}
+        left_out = {**done.skipped, **done.refused}
+        return {
+            "success": True, "stored": done.stored, "known": done.known, "ended": done.ended, "skipped": left_out,
+        }  # fmt: skip
 
     return Tool(
         "memory_import",
@@ -62,27 +65,22 @@ def import_tool(warden: AsyncWarden, me: AsyncScope) -> Tool:
 def export_tool(warden: AsyncWarden, me: AsyncScope) -> Tool:
     """Return the tool that writes out what is remembered of the person."""
 
-    async def take_out(format: str = READABLE) -> dict[str, Any]:
+    async def take_out() -> dict[str, Any]:
         user = find_owner(me)
-        with tempfile.TemporaryDirectory(prefix="memwarden-export-") as folder:
-            file = Path(folder) / "export"
-            if format == READABLE:
-                await warden.export(file, user=user, tenant=me.who.tenant)
-            else:
-                await warden.export_format(file, format, user=user, tenant=me.who.tenant)
-            content = await asyncio.to_thread(_read_export, file, format)
-        if len(content) > MAX_EXPORT_CHARACTERS:
+        memories = await me.find(limit=MAX_EXPORTED, order_by="created_at", descending=False)
+        content = with_notice("\n".join(map(_line, memories)))
+        if len(memories) == MAX_EXPORTED or len(content) > MAX_EXPORT_CHARACTERS:
             raise InvalidInput(
-                f"{len(content):,} characters are more than a tool may answer with ({MAX_EXPORT_CHARACTERS:,}); "
+                f"that is more than a tool may answer with ({MAX_EXPORT_CHARACTERS:,} characters); "
                 f"write a file: memwarden export FILE --user {user}"
             )
         return {"success": True, "content": content}
 
     return Tool(
         "memory_export",
-        "Write out everything that is remembered, when the person asks to read it or to take it elsewhere.",
-        (Parameter("format", "string", "Default: memories, a line each", choices=EXPORTS),),
-        "The text of the file",
+        "Write out everything that is remembered, when the person asks to read it.",
+        (),
+        "A memory a line",
         "read",
         take_out,
     )
@@ -116,7 +114,8 @@ async def ask_about_carrying(warden: AsyncWarden, me: AsyncScope, tool: str, arg
         content = str(given["content"])
         plan = await _import(warden, me, content, given.get("format"), given.get("name"), dry_run=True)
         begins = clean_line(content[: 2 * MAX_ASKED_CHARACTERS])[:MAX_ASKED_CHARACTERS]
-        return f'Take {plan.stored:,} messages and statements in as the memory of {user}? It begins: "{begins}"'
+        ended = f", and end {plan.ended:,} that it states no longer" if plan.ended else ""
+        return f'Take {plan.stored:,} messages and statements in as the memory of {user}{ended}? It begins: "{begins}"'
     memory, thread = arguments.get("id"), arguments.get("thread")
     check_part(memory, thread)
     erasure = await warden.erase(user=user, tenant=me.who.tenant, memory=memory, thread=thread, dry_run=True)
@@ -160,8 +159,8 @@ def find_owner(me: AsyncScope) -> str:
     return str(me.who.user)
 
 
-def _read_export(file: Path, format: str) -> str:
-    if format != READABLE:
-        return file.read_text("utf-8")
-    with ZipFile(file) as archive:
-        return archive.read("memories.jsonl").decode()
+def _line(memory: Memory) -> str:
+    # Words of others stand in their frame: a model reads this.
+    said = {"when": memory.created_at.isoformat(), "id": memory.id, "text": framed_words(memory)}
+    names = {"by": memory.name or memory.role, "thread": memory.thread_id}
+    return json.dumps({**said, **{name: value for name, value in names.items() if value}}, ensure_ascii=False)

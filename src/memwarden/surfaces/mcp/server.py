@@ -42,7 +42,10 @@ INSTRUCTIONS = (
 )
 # Tools that take something away, and those that do no more when they are called again.
 DELETIONS = frozenset({"delete_entities", "delete_observations", "delete_relations"})
-DESTRUCTIVE = frozenset({"memory_forget", "memory_update", "memory_erase", "saveState", "review_decide"}) | DELETIONS
+DESTRUCTIVE = (
+    frozenset({"memory_forget", "memory_update", "memory_erase", "memory_import", "saveState", "review_decide"})
+    | DELETIONS
+)
 REPEATABLE = frozenset({"memory_restore", "memory_import", "saveState"}) | DELETIONS
 # Since this version of the protocol a server asks a person by a result, and the client calls again with the answer.
 ASKED_BY_RESULT = "2026-07-28"

@@ -16,14 +16,12 @@ from memwarden import AsyncScope, clock
 from memwarden.errors import MemwardenError, NotFound
 from memwarden.observability.instrument import MadePrompt
 from memwarden.records import Memory
-from memwarden.runtime import drop_old_traces, make_trace
+from memwarden.runtime import TraceSweep, make_trace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import TRACES, Items, ItemSearch, StoredItem, require_items
 from memwarden.surfaces.http.access import ReadScope
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
-# The traces of so many requests are written before the expired ones of the last person are removed.
-SWEEP_EVERY: Final = 200
 
 
 class TraceFeature(BaseModel):
@@ -64,15 +62,13 @@ class TraceLog:
     def __init__(self, store: Store, *, strict: bool = False) -> None:
         self._store = store
         self._strict = strict
-        self._written = 0
+        self._old = TraceSweep()
 
     async def write(self, trace: str, made: MadePrompt) -> None:
         """Keep what a request was given, without the texts. Raises StoreError, InvalidInput."""
         held, namespace = require_items(self._store), made.who.namespace
         await held.write(namespace, [make_trace(trace, made, strict=self._strict)])
-        self._written += 1
-        if self._written % SWEEP_EVERY == 0:
-            await drop_old_traces(held, namespace)
+        await self._old.after(held, namespace, 1)
 
     async def read(self, trace: str, scope: AsyncScope) -> dict[str, Any]:
         """Return what a request was given, with the texts as they stand now. Raises NotFound, StoreError.
@@ -83,7 +79,9 @@ class TraceLog:
         found = await require_items(self._store).get(scope.who.namespace, [(TRACES, trace)], alive_at=alive)
         if not found:
             raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
-        held = _without_foreign_question(read_trace(found[TRACES, trace]), scope)
+        held = read_trace(found[TRACES, trace])
+        if scope.who.agent not in (None, held["agent_id"]):
+            raise NotFound(f"no trace {trace!r:.80} of this agent")
         texts = await _find_texts(scope, [item["id"] for item in held["items"]])
         items = [
             {**item, **({} if item["id"] in texts else _WITHHELD), "text": texts.get(item["id"])}
@@ -133,11 +131,6 @@ class TraceSearch(NamedTuple):
 def read_trace(item: StoredItem) -> dict[str, Any]:
     """Return a stored trace; those of earlier releases have no question."""
     return {"question": "", "agent_id": None, **json.loads(item.value), "trace": item.key}
-
-
-def _without_foreign_question(trace: dict[str, Any], scope: AsyncScope) -> dict[str, Any]:
-    """Return a trace without its question, unless it is the person who looks, or the agent that was asked."""
-    return trace if scope.who.agent in (None, trace["agent_id"]) else {**trace, "question": ""}
 
 
 _WITHHELD: Final = {"category": "", "words": [], "features": [], "note": ""}
