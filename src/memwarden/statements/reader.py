@@ -448,6 +448,11 @@ class QuestionReading:
     relation: str | None = None
     many: bool = False
 
+    @property
+    def asks_for_single(self) -> bool:
+        """Whether a single value is asked for, not a list."""
+        return not self.many and self.when != "list"
+
 
 class StatementReader:
     """Reads statements with a sentence encoder and the learned weights. Safe to use from several threads."""

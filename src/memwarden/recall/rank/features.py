@@ -527,19 +527,19 @@ def moment_of(question: Question, view: NamespaceView, allowed: Mask) -> int | N
 
 
 def value_told(question: Question, view: NamespaceView) -> Floats | None:
-    """How surely each place tells what is asked for; None where that is not known, and for other questions."""
+    """How surely, and how likely, each place tells what is asked for; None where that is not known."""
     told, reading = attribute_told(question, view), question.reading
     if told is None or reading is None or reading.when == "why" or reading.implicit >= MAX_IMPLICIT:
         return None
     if view.alive_count >= MAX_SURE_ROWS:
         return None
-    sure: Floats = question.memo["sure"].copy()
+    both = np.stack([question.memo["sure"], told])
     # Where a dog is asked about, what tells of a cat tells another value.
     for other in _alike_relations(reading.relation) if reading.relation else ():
         for every, ids in _ids_of_relation(other):
             for term in ids if every is any or len(ids) == 1 else ():
-                sure[view.postings(term)[0]] = 0
-    return sure
+                both[:, view.postings(term)[0]] = 0
+    return both
 
 
 # A request that only needs to know asks for no value.

@@ -18,7 +18,7 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
-from memwarden.recall.time.past import order_values
+from memwarden.recall.time.past import find_sure, order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
@@ -458,12 +458,11 @@ def rank(
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
     scores = chance(of_item)
-    floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, bool(leaders))
+    is_told = bool(leaders) and question.reading is not None and question.reading.asks_for_single
+    floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, is_told)
     return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, followed, floor)
 
 
-# From this on a place surely tells what is asked for.
-MIN_SURE: Final = 0.6
 # How far in front of the others what surely tells the value stands, and each before the next.
 LEAD: Final = 0.5
 LEAD_STEP: Final = 0.1
@@ -479,15 +478,16 @@ def find_leaders(
     question: Question, view: NamespaceView, allowed: Mask, total: Floats, moment: int | None
 ) -> tuple[tuple[int, ...], Mapping[int, int]]:
     """Return the places that surely tell what is asked for, the wanted value first, and by place what followed it."""
-    told, reading = features.value_told(question, view), question.reading
-    if told is None or reading is None or question.of_days or (reading.many and question.asked_days):
+    both, reading = features.value_told(question, view), question.reading
+    if both is None or reading is None or question.of_days or (reading.many and question.asked_days):
         return (), {}
     if reading.when == "past" and _WHETHER.search(question.text):
         return (), {}
     least = float(total[allowed].max()) - MAX_WHEN_GAP if reading.when == "when" else -np.inf
-    places = np.flatnonzero(allowed & (told >= MIN_SURE) & (total >= least))
+    single = reading.asks_for_single
+    open_total = np.where(allowed & (total >= least), total, np.float32(-np.inf))
+    places = np.flatnonzero(find_sure(both, open_total, view.created_at, later=single))
     newest: list[int] = places[np.lexsort((-total[places], -view.created_at[places]))].tolist()
-    single = not reading.many and reading.when != "list"
     followed = dict(zip(newest[1:], newest, strict=False)) if single else {}
     if moment is not None:
         ordered = [place for place in newest if view.created_at[place] <= moment]
