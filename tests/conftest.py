@@ -190,12 +190,6 @@ def upstream(upstream_process: Upstream) -> Upstream:
     return upstream_process
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Run a process more than there are cores: a fifth of the time tests wait for a browser, a timer or a disk."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
-
-
 @pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _group(items)

@@ -139,6 +139,7 @@ def test_kills_all_over_an_extraction(by_rules: Talk) -> None:
     by_rules.finish()
 
 
+@pytest.mark.soak
 def test_kills_while_a_model_is_asked(by_model: Talk) -> None:
     died = kill_everywhere(by_model, (*MODEL, MOVE_MARK, "before what is kept", "commit"), 6, 9, instants=1)
     assert died >= {*MODEL, MOVE_MARK}

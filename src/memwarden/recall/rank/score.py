@@ -18,7 +18,8 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
-from memwarden.recall.time.past import find_sure, order_values
+from memwarden.recall.time.changes import find_sure
+from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
