@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from memwarden import clock
 from memwarden.errors import MemwardenError, StoreUnavailable
-from memwarden.observability.instrument import FLUSH_SECONDS, AccessLog, EventQueue, MadePrompt, PromptQueue, Traces
+from memwarden.observability.instrument import AccessLog, EventQueue, MadePrompt, PromptQueue, Traces
 from memwarden.records import OVERVIEW_ID, HistoryEntry, Memory, Namespace, RecallItem, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
@@ -125,41 +125,25 @@ _MAX_COUNTED: Final = 10_000
 _MICROSECONDS: Final = 60_000_000
 
 
-class PromptLog(PromptQueue):
-    """Notes which memories stood in blocks, for which question and why, and writes that down beside the calls."""
+class TraceWriter:
+    """Writes down which memories stood in blocks, for which question and why."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        super().__init__(settings)
         self._store = store
+        self._settings = settings
         self._old = TraceSweep()
-        self._flushing = asyncio.Lock()
 
-    async def flush(self) -> None:
-        """Write down what was noted, also by a call that is under way; what cannot be written is left out."""
-        async with self._flushing:
-            await self._flush()
-
-    async def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        waiting, self._waiting = self._waiting, []
+    async def write(self, prompts: Sequence[MadePrompt]) -> None:
+        """Write the traces of blocks; what cannot be written is left out."""
         items: Items | None = getattr(self._store, "items", None)
-        if not waiting or items is None:
+        if items is None:
             return
-        for namespace, changes in (await asyncio.to_thread(self._make_traces, waiting)).items():
+        for namespace, changes in (await asyncio.to_thread(self._make_traces, prompts)).items():
             try:
                 await items.write(namespace, changes)
                 await self._old.after(items, namespace, len(changes))
             except MemwardenError as error:  # no answer fails because of it
                 log.warning("what prompts were given is not noted: %s", type(error).__name__)
-
-    async def close(self) -> None:
-        """Write down what was noted, within a limited time."""
-        try:
-            await asyncio.wait_for(self.flush(), FLUSH_SECONDS)
-        except TimeoutError:
-            log.warning("what the last prompts were given is not noted: the store takes too long")
 
     def _make_traces(self, waiting: Sequence[MadePrompt]) -> dict[Namespace, list[PutItem]]:
         found: dict[Namespace, list[PutItem]] = {}
@@ -317,7 +301,7 @@ class Runtime:
         self._verbs = verbs
         self.events = EventQueue(store, settings)
         self.accesses = AccessLog(store)
-        self.prompts = PromptLog(store, settings)
+        self.prompts = PromptQueue(settings, TraceWriter(store, settings).write)
         self.traces = make_traces(settings)
         self.looks = ExtractionTasks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()

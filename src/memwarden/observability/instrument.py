@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -363,13 +363,15 @@ MADE_PROMPTS: ContextVar[list[MadePrompt] | None] = ContextVar("memwarden_made_p
 
 
 class PromptQueue:
-    """Holds the blocks that were made until they are written down beside the calls."""
+    """Holds the blocks that were made until ``write`` has written them down beside the calls."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, write: Callable[[Sequence[MadePrompt]], Awaitable[None]]) -> None:
         self._settings = settings
+        self._write = write
         self._waiting: list[MadePrompt] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._flushing = asyncio.Lock()
 
     def note(self, who: Scope, question: str, block: ContextBlock) -> None:
         """Note a block; never waits and never raises. Without the setting ``events`` nothing is noted."""
@@ -384,8 +386,21 @@ class PromptQueue:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
 
     async def flush(self) -> None:
-        """Write down what was noted."""
-        raise NotImplementedError
+        """Write down what was noted, also by a call that is under way; what cannot be written is left out."""
+        async with self._flushing:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            waiting, self._waiting = self._waiting, []
+            if waiting:
+                await self._write(waiting)
+
+    async def close(self) -> None:
+        """Write down what was noted, within a limited time."""
+        try:
+            await asyncio.wait_for(self.flush(), FLUSH_SECONDS)
+        except TimeoutError:
+            log.warning("what the last prompts were given is not noted: the store takes too long")
 
     def _on_timer(self) -> None:
         self._timer = None
