@@ -14,7 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from extract_replay import Reader, answer_to, look_through, observe_all, settings, the_talk, thread_of
+from extract_replay import (
+    Reader,
+    answer_to,
+    look_through,
+    observe_all,
+    settings,
+    the_talk,
+    thread_of,
+    waiting_for_the_model,
+)
 from kill_child import STORES, Death, Mortal
 from replay import USERS, Undisturbed
 from replay_child import AGAIN, REPLAYED, Unsynced, serve
@@ -122,7 +131,8 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
             await asyncio.gather(*(look_through(warden, user) for user in users))
         else:
             acks = os.open(job["acks"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            await asyncio.gather(*(follow(warden, user, job, acks, death, wanted[user]) for user in users))
+            with waiting_for_the_model():
+                await asyncio.gather(*(follow(warden, user, job, acks, death, wanted[user]) for user in users))
         death.armed = False
 
 

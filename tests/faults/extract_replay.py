@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 from kill_child import Death
 from replay import MAY, SETTINGS, Tape, Undisturbed, created, tape
@@ -166,14 +169,27 @@ class Noting(MemoryStore):
         return receipt
 
 
-async def undisturbed(user: str, way: str) -> tuple[Undisturbed, Any]:
-    """What becomes of a user's talk: observed and looked through turn by turn."""
+@contextmanager
+def waiting_for_the_model() -> Iterator[None]:
+    """Let turns wait for the model however often it does not answer.
+
+    Else the rules read them after some looks, and how many looks there are depends on the kills: a call that is made
+    again looks again.
+    """
+    with patch.object(extractor, "MAX_PUT_OFF", sys.maxsize):
+        yield
+
+
+async def undisturbed(user: str, way: str, exchanges: int = EXCHANGES, times: int = 1) -> tuple[Undisturbed, Any]:
+    """What becomes of a user's talk: observed and looked through turn by turn. times: how often each call is made."""
     store = Noting()
     async with AsyncWarden(store, settings(), chat_model=Reader() if way == "model" else None) as warden:
         revs, answers = [0], list[list[tuple[int | None, str]] | None]()
-        for number, messages in enumerate(the_talk(user)):
+        for number, messages in enumerate(the_talk(user, exchanges)):
             me = warden.scope(user=user, thread=thread_of(number), actor="replay")
-            answers.append(await answer_to(me, number, messages))
+            with waiting_for_the_model():
+                told = [await answer_to(me, number, messages) for _ in range(times)]
+            answers.append(told[0])
             revs.append((await store.head(me.who.namespace)).rev)
         held = await whole(me)
         return Undisturbed(revs, answers, held[0], frozenset(store.stops)), held

@@ -130,6 +130,12 @@ def test_there_is_much_to_lose(talks: Any) -> None:
                 assert counts.get(what, 0) >= least, (way, what, counts)
 
 
+def test_looking_again_while_the_model_is_away_changes_nothing() -> None:
+    """What is found depends on the calls alone, not on how often kills make them again."""
+    once, thrice = (asyncio.run(undisturbed("ben", "model", 16, times)) for times in (1, 3))
+    assert once == thrice
+
+
 def test_kills_all_over_an_extraction(by_rules: Talk) -> None:
     died = kill_everywhere(by_rules, LABELS, seed=5, most=12, instants=3)
     assert died == set(LABELS)
