@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memwarden import clock
 from memwarden.checks import NAME, SHARE, TEXT, TRUTH, check_whole, word
-from memwarden.errors import Conflict, InvalidInput
+from memwarden.errors import Conflict, Denied, InvalidInput
 from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.settings import Settings
@@ -16,6 +16,15 @@ from memwarden.settings import Settings
 # Fields that a memory need not have, so that ``update`` can clear them.
 CLEARABLE_FIELDS: Final = ("valid_from", "valid_to", "summary", "context", "metadata")
 KIND: Final = word(Kind)
+
+
+def check_no_agent(agent: str | None) -> None:
+    """Raise Denied for an agent, where something is about all of a person's memory, whatever agents may see."""
+    if agent is not None:
+        raise Denied(
+            f"agent {agent!r} may not do this for a person, since it is about all of their memory; leave it out, "
+            "or use a key that is bound to no agent"
+        )
 
 
 def check_category(settings: Settings, name: Any) -> str:

@@ -143,6 +143,7 @@ def test_the_command_line_makes_lists_and_revokes(tmp_path: Path, capsys: pytest
     assert run(["key", "list", *db]) == 0
     listed = capsys.readouterr().out
     assert made["id"] in listed
+    assert f"until {datetime.fromisoformat(made['expires_at']):%d %b %Y}" in listed
     assert made["key"] not in listed
     assert run(["key", "revoke", made["id"], "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["alive"] is False

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +23,7 @@ from memwarden.errors import StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Put, WriteMode
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.stores.sqlite.file import connect, make_file
 from memwarden.testing.examples import FILTERS, NAMESPACE, ORDERS, OTHER_USER, SIGNALS, START, VARIED, a_batch, a_put
 
 
@@ -291,3 +292,11 @@ async def opened_store(path: Path) -> AsyncIterator[SqliteStore]:
         yield store
     finally:
         await store.close()
+
+
+def test_readers_keep_few_pages(tmp_path: Path) -> None:
+    """Each connection fills its cache as the file grows; together they decide how far a server's memory grows."""
+    path = tmp_path / "memory.db"
+    make_file(path)
+    with closing(connect(path, 1.0, reading=True)) as reader, closing(connect(path, 1.0)) as other:
+        assert [db.execute("PRAGMA cache_size").fetchone()[0] for db in (reader, other)] == [-2_000, -2_000]

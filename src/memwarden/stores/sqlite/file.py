@@ -39,8 +39,11 @@ _PRAGMAS = (
     "PRAGMA temp_store = MEMORY",  # texts never reach a temporary file
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA wal_autocheckpoint = 4000",  # pages; at 16 MB a page that changed often is folded into the file only once
-    "PRAGMA cache_size = -16000",  # kB; a batch of 1,000 must not spill before its commit
 )
+# kB of pages that a connection keeps: for a writer of memories, whose batch of 1,000 must not spill before its commit,
+# and for every other. Each fills its own as the file grows, so a server's memory would go on growing for an hour.
+WRITER_CACHE_KB = 16_000
+CACHE_KB = 2_000
 _COLUMNS = (
     "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c "
     "WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid"
@@ -52,7 +55,7 @@ class SqliteMigration(NamedTuple):
     statements: tuple[str, ...]
 
 
-def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite3.Connection:
+def connect(path: Path, busy_seconds: float, *, reading: bool = False, cache_kb: int = CACHE_KB) -> sqlite3.Connection:
     """Open a connection to a file that is there, in autocommit mode with the common settings."""
     db = sqlite3.connect(
         _address(path),
@@ -66,6 +69,7 @@ def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite
         db.create_function(FOLD, 1, str.casefold, deterministic=True)
         for pragma in _PRAGMAS:
             db.execute(pragma)
+        db.execute(f"PRAGMA cache_size = -{cache_kb}")
         if reading:
             db.execute("PRAGMA query_only = ON")
     except BaseException:

@@ -351,7 +351,8 @@ class SqliteStore:
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to observe statements and answers."""
-        return file.connect(self.path, self._busy_seconds, reading=reading)
+        cache_kb = file.CACHE_KB if reading else file.WRITER_CACHE_KB
+        return file.connect(self.path, self._busy_seconds, reading=reading, cache_kb=cache_kb)
 
     def _rewrite(self) -> None:
         db = self._connect(reading=False)

@@ -15,6 +15,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memwarden import AsyncScope, AsyncWarden
+from memwarden.arguments import check_no_agent
 from memwarden.errors import Denied, InvalidInput, KeyRefused, StoreError, StoreUnavailable
 from memwarden.surfaces.http.bodies import IdentifiedBody, Name
 from memwarden.surfaces.http.categories import KeptCategories
@@ -228,8 +229,7 @@ def owner_for(operation: Operation) -> Callable[..., Awaitable[Caller]]:
         caller: Annotated[Caller, Depends(find_caller)],
         agent: Annotated[Name | None, Query(description="Must be left out: agents may not.")] = None,
     ) -> Caller:
-        if caller.grant.narrow_agent(agent) is not None:
-            raise Denied("this is about all of a person's memory: use a key that is bound to no agent")
+        check_no_agent(caller.grant.narrow_agent(agent))
         return caller
 
     return find_owner

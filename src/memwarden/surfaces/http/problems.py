@@ -47,7 +47,7 @@ STATUSES: Sequence[tuple[type[MemwardenError], HTTPStatus]] = (
 # What HTTP alone refuses: the name of the error and what to do.
 EXPLANATIONS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.UNPROCESSABLE_ENTITY: ("InvalidInput", "the body is no JSON in UTF-8"),
-    HTTPStatus.NOT_FOUND: ("NotFound", "there is no such route; /openapi.json lists them"),
+    HTTPStatus.NOT_FOUND: ("NotFound", "there is no such route; /openapi.json lists them, and /ui/ is for people"),
     HTTPStatus.REQUEST_TIMEOUT: ("SlowBody", "the body came too slowly; send it again"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
         "LargeBody",

@@ -13,7 +13,8 @@ from memwarden.agent.tools import Parameter, Tool, check_parameters
 from memwarden.api.imports import ImportSummary
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
-from memwarden.errors import Denied, InvalidInput, NotFound
+from memwarden.arguments import check_no_agent
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.recall.answer.render import clean_line, framed_words, with_notice
 from memwarden.records import Memory
 from memwarden.surfaces.mcp.schemas import OBJECT, TEXT, WHOLE, Schema, answer
@@ -154,8 +155,7 @@ def check_file_name(name: str | None) -> str:
 
 def find_owner(me: AsyncScope) -> str:
     """Return whose memory it is. Raises Denied for an agent: this is the person's to decide."""
-    if me.who.agent is not None:
-        raise Denied(f"agent {me.who.agent!r} cannot import, export or erase for a person")
+    check_no_agent(me.who.agent)
     return str(me.who.user)
 
 

@@ -15,7 +15,8 @@ from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
 from memwarden.api.imports import ImportSummary
-from memwarden.errors import Denied, InvalidInput
+from memwarden.arguments import check_no_agent
+from memwarden.errors import InvalidInput
 from memwarden.remember.imports.source import ImportOptions
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.data import UNNAMED, max_unpacked, receive_file
@@ -38,8 +39,7 @@ TABLES: Final = {
 
 def find_owner(page: WebPage) -> str:
     """Return whose memory goes in or out. Raises Denied for an agent, and for somebody whom the key is not for."""
-    if page.grant.agent is not None or page.agent is not None:
-        raise Denied("this is about all of a person's memory; leave the agent out, or use a key without one")
+    check_no_agent(page.grant.agent or page.agent)
     return page.user
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from memwarden import clock
-from memwarden.errors import Denied
+from memwarden.arguments import check_no_agent
 from memwarden.records import Memory
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage
@@ -50,7 +50,6 @@ async def find_changed(page: WebPage, runs: Sequence[JobRun]) -> dict[str, Memor
 async def run_job(page: WebPage) -> Response:
     """Run a job on a person's memory, or say what it would do."""
     name, is_trial = page.asked("job") or "", page.asked("action") != "run"
-    if page.grant.agent is not None:
-        raise Denied("a job works on all of a person's memory; use a key that is bound to no agent")
+    check_no_agent(page.grant.agent)
     runs = await page.warden.jobs.run(name, user=page.user, tenant=page.grant.tenant, dry_run=is_trial)
     return await show_jobs(page, runs)

@@ -185,7 +185,8 @@ def _list(keys: Sequence[AccessKey]) -> None:
     for key in keys:
         grant = key.grant
         whose = f"{grant.tenant}/{grant.user or 'any user'}/{grant.agent or 'any agent'}"
-        state = "" if key.is_alive(clock.now()) else "revoked" if key.revoked_at else "expired"
+        ends = f"until {key.expires_at:%d %b %Y}" if key.expires_at else ""
+        state = ends if key.is_alive(clock.now()) else "revoked" if key.revoked_at else "expired"
         cells = (key.id, whose, ", ".join(grant.operations), key.name or "", state)
         table.add_row(*(Text(clean(cell)) for cell in cells))
     console.print(table)
