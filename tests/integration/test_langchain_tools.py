@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import warnings
 from collections.abc import Sequence
@@ -48,16 +49,26 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-def an_agent(model: ScriptedModel, tools: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package langchain has it under another name, with the same arguments
-        from langgraph.prebuilt import create_react_agent
+def an_agent(model: ScriptedModel, tools: Any, **options: Any) -> Any:
+    """Make an agent with ``create_agent`` where the package langchain is there, or with LangGraph's own."""
+    given = as_langchain_tools(tools, **options)
+    try:
+        return importlib.import_module("langchain.agents").create_agent(model, given)
+    except ImportError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is told to go to langchain, with the same arguments
+            from langgraph.prebuilt import create_react_agent
 
-        return create_react_agent(model, as_langchain_tools(tools))
+            return create_react_agent(model, given)
 
 
 def said(text: str) -> dict[str, Any]:
     return {"messages": [HumanMessage(text)]}
+
+
+def run_of(user: str | None, thread: str = "t1") -> Any:
+    named = {} if user is None else {"user_id": user}
+    return {"configurable": {"thread_id": thread, **named}}
 
 
 def last_of(answer: dict[str, Any]) -> str:
@@ -100,4 +111,37 @@ def test_the_model_is_offered_the_schemas_and_reads_what_was_wrong() -> None:
         assert {tool.metadata["permission"] for tool in only_read if tool.metadata} == {"read"}
         assert "createMemory" not in {tool.name for tool in only_read}
         with pytest.raises(InvalidInput, match=r"scope\.tools"):
-            as_langchain_tools(me)  # type: ignore[arg-type]
+            as_langchain_tools(me)
+
+
+def test_an_agent_that_is_made_once_serves_whom_each_run_names(url: str) -> None:
+    with Warden.open(url, config=CONFIG) as warden:
+        agent = an_agent(ScriptedModel(), warden, user_from="user_id")
+        assert last_of(agent.invoke(said("Keep: Ana keeps two zebras in Graz."), run_of("ana", "monday"))) == "created"
+        asked = said("How many zebras does Ana keep in Graz?")
+        assert "two zebras" in last_of(agent.invoke(asked, run_of("ana")))
+        assert "zebras" not in last_of(agent.invoke(asked, run_of("bob")))
+        (kept,) = warden.scope(user="ana").find()
+        assert (kept.user_id, kept.thread_id) == ("ana", "monday")
+        with pytest.raises(InvalidInput, match="user_id"):
+            agent.invoke(asked, run_of(None))
+
+
+async def test_an_agent_that_serves_many_is_awaited(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    async with AsyncWarden.open(url, config=CONFIG) as warden:
+        agent = an_agent(ScriptedModel(), warden, user_from="user_id")
+        await agent.ainvoke(said("Keep: Ana keeps two zebras in Graz."), run_of("ana"))
+        assert [memory.text for memory in await warden.scope(user="ana").find()] == ["Ana keeps two zebras in Graz."]
+        assert await warden.scope(user="bob").find() == []
+
+
+def test_what_cannot_serve_many_is_refused() -> None:
+    with Warden.open("memory://", config=CONFIG) as warden:
+        me = warden.scope(user="ana")
+        (search,) = as_langchain_tools(warden, user_from="user_id", permission="read", only=["searchMemories"])
+        assert search.name == "searchMemories"
+        with pytest.raises(InvalidInput, match="single user"):
+            as_langchain_tools(me.tools(), user_from="user_id")
+        with pytest.raises(InvalidInput, match="user_from="):
+            as_langchain_tools(warden)

@@ -65,13 +65,27 @@ class StoreBinding:
         """
         if self.user_from is None:
             return self.who.namespace
-        named = ((_running_config() if config is None else config).get("configurable") or {}).get(self.user_from)
+        user = self._user_of(_running_config() if config is None else config, ", or call for_user(...)")
+        return replace(self.who, user=user).namespace
+
+    def scope(self, config: Mapping[str, Any]) -> AsyncScope:
+        """Return the verbs bound to whom the config of a run names, in the thread that it names.
+
+        Raises InvalidInput when it names no user.
+        """
+        thread = (config.get("configurable") or {}).get("thread_id")
+        named = self.who.thread if thread is None else checked_name(str(thread), "thread_id")
+        return AsyncScope(self.parts, replace(self.who, user=self._user_of(config, ""), thread=named))
+
+    def _user_of(self, config: Mapping[str, Any], otherwise: str) -> str:
+        assert self.user_from is not None
+        named = (config.get("configurable") or {}).get(self.user_from)
         user = checked_name(None if named is None else str(named), self.user_from)
         if user is None:
             raise InvalidInput(
-                f"the config names no user; give {{'configurable': {{{self.user_from!r}: ...}}}}, or call for_user(...)"
+                f"the config names no user; give {{'configurable': {{{self.user_from!r}: ...}}}}{otherwise}"
             )
-        return replace(self.who, user=user).namespace
+        return user
 
     @property
     def blocking(self) -> bool:
