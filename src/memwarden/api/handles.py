@@ -490,7 +490,7 @@ class AsyncUsage(ScopeHandle):
         """Record of what use a memory was in a prompt of this thread; it replaces what was judged or said before.
 
         A turn judges by itself, from the words of the answer. This verb is for what a person or a better judge knows.
-        It changes no memory.
+        It changes no memory; the job ``weigh`` moves importance by what was judged.
 
         Args:
             verdict: ``used``, ``unused``, ``wrong`` (it was not true, or harmed the answer), or ``withdrawn``, which

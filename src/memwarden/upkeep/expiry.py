@@ -21,7 +21,7 @@ from memwarden.records import (
 )
 from memwarden.remember.write_store import is_reserved
 from memwarden.stores.protocol import StoreReader
-from memwarden.upkeep.records import JobChange, JobContext, JobReport, add_reports
+from memwarden.upkeep.records import MOVED_BY_USE, JobChange, JobContext, JobReport, add_reports
 
 # A memory that stood in no answer for so long may expire, unless its category says otherwise.
 DEFAULT_UNUSED_DAYS: Final = 60
@@ -31,6 +31,7 @@ DEFAULT_MIN_IMPORTANCE: Final = 0.4
 PURGED_STATES: Final = (MemoryState.SOFT_DELETED, MemoryState.CANDIDATE)
 # Earlier contents of a value by key are kept so long after its last change.
 EARLIER_STATE_DAYS: Final = 30
+MAX_ENTRIES_READ: Final = 20
 _DERIVED: Final = (Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT)
 # What a version says of the version that it repeats, so that no delta tells it and no undo stumbles over it.
 _CONTENT_OF: Final = "content_of"
@@ -133,8 +134,9 @@ def _last_known(memory: Memory, accesses: Mapping[str, datetime]) -> datetime:
 
 async def _last_change(store: StoreReader, memory: Memory) -> datetime:
     """When anything was done with a memory last: what was restored is not expired again at once."""
-    last = await store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=1)
-    return last[0].at if last else memory.updated_at
+    last = await store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=MAX_ENTRIES_READ)
+    # That its importance was moved is no need of it.
+    return next((entry.at for entry in last if (entry.meta or {}).get("rule") != MOVED_BY_USE), memory.updated_at)
 
 
 async def _expire_values(context: JobContext) -> JobReport:

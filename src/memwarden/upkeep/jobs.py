@@ -60,6 +60,12 @@ def _load_insights() -> Callable[[JobContext], Awaitable[JobReport]]:
     return find_insights
 
 
+def _load_weigh() -> Callable[[JobContext], Awaitable[JobReport]]:
+    from memwarden.upkeep.importance import weigh
+
+    return weigh
+
+
 # Every job, in the order in which a worker runs them.
 JOBS: Final[Mapping[str, JobKind]] = {
     job.name: job
@@ -91,6 +97,13 @@ JOBS: Final[Mapping[str, JobKind]] = {
             DAY,
             True,
             _load_insights,
+        ),
+        JobKind(
+            "weigh",
+            "Move the importance of memories by the use that prompts made of them.",
+            DAY,
+            False,
+            _load_weigh,
         ),
         JobKind("clean", "Apply the fixes that an audit proposes. Runs when it is asked for.", None, True, _load_clean),
     )
@@ -139,7 +152,7 @@ class AsyncJobs:
         """Run a job now, whether it is due or not, and return what it did with each namespace.
 
         Args:
-            name: ``expire``, ``consolidate``, ``insights`` or ``clean``; :data:`JOBS` names all.
+            name: such as ``expire`` or ``consolidate``; :data:`JOBS` names all.
             user: whose memory; None: everything of the tenant.
             dry_run: write nothing, and tell what would change.
 

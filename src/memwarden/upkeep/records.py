@@ -12,6 +12,8 @@ from memwarden.runtime import Runtime
 
 # The actor of changes that a job makes.
 UPKEEP = "upkeep"
+# The rule of journal entries that moved nothing but a memory's importance.
+MOVED_BY_USE = "use"
 # Maximum changes that a job writes in a transaction, so that no call waits long behind it.
 MAX_BATCH = 200
 
