@@ -42,8 +42,7 @@ from memwarden_bench.everyday_report import EverydayReport, everyday_markdown, e
 from memwarden_bench.first_hour import count_questions, measure_first_hour
 from memwarden_bench.fresh import install as install_fresh
 from memwarden_bench.peers import PEERS
-from memwarden_bench.quality import ADVERSARIAL
-from memwarden_bench.replay import Tick, Variant
+from memwarden_bench.replay import ADVERSARIAL, Tick, Variant
 from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Kind
 
 app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)

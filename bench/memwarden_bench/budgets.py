@@ -21,8 +21,8 @@ from memwarden_bench import metrics
 from memwarden_bench.measure import Source, groups
 from memwarden_bench.metrics import Estimate
 from memwarden_bench.peers import PEERS, FilledText, Peer, keys_of, pack_turns, text_of
-from memwarden_bench.quality import ADVERSARIAL, sessions_of
-from memwarden_bench.replay import DEPTH, Tick, observe, timeline, turns_of
+from memwarden_bench.quality import sessions_of
+from memwarden_bench.replay import ADVERSARIAL, DEPTH, Tick, observe, timeline, turns_of
 
 BUDGETS = (250, 500, 1_000, 2_000)
 MAX_ITEMS = 200

@@ -30,7 +30,7 @@ from memwarden.surfaces.conversation_files import MAX_BYTES, Session, TurnIdenti
 from memwarden_bench import metrics
 from memwarden_bench.first_hour import FewLines, FirstHour, is_first_hour, read_first_hour
 from memwarden_bench.machine import installed_version
-from memwarden_bench.metrics import Estimate, Reliability
+from memwarden_bench.metrics import Cases, Estimate, Reliability
 from memwarden_bench.peers import PEERS, Bm25s, Peer
 from memwarden_bench.replay import Tick
 from memwarden_bench.rounds import Seat
@@ -197,10 +197,6 @@ class JudgedText:
     question: HistoryQuestion
     verdict: Verdict
     block: str
-
-
-Cases = dict[str, list[tuple[float, bool]]]
-"""Of each figure: what it said, and whether it came true."""
 
 
 @dataclass(frozen=True, slots=True)

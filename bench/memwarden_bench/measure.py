@@ -14,6 +14,7 @@ from memwarden_bench import metrics, quality
 from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
 from memwarden_bench.quality import Abstention, Figures
 from memwarden_bench.replay import (
+    ADVERSARIAL,
     Answer,
     JudgedQuestion,
     Replay,
@@ -158,10 +159,7 @@ def _abstentions(
     if len(ring) > 1:
         astray = [item for replayed in mine for item in ring[(ring.index(replayed) + 1) % len(ring)].astray]
         answers = [
-            answer
-            for replayed in mine
-            for answer in replayed.answers
-            if answer.question.category != quality.ADVERSARIAL
+            answer for replayed in mine for answer in replayed.answers if answer.question.category != ADVERSARIAL
         ]
         if astray and answers:
             found[FOREIGN] = quality.abstain(answers, astray)
@@ -176,11 +174,11 @@ def _abstentions(
 
 
 def _headline(questions: Iterable[LabelledQuestion]) -> list[LabelledQuestion]:
-    return [question for question in questions if question.category != quality.ADVERSARIAL]
+    return [question for question in questions if question.category != ADVERSARIAL]
 
 
 def _peer_figures(label: str, layout: str, name: str, answers: Sequence[PeerAnswer]) -> PeerFigures:
-    headline = [answer for answer in answers if answer.question.category != quality.ADVERSARIAL]
+    headline = [answer for answer in answers if answer.question.category != ADVERSARIAL]
     seconds = [answer.seconds * 1_000 for answer in answers]
     p50, p95 = metrics.percentile(seconds, 0.5), metrics.percentile(seconds, 0.95)
     blocks = quality.block_table(headline)

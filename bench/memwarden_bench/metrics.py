@@ -57,6 +57,9 @@ class Reliability:
     largest_gap: float
 
 
+Cases = dict[str, list[tuple[float, bool]]]
+"""Of each figure: what it said, and whether it came true."""
+
 BINS = 10
 MIN_BIN_CASES = 100
 

@@ -10,12 +10,10 @@ from typing import Any, Protocol
 
 from memwarden.surfaces.conversation_files import LabelledQuestion, TurnIdentity
 from memwarden_bench import metrics
-from memwarden_bench.metrics import Estimate
-from memwarden_bench.replay import BLOCK_BUDGETS, DEPTH, Answer, JudgedQuestion, Replay
+from memwarden_bench.metrics import Estimate, Reliability
+from memwarden_bench.replay import ADVERSARIAL, BLOCK_BUDGETS, DEPTH, Answer, JudgedQuestion, Replay
 
 DEPTHS = (5, 10, 20)
-ADVERSARIAL = "adversarial"
-"""LoCoMo's questions of this category name the wrong partner on purpose; headline figures are without them."""
 
 
 class RankedAnswer(Protocol):
@@ -55,7 +53,10 @@ class Abstention:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures over replays: means over questions, those of category ``adversarial`` apart."""
+    """Figures over replays: means over questions, those of category ``adversarial`` apart.
+
+    reliability: of the figures that an answer says of itself, over these questions and those asked astray.
+    """
 
     label: str
     layout: str
@@ -73,6 +74,7 @@ class Figures:
     query_p50_ms: float
     query_p95_ms: float
     abstention: Mapping[str, Abstention] = field(default_factory=dict)
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -100,8 +102,14 @@ def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abst
         query_p50_ms=metrics.percentile(seconds, 0.5),
         query_p95_ms=metrics.percentile(seconds, 0.95),
         abstention=abstention,
+        reliability=_reliability(replays),
         excluded=count_excluded(replays),
     )
+
+
+def _reliability(replays: Sequence[Replay]) -> Mapping[str, Reliability]:
+    names = dict.fromkeys(name for replay in replays for name in replay.cases)
+    return {name: metrics.reliability([c for replay in replays for c in replay.cases.get(name, ())]) for name in names}
 
 
 def turn_table(answers: Iterable[RankedAnswer]) -> Table:

@@ -11,8 +11,9 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from memwarden import Warden
@@ -20,6 +21,7 @@ from memwarden.records import QueryResult, RecallItem
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden.text.dates.recognizer import asked_spans
 from memwarden_bench import metrics
+from memwarden_bench.metrics import Cases
 
 DEPTH = 200
 """The ranking is read to this depth, so that 20 sessions can be told from it."""
@@ -27,6 +29,8 @@ BLOCK_BUDGETS = (500, 1_000)
 """Tokens of the blocks that are asked for."""
 SHOWN_ITEMS = 10
 """With the bar on, this many items are asked for."""
+ADVERSARIAL = "adversarial"
+"""LoCoMo's questions of this category name the wrong partner on purpose; headline figures are without them."""
 
 
 class Variant(NamedTuple):
@@ -82,6 +86,7 @@ class Replay:
     Attributes:
         turns, seconds: observed, and how long that took. refused: turns that were not stored, by reason.
         astray: another conversation's questions put to this full store, in their own order.
+        cases: what confidence and scores said of all these questions, and what came true.
     """
 
     conversation: Conversation
@@ -90,6 +95,7 @@ class Replay:
     seconds: float
     refused: Mapping[str, int]
     astray: tuple[JudgedQuestion, ...] = ()
+    cases: Cases = field(default_factory=dict)
 
 
 Tick = Callable[[str], None]
@@ -101,14 +107,19 @@ def replay(
     """Observe a conversation, ask its questions as they come, then the unanswerable ``astray`` ones."""
     me = warden.scope(user=conversation.name)
     answers, seconds, refused = [], 0.0, Counter[str]()
+    cases: Cases = {}
     for event in timeline(conversation):
         if isinstance(event, LabelledQuestion):
             answers.append(_ask(me, event))
+            if event.gold_turns and event.category != ADVERSARIAL:
+                _note(me, event.text, {*event.gold_turns}, cases)
             tick("question")
         else:
             seconds += observe(warden, conversation.name, event, refused)
     judged = tuple(_judge(me, question) for question in astray)
-    return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
+    for question in astray:
+        _note(me, question.text, set(), cases)
+    return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged, cases)
 
 
 def timeline(conversation: Conversation) -> Iterator[Session | LabelledQuestion]:
@@ -192,6 +203,23 @@ def _ask(me: Any, question: LabelledQuestion) -> Answer:
 def _judge(me: Any, question: LabelledQuestion) -> JudgedQuestion:
     result: QueryResult = me.query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)
     return JudgedQuestion(bool(result), result.confidence, names_date(question))
+
+
+def _note(me: Any, question: str, gold: set[TurnIdentity], cases: Cases) -> None:
+    """Note what the figures of a block and of an answer say, and what came true; nothing does without gold turns.
+
+    What was kept back is judged too: else a confidence below the bar could never be found wrong.
+    """
+    asked = [{"role": "user", "content": question}]
+    ways = {"context": partial(me.context, asked, BLOCK_BUDGETS[0]), "query": partial(me.query, question)}
+    for verb, ask in ways.items():
+        found = ask()
+        if not found.items:
+            found = ask(threshold=0.0)
+        whole = bool(gold) and gold <= {*turns_of(found.items)}
+        cases.setdefault(f"confidence of {verb}", []).append((found.confidence, whole))
+        scored = [(item.score, not gold.isdisjoint(turns_of([item]))) for item in found.items]
+        cases.setdefault(f"scores of items, {verb}", []).extend(scored)
 
 
 def names_date(question: LabelledQuestion) -> bool:

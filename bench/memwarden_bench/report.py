@@ -11,7 +11,7 @@ from typing import Any
 
 from memwarden_bench.beside_report import beside_markdown
 from memwarden_bench.marks import grid, number, pyplot
-from memwarden_bench.metrics import Estimate, ReliabilityBin
+from memwarden_bench.metrics import MIN_BIN_CASES, Estimate, Reliability, ReliabilityBin
 from memwarden_bench.quality import Abstention, Figures, Table
 from memwarden_bench.rounds import Spread
 from memwarden_bench.speed import SizeFigures, SpeedReport
@@ -93,6 +93,11 @@ def quality_markdown(report: QualityReport) -> str:
         "among those that got nothing; recall: share of the unanswerable that got nothing; kept: share of the "
         "answerable that got something; AUC of the confidence; and what a bar that keeps 90 % would refuse.",
         _abstention_grid(rows),
+        "## How far confidence and scores can be relied on",
+        "Over these questions and those of other conversations: what a block of 500 tokens and an answer at defaults "
+        "said of themselves, and how often all gold turns stood there; what an item's score said, and whether it held "
+        "one.",
+        _reliability_grid(rows),
         "## Cost",
         _cost_grid(rows, report.peers),
         "## Excluded",
@@ -159,6 +164,28 @@ def _abstention_grid(rows: Sequence[Row]) -> str:
 
 def _abstention_cells(found: Abstention) -> list[str]:
     return [number(item) for item in (found.precision, found.recall, found.kept, found.auc, found.recall_at_90)]
+
+
+def _reliability_grid(rows: Sequence[Row]) -> str:
+    lines = [
+        (item.label, name, sort, str(found.cases), number(found.mean_gap), number(found.largest_gap), list_bins(found))
+        for name, item in rows
+        for sort, found in item.reliability.items()
+    ]
+    head = (
+        "conversations",
+        "variant",
+        "figure",
+        "cases",
+        "mean gap",
+        f"largest gap of a bin of {MIN_BIN_CASES} or more",
+    )
+    return grid((*head, "said → came true"), lines)
+
+
+def list_bins(found: Reliability) -> str:
+    """Return what was said and what came true, with the cases, by tenths, in a line."""
+    return " · ".join(f"{number(row.said, 2)} → {number(row.true, 2)} ({row.cases})" for row in found.bins if row.cases)
 
 
 def _cost_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from memwarden_bench import everyday
-from memwarden_bench.everyday import CONTEXT, PLAIN_BM25, QUERY
+from memwarden_bench.everyday import CONTEXT, MANY, PLAIN_BM25, QUERY
+from memwarden_bench.measure import FOREIGN, read_sources, run_variant
+from memwarden_bench.replay import Variant
 
+# A figure that claims to be a chance may be off by this on average, and by this in a tenth of a hundred cases.
+MAX_MEAN_GAP, MAX_GAP = 0.07, 0.15
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 HISTORY = DATA / "everyday" / "coloc.json"
 
@@ -30,3 +34,38 @@ def test_a_history_is_answered_better_than_by_words(monkeypatch: pytest.MonkeyPa
     # Of a thousand items of a single history; over all histories the gaps are about half of these.
     assert results.reliability["scores of items, context"].mean_gap <= 0.07
     assert results.reliability["scores of items, query"].mean_gap <= 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HISTORY.is_file(), reason="the histories are not part of the project; set MEMWARDEN_DATA")
+def test_what_is_shown_is_right_and_both_figures_are_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over all histories, and over chats with as many questions of other chats in these partners' names."""
+    monkeypatch.setenv("MEMWARDEN_EMBEDDER", "auto")
+    histories, _ = everyday.read_files(sorted((DATA / "everyday").glob("*.json")))
+    results = everyday.measure(histories, peers=False)
+    rows = everyday.sum_up(results.texts)
+    found = {row.way: row.figures for row in rows if row.by == "all"}
+    assert found[CONTEXT].right.mean >= 0.55
+    assert found[QUERY].right.mean >= 0.42
+    assert found[MANY].right.mean >= 0.60
+    for way in (CONTEXT, QUERY, MANY):
+        assert found[way].stale <= 0.15
+        assert found[way].off_topic >= 0.90
+        assert found[way].unknown >= 0.30
+        assert found[way].auc >= 0.75
+    by_language = {row.group: row.figures.right.mean for row in rows if row.way == CONTEXT and row.by == "language"}
+    assert by_language.pop("en") >= 0.58
+    assert min(by_language.values()) >= 0.42
+    by_history = {(row.way, row.group): row.figures.right.mean for row in rows if row.by == "history"}
+    assert all(by_history[CONTEXT, item.id] > by_history[PLAIN_BM25, item.id] for item in histories)
+    (chats,) = run_variant(read_sources([DATA / "locomo" / "locomo_dev.json"]), Variant("auto", {"embedder": "auto"}))
+    assert chats.turn["R@10"].mean >= 0.80
+    assert chats.blocks["turns, 500 tokens"].mean >= 0.70
+    assert chats.blocks["turns, 1,000 tokens"].mean >= 0.80
+    assert chats.abstention[FOREIGN].recall_at_90 >= 0.78
+    dated, others = (chats.gate[name].mean for name in ("of those with a date", "of those without"))
+    assert abs(dated - others) <= 0.05
+    for figures in (results.reliability, chats.reliability):
+        for name, told in figures.items():
+            assert told.mean_gap <= MAX_MEAN_GAP, name
+            assert not told.largest_gap > MAX_GAP, name

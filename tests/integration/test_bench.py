@@ -130,6 +130,18 @@ def test_questions_are_put_to_another_conversation_too(locomo: Path) -> None:
     assert found.auc > 0.9
 
 
+def test_what_confidence_and_scores_said_is_held_against_what_came_true(locomo: Path) -> None:
+    """Of twenty questions half are another conversation's; what was kept back is judged too."""
+    (figures,) = measure.run_variant(measure.read_sources([locomo]), WORDS)
+    told, scored = figures.reliability["confidence of context"], figures.reliability["scores of items, query"]
+    assert told.cases == 20
+    assert sum(row.true * row.cases for row in told.bins if row.cases) == pytest.approx(10)
+    assert scored.cases >= 20
+    assert {*figures.reliability} >= {"confidence of query", "scores of items, context"}
+    line = report.list_bins(told)
+    assert line.count("→") == len([row for row in told.bins if row.cases])
+
+
 def test_a_foreign_question_names_the_partners_of_the_store(locomo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's name alone would tell that there is no answer."""
     talk = {**locomo_talk("three", "violin")}

@@ -8,7 +8,8 @@ import pytest
 
 from memwarden.recall.answer import select
 from memwarden.recall.answer.select import Request
-from memwarden.recall.rank.score import is_unsure
+from memwarden.recall.rank.score import CHANCES, CHANCES_OF_SPEAKER, EVIDENCE, is_unsure
+from memwarden.settings import DEFAULT_THRESHOLD
 
 
 def request(**fields: Any) -> Request:
@@ -16,23 +17,33 @@ def request(**fields: Any) -> Request:
     return Request("Where?", **{**given, "full": False, "explain": False, **fields})
 
 
-@pytest.mark.parametrize(("given", "bar"), [(None, 0.43), (0.0, 0.0), (0.7, 0.7)])
+@pytest.mark.parametrize(("given", "bar"), [(None, 0.35), (0.0, 0.0), (0.7, 0.7)])
 def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: float) -> None:
     assert select.bar_of(request(threshold=given)) == bar
 
 
 @pytest.mark.parametrize(
-    ("confidence", "fields", "tokens"),
+    ("evidence", "fields", "tokens"),
     [
         (1.0, {}, 500),
-        (0.0, {}, 250),
+        (0.9, {}, 250),
         (0.0, {"budget_tokens": 7}, 3),
         (0.0, {"threshold": 0.2}, 500),
         (0.0, {"budget_tokens": None}, None),
     ],
 )
-def test_a_doubtful_block_gets_half_of_the_budget(confidence: float, fields: dict[str, Any], tokens: int) -> None:
-    assert select.block_budget(confidence, request(**fields)) == tokens
+def test_a_doubtful_block_gets_half_of_the_budget(evidence: float, fields: dict[str, Any], tokens: int) -> None:
+    assert select.block_budget(evidence, request(**fields)) == tokens
+
+
+@pytest.mark.parametrize("chances", [CHANCES, CHANCES_OF_SPEAKER])
+def test_more_evidence_is_a_greater_chance_and_the_bar_is_met_by_the_same(chances: tuple[float, ...]) -> None:
+    assert list(chances) == sorted({*chances})
+    assert list(EVIDENCE) == sorted({*EVIDENCE})
+    told = dict(zip(EVIDENCE, chances, strict=True))
+    assert (told[0.3], told[2.65]) == (DEFAULT_THRESHOLD, 0.7)
+    assert chances[0] == 0
+    assert chances[-1] < 1
 
 
 @pytest.mark.parametrize(
@@ -56,7 +67,7 @@ def test_only_a_message_that_says_much_makes_a_search_worth_while() -> None:
     long = "Compare the passport office, dentist appointment, ferry tickets, garden fence and piano lessons."
     assert is_unsure(0.5, False, long)
     assert not is_unsure(0.5, True, long)
-    assert not is_unsure(0.42, False, long)
+    assert not is_unsure(0.34, False, long)
     assert not is_unsure(0.5, False, "In markdown?")
 
 

@@ -277,7 +277,7 @@ class Recall:
         ctx, ranking = searches[0].asked.ctx, searches[0].asked.ranking
         index, now = ctx.index, ctx.now
         confidence = max(search.asked.ranking.confidence for search in searches)
-        budget = block_budget(confidence, request)
+        budget = block_budget(max(search.asked.ranking.evidence for search in searches), request)
         classic = request.template.numbered
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)

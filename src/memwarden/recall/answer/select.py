@@ -26,7 +26,7 @@ from memwarden.records import (
     RelationType,
     Trust,
 )
-from memwarden.settings import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
+from memwarden.settings import DEFAULT_THRESHOLD, WHOLE_BUDGET_EVIDENCE
 from memwarden.text.tokenizer import (
     DENIAL,
     UNANSWERING,
@@ -429,9 +429,9 @@ def list_searched(said: Sequence[str]) -> list[str]:
     return [said[-1]]
 
 
-def block_budget(confidence: float, request: Request) -> int | None:
+def block_budget(evidence: float, request: Request) -> int | None:
     """Return the tokens of a block: half of the budget where it is doubtful that the block holds the answer."""
-    if request.budget_tokens is None or request.threshold is not None or confidence >= HALF_BUDGET_THRESHOLD:
+    if request.budget_tokens is None or request.threshold is not None or evidence >= WHOLE_BUDGET_EVIDENCE:
         return request.budget_tokens
     return request.budget_tokens // 2
 

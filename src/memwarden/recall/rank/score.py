@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
+from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
-from memwarden.recall.time.past import order_values
+from memwarden.recall.time.past import demote_outdated, order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
@@ -27,8 +27,11 @@ from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_fo
 SignalWeights = Mapping[str, float]
 
 MAX_LOGIT = 60.0
-# However much speaks for an answer, so often it stands in what is shown: the rest is what ranking misses.
-MAX_CHANCE = 0.75
+# Logits of what speaks for an answer, and how often it then stands in what is shown; of questions about somebody who
+# speaks, by name, the second: where little speaks for those there is no answer, but much seldom deceives.
+EVIDENCE = (-10.0, -6.0, -3.0, -1.5, -0.5, 0.3, 1.0, 2.0, 2.65, 4.0, 10.0)
+CHANCES = (0.0, 0.05, 0.15, 0.22, 0.3, DEFAULT_THRESHOLD, 0.45, 0.55, 0.7, 0.71, 0.75)
+CHANCES_OF_SPEAKER = (0.0, 0.005, 0.01, 0.03, 0.08, DEFAULT_THRESHOLD, 0.37, 0.45, 0.7, 0.78, 0.85)
 # More evidence for an answer than this tells nothing more of a single memory.
 MAX_ITEM_EVIDENCE = 2.0
 # So many items hold an answer as often as a block does.
@@ -201,68 +204,6 @@ def chance(logits: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
 
 
-# Of the places only the best are compared: what stands below them is in no answer.
-MAX_EXAMINED: Final = 24
-# So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
-MAX_GAP: Final = 1.5
-# So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
-STEP: Final = 1.0
-PAST_STEP: Final = 0.1
-
-
-def demote_outdated(
-    view: NamespaceView,
-    logits: Floats,
-    allowed: Mask,
-    *,
-    past: bool = False,
-    moment: int | None = None,
-) -> Floats:
-    """Return the logits with each outdated place below the place that replaced it.
-
-    logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
-    stands just below the outdated place. moment: a time asked about, in microseconds: what was said later had not
-    replaced anything then.
-    """
-    if moment is not None and not past:
-        said = view.created_at <= moment
-        logits = demote_outdated(view, logits, allowed & said)
-        return demote_outdated(view, logits, allowed, past=True)
-    table = view.statements
-    if table is None or not len(table):
-        return logits
-    places = best_places(logits, allowed)
-    times = view.created_at[places]
-    scores = table.replacement_scores(places, times)
-    replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
-    replaced: Mask = np.any(replaces, axis=0)
-    found = logits.copy()
-    # The oldest first: what was replaced twice ends below both.
-    order = np.argsort(-times if past else times, kind="stable")
-    for line in order[replaced[order]].tolist():
-        place = places[line]
-        better = [
-            places[other]
-            for other in np.flatnonzero(replaces[:, line]).tolist()
-            if logits[places[other]] >= logits[place] - MAX_GAP
-        ]
-        if better:
-            step = PAST_STEP if past else STEP
-            found[place] = min(float(found[place]), min(float(found[other]) for other in better) - step)
-    return found
-
-
-def best_places(logits: Floats, allowed: Mask) -> Sequence[int]:
-    """Return the best allowed places, best first."""
-    open_places = np.flatnonzero(allowed)
-    if len(open_places) > MAX_EXAMINED:
-        least = len(open_places) - MAX_EXAMINED
-        open_places = open_places[np.argpartition(logits[open_places], least)[least:]]
-    order = np.argsort(-logits[open_places], kind="stable")
-    found: list[int] = open_places[order].tolist()
-    return found
-
-
 Preset = Mapping[Feature, float]
 
 # Small boost for what is related to an answer; the setting ``relation_weight`` overrides it.
@@ -350,13 +291,13 @@ class Ranking:
     Attributes:
         scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
         confidence: the chance that a block holds the answer, which decides; 0 when nothing may be shown.
+        evidence: the logits of which it is made.
         preset: the name of the weights.
         parts: each feature's name, values and weight.
         of_speaker: whether the question asks about somebody, by name, who speaks there.
         moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
         leaders: in a small store, the places that surely tell what is asked for, first the value that is wanted.
-        followed: of a single value that is over, the place that tells the next. floor: what scores less helps less than
-            it costs, where few memories are there.
+        floor: what scores less helps less than it costs, where few memories are there.
     """
 
     scores: Floats
@@ -366,8 +307,8 @@ class Ranking:
     of_speaker: bool = False
     moment: int | None = None
     leaders: tuple[int, ...] = ()
-    followed: Mapping[int, int] = field(default_factory=dict)
     floor: float = 0.0
+    evidence: float = -MAX_LOGIT
 
     @cached_property
     def weights(self) -> Weights:
@@ -450,18 +391,18 @@ def rank(
     # The current value first: what was replaced stands below what replaced it.
     moment = features.moment_of(question, view, allowed)
     total = demote_outdated(view, total, allowed, past=question.asks_past, moment=moment)
-    leaders, followed = find_leaders(question, view, allowed, total, moment)
+    leaders = find_leaders(question, view, allowed, total, moment)
     total = put_in_front(total, allowed, leaders)
     if question.of_days:
         found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
-    confidence = MAX_CHANCE * float(chance(np.array([found], np.float32))[0])
+    confidence = float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER))
     scores = chance(of_item)
     is_told = bool(leaders) and question.reading is not None and question.reading.asks_for_single
     floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, is_told)
-    return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, followed, floor)
+    return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, floor, found)
 
 
 # How far in front of the others what surely tells the value stands, and each before the next.
@@ -477,28 +418,27 @@ MAX_WHEN_GAP: Final = 1.5
 
 def find_leaders(
     question: Question, view: NamespaceView, allowed: Mask, total: Floats, moment: int | None
-) -> tuple[tuple[int, ...], Mapping[int, int]]:
-    """Return the places that surely tell what is asked for, the wanted value first, and by place what followed it."""
+) -> tuple[int, ...]:
+    """Return the places that surely tell what is asked for, the wanted value first."""
     both, reading = features.value_told(question, view), question.reading
     if both is None or reading is None or question.of_days or (reading.many and question.asked_days):
-        return (), {}
+        return ()
     if reading.when == "past" and _WHETHER.search(question.text):
-        return (), {}
+        return ()
     least = float(total[allowed].max()) - MAX_WHEN_GAP if reading.when == "when" else -np.inf
     single = reading.asks_for_single
     open_total = np.where(allowed & (total >= least), total, np.float32(-np.inf))
     places = np.flatnonzero(find_sure(both, open_total, view.created_at, later=single))
     newest: list[int] = places[np.lexsort((-total[places], -view.created_at[places]))].tolist()
-    followed = dict(zip(newest[1:], newest, strict=False)) if single else {}
     if moment is not None:
         ordered = [place for place in newest if view.created_at[place] <= moment]
     elif reading.when == "past" and len(newest) < 2:
-        return (), {}  # it may be the present value that is told
+        return ()  # it may be the present value that is told
     elif reading.when == "past" and single:
         ordered = order_values(question.text, newest, partial(_weigh_words, question, view))
     else:
         ordered = newest
-    return tuple(ordered), followed
+    return tuple(ordered)
 
 
 def _weigh_words(question: Question, view: NamespaceView, place: int, words: str) -> float:
