@@ -11,7 +11,7 @@ import pytest
 
 from memwarden.models import local as multilingual
 from memwarden.recall.index.columns import StatementTable
-from memwarden.recall.time.past import demote_outdated
+from memwarden.recall.rank.score import demote_outdated
 from memwarden.records import Memory, Namespace, Statement
 from memwarden.statements.reader import SaidText, StatementReader
 from memwarden.statements.statement import show_statements, unpack

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import Floats, Ints, Mask
+from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
-from memwarden.recall.time.past import demote_outdated, order_values
+from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
@@ -204,6 +204,68 @@ def chance(logits: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
 
 
+# Of the places only the best are compared: what stands below them is in no answer.
+MAX_EXAMINED: Final = 24
+# So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
+MAX_GAP: Final = 1.5
+# So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
+STEP: Final = 1.0
+PAST_STEP: Final = 0.1
+
+
+def demote_outdated(
+    view: NamespaceView,
+    logits: Floats,
+    allowed: Mask,
+    *,
+    past: bool = False,
+    moment: int | None = None,
+) -> Floats:
+    """Return the logits with each outdated place below the place that replaced it.
+
+    logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
+    stands just below the outdated place. moment: a time asked about, in microseconds: what was said later had not
+    replaced anything then.
+    """
+    if moment is not None and not past:
+        said = view.created_at <= moment
+        logits = demote_outdated(view, logits, allowed & said)
+        return demote_outdated(view, logits, allowed, past=True)
+    table = view.statements
+    if table is None or not len(table):
+        return logits
+    places = best_places(logits, allowed)
+    times = view.created_at[places]
+    scores = table.replacement_scores(places, times)
+    replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
+    replaced: Mask = np.any(replaces, axis=0)
+    found = logits.copy()
+    # The oldest first: what was replaced twice ends below both.
+    order = np.argsort(-times if past else times, kind="stable")
+    for line in order[replaced[order]].tolist():
+        place = places[line]
+        better = [
+            places[other]
+            for other in np.flatnonzero(replaces[:, line]).tolist()
+            if logits[places[other]] >= logits[place] - MAX_GAP
+        ]
+        if better:
+            step = PAST_STEP if past else STEP
+            found[place] = min(float(found[place]), min(float(found[other]) for other in better) - step)
+    return found
+
+
+def best_places(logits: Floats, allowed: Mask) -> Sequence[int]:
+    """Return the best allowed places, best first."""
+    open_places = np.flatnonzero(allowed)
+    if len(open_places) > MAX_EXAMINED:
+        least = len(open_places) - MAX_EXAMINED
+        open_places = open_places[np.argpartition(logits[open_places], least)[least:]]
+    order = np.argsort(-logits[open_places], kind="stable")
+    found: list[int] = open_places[order].tolist()
+    return found
+
+
 Preset = Mapping[Feature, float]
 
 # Small boost for what is related to an answer; the setting ``relation_weight`` overrides it.
@@ -290,10 +352,8 @@ class Ranking:
 
     Attributes:
         scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
-        confidence: the chance that a block holds the answer, which decides; 0 when nothing may be shown.
-        evidence: the logits of which it is made.
-        preset: the name of the weights.
-        parts: each feature's name, values and weight.
+        confidence: the chance that a block holds the answer, which decides; 0 if nothing may be shown. evidence: logit.
+        preset: the name of the weights. parts: each feature's name, values and weight.
         of_speaker: whether the question asks about somebody, by name, who speaks there.
         moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
         leaders: in a small store, the places that surely tell what is asked for, first the value that is wanted.

@@ -22,9 +22,7 @@ from memwarden.stores.protocol import Store, StoreReader
 from memwarden.stores.transfer.pages import index_row
 
 if TYPE_CHECKING:
-    from memwarden.recall.index.columns import Floats, Mask
     from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-    from memwarden.recall.index.view import NamespaceView
 
 # A revision: what was recorded then. A time: what is known to have been true then.
 AsOf = int | datetime
@@ -461,71 +459,3 @@ def _find_start(text: str, newest: Sequence[int], weigh: Callable[[int, str], fl
         if held.get(best):
             return best, way
     return newest[0], -1
-
-
-# Of the places only the best are compared: what stands below them is in no answer.
-MAX_EXAMINED: Final = 24
-# So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter.
-MAX_GAP: Final = 1.5
-# So far an outdated text goes below what replaced it: a few places, so that it takes none of three items.
-STEP: Final = 1.0
-PAST_STEP: Final = 0.1
-
-
-def demote_outdated(
-    view: NamespaceView,
-    logits: Floats,
-    allowed: Mask,
-    *,
-    past: bool = False,
-    moment: int | None = None,
-) -> Floats:
-    """Return the logits with each outdated place below the place that replaced it.
-
-    logits: that each place bears on the question. past: whether the question is about the past: then what replaced it
-    stands just below the outdated place. moment: a time asked about, in microseconds: what was said later had not
-    replaced anything then.
-    """
-    if moment is not None and not past:
-        said = view.created_at <= moment
-        logits = demote_outdated(view, logits, allowed & said)
-        return demote_outdated(view, logits, allowed, past=True)
-    import numpy as np
-
-    from memwarden.recall.index.columns import REPLACES
-
-    table = view.statements
-    if table is None or not len(table):
-        return logits
-    places = _best_places(logits, allowed)
-    times = view.created_at[places]
-    scores = table.replacement_scores(places, times)
-    replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
-    replaced: Mask = np.any(replaces, axis=0)
-    found = logits.copy()
-    # The oldest first: what was replaced twice ends below both.
-    order = np.argsort(-times if past else times, kind="stable")
-    for line in order[replaced[order]].tolist():
-        place = places[line]
-        better = [
-            places[other]
-            for other in np.flatnonzero(replaces[:, line]).tolist()
-            if logits[places[other]] >= logits[place] - MAX_GAP
-        ]
-        if better:
-            step = PAST_STEP if past else STEP
-            found[place] = min(float(found[place]), min(float(found[other]) for other in better) - step)
-    return found
-
-
-def _best_places(logits: Floats, allowed: Mask) -> Sequence[int]:
-    """Return the best allowed places, best first."""
-    import numpy as np
-
-    open_places = np.flatnonzero(allowed)
-    if len(open_places) > MAX_EXAMINED:
-        least = len(open_places) - MAX_EXAMINED
-        open_places = open_places[np.argpartition(logits[open_places], least)[least:]]
-    order = np.argsort(-logits[open_places], kind="stable")
-    found: list[int] = open_places[order].tolist()
-    return found
