@@ -94,6 +94,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "turn_days": whole(0, 36_500),
     "version_days": whole(0, 36_500),
     "events_rows": whole(1, 1_000_000_000),
+    "upkeep": word(EVENTS),
     "upkeep_tokens": whole(0, 1_000_000_000),
     "traces": word(EVENTS),
 }
@@ -186,6 +187,8 @@ class Settings:
             they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
         turn_days, version_days: after so many days the job ``retain`` removes turns, and earlier versions, for good; 0
             keeps them.
+        upkeep: ``on`` runs the jobs that keep memory clean beside a program or a server as long as it is open, in a
+            process of its own at low priority; ``off`` (default): run ``memwarden worker``.
         upkeep_tokens: so many tokens of the chat model jobs may take in a day for a tenant.
         traces: ``on`` makes OpenTelemetry spans of what is done (extra ``otel``); ``off`` (default) none.
         categories: categories and allowlists.
@@ -223,6 +226,7 @@ class Settings:
     turn_days: int = 0
     version_days: int = 0
     events_rows: int = 100_000
+    upkeep: str = "off"
     upkeep_tokens: int = 20_000
     traces: str = "off"
     categories: Categories = field(default_factory=shipped_categories)

@@ -553,6 +553,29 @@ def carry(world: World, folder: Path) -> Any:
     return [read.stored, dict(bundle.left_behind), graph.left_out, dict(receipt.kinds), world.me.find()]
 
 
+def run_jobs(world: World) -> Any:
+    """What jobs would do and did with a person, without the times."""
+    user, jobs = world.me.who.user, world.warden.jobs
+    runs = [*jobs.run("expire", user=user, dry_run=True), *jobs.run("expire", user=user)]
+    told = [(run.job, run.status, run.changes, run.reason, run.dry_run, run.tokens, run.rev) for run in runs]
+    states = jobs.status(user=user)
+    return [told, [(item.job, item.last is None, item.status, item.changed, item.due is None) for item in states]]
+
+
+def test_jobs_are_tried_run_and_listed_by_the_same_verbs(worlds: Worlds) -> None:
+    for world in (people := worlds.people("kept-clean")):
+        world.me.remember("Ana keeps bees.")
+    compare(people, "jobs", run_jobs)
+    far = worlds.far.jobs
+    for call in (far.run_due, lambda: far.reembed("minilm")):
+        with pytest.raises(InvalidInput, match="works on a store of this machine"):
+            call()
+    with pytest.raises(InvalidInput, match="there is no job"):
+        far.run("tidy")
+    with pytest.raises(InvalidInput, match="tenant"):
+        far.status(tenant="other")
+
+
 def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds, tmp_path: Path) -> None:
     works = {"scope", "users", "back_up", "reload_categories", "import_files", "export", "export_format", "erase"}
     assert public(Warden) - {"open"} == works | REFUSED.keys()

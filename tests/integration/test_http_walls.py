@@ -30,6 +30,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/memories"): {"text": "Ana lives in Graz."},
     ("post", "/v1/memory/layout"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
     ("post", "/v1/memories/forget"): {"memory_ids": ["m1"]},
+    ("post", "/v1/jobs/{job}/run"): {"dry_run": True},
     ("post", "/v1/uses"): {"rev": 1, "uses": [{"memory_id": "m1", "verdict": "used"}]},
     ("post", "/v1/threads/{thread}/extract-due"): {"mode": "periodic", "turns": 8},
     ("post", "/v1/consents/acknowledge"): {"turn_id": "t1"},
@@ -70,7 +71,7 @@ PASSED_ON = {
     "/v1/models", "/v1/models/{model}",
 }  # fmt: skip
 """What goes to a provider of models: clients parse errors as it writes them, and headers say whose memory it is."""
-PATHS = {"tier": "project", "rev": "1", "name": "planner"}
+PATHS = {"job": "expire", "tier": "project", "rev": "1", "name": "planner"}
 """What stands in paths; everything else is the name of something that is not there."""
 READS = {"/v1/memory/query", "/v1/memory/context", "/v1/assemble", "/v1/state/relevant", "/v1/state/values"}
 """Their questions stand in a body."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memwarden.remember.imports.source import ImportOptions
     from memwarden.stores.transfer.bundle import ExportResult, ImportResult
     from memwarden.stores.transfer.erasure import ErasureReceipt
+    from memwarden.upkeep.embedded import ProgramWorker
 
 log = logging.getLogger(__name__)
 Config = Settings | Mapping[str, Any] | str | Path | None
@@ -81,6 +82,8 @@ class AsyncWarden:
         self._tiers = AsyncTiers(self._parts)
         self._models = reranker, chat_model
         self._maker: ServiceMaker | None = None
+        self._worker: ProgramWorker | None = None
+        self._login_url = ""
 
     @classmethod
     def open(
@@ -128,7 +131,7 @@ class AsyncWarden:
         if url is not None and not str(url).strip():
             raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")
         chat = chat_model or _chat_model(settings)
-        return cls(
+        made = cls(
             store_at(url or settings.db or configuration.default_db()),
             settings,
             reranker,
@@ -136,6 +139,8 @@ class AsyncWarden:
             follow_store=follow_store,
             prepare=prepare,
         )
+        made._login_url = url or settings.db
+        return made
 
     async def start(self) -> Self:
         """Open the store. Raises StoreError.
@@ -155,6 +160,11 @@ class AsyncWarden:
                 self._parts.open_later(lambda: self._make_services(self._make_embedder(bound)))
             self._parts.events.start()
             self._parts.closed = False
+            if self._parts.settings.upkeep == "on":
+                from memwarden.upkeep.embedded import ProgramWorker
+
+                self._worker = ProgramWorker(self._parts.settings, self.store.place, self._login_url)
+                self._worker.start(self.jobs)
         except BaseException:
             await self._parts.store.close()
             raise
@@ -323,6 +333,9 @@ class AsyncWarden:
         """Finish pending writes and let go of the store. May be called twice."""
         await self._parts.end_turns()
         self._parts.closed = True
+        if self._worker is not None:
+            await self._worker.close()
+            self._worker = None
         for search in list(self._parts.late.values()):
             search.cancel()
         await self._parts.looks.close()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+from filelock import FileLock, Timeout
 
 from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.records import JobRun
@@ -24,12 +27,43 @@ def lower_priority() -> None:
         os.nice(NICENESS)
 
 
+@contextmanager
+def only_worker(place: Path | None) -> Iterator[bool]:
+    """Yield whether this process may work on a store's file. The system ends the right of a process that dies.
+
+    place: the file; None: no other process has the store.
+    """
+    if place is None:
+        yield True
+        return
+    lock = FileLock(place.with_name(f"{place.name}-upkeep"), timeout=0, thread_local=False, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
 async def work(
-    jobs: AsyncJobs, stop: asyncio.Event, every: float = DEFAULT_EVERY_SECONDS, *, once: bool = False
+    jobs: AsyncJobs,
+    stop: asyncio.Event,
+    every: float = DEFAULT_EVERY_SECONDS,
+    *,
+    place: Path | None = None,
+    once: bool = False,
 ) -> AsyncIterator[list[JobRun]]:
-    """Run what is due, rest, and begin again, until told to stop. Yields the runs of each look."""
+    """Run what is due, rest, and begin again, until told to stop. Yields the runs of each look.
+
+    place: the store's file, on which one worker works at a time; another finds nothing due when it looks again.
+    """
     while not stop.is_set():
-        yield await jobs.run_due()
+        with only_worker(place) as alone:
+            runs = await jobs.run_due() if alone else []
+        yield runs
         if once:
             return
         with suppress(TimeoutError):

@@ -14,9 +14,10 @@ from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.exports import FormatExport
 from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.imports import ImportSummary, ImportTick
-from memwarden.api.remote.connection import Connection, path_part, read_record, refuse
+from memwarden.api.remote.connection import Connection, check_tenant, path_part, read_record, refuse
+from memwarden.api.remote.handles import RemoteJobs
 from memwarden.api.remote.scope import RemoteScope
-from memwarden.api.remote.tiers import RemoteTiers, check_tenant
+from memwarden.api.remote.tiers import RemoteTiers
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import categories_content, read_categories
 from memwarden.errors import InvalidInput
@@ -29,6 +30,7 @@ from memwarden.stores.transfer.backup import Manifest, read_manifest
 from memwarden.stores.transfer.bundle import ExportResult, read_bundle_manifest
 from memwarden.stores.transfer.erasure import ErasureReceipt
 from memwarden.tiers.tiers import AsyncTiers
+from memwarden.upkeep.jobs import AsyncJobs
 
 if TYPE_CHECKING:
     from memwarden.models.protocols import ChatModel
@@ -222,6 +224,11 @@ class RemoteWarden:
     def checkpoints(self) -> AsyncThreadCheckpoints:
         """The checkpoints of the user ``default``."""
         return self.scope().checkpoints
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """The jobs that keep memory clean, with a key that may operate."""
+        return RemoteJobs(self._connection)
 
     @property
     def settings(self) -> Any:

@@ -144,6 +144,12 @@ def refuse(what: str) -> NoReturn:
     )
 
 
+def check_tenant(tenant: str) -> None:
+    """Raise InvalidInput for a tenant of the caller's choice."""
+    if tenant != "default":
+        raise InvalidInput("over HTTP the key decides about the tenant; leave it out")
+
+
 def read_record(value: Any, kind: type[T]) -> T:
     """Return a record of plain values. Raises StoreUnavailable for an answer of another form."""
     try:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memwarden.agent.plain_sessions import ProactiveTools
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS, MEMORY, check_window
 from memwarden.agent.state import AsyncState, StateKey
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
-from memwarden.api.remote.connection import Connection, path_part, read_record, sent_as
+from memwarden.api.remote.connection import Connection, check_tenant, path_part, read_record, refuse, sent_as
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.observability.records import MemoryUse, OpCount, OpEvent
 from memwarden.records import Consent, Delta, HistoryEntry, Memory, PendingReview, Scope, UserContext, WriteResult
 from memwarden.runtime import Runtime
 from memwarden.stores.shared.checkpoints import CheckpointKey, CheckpointOutline
+from memwarden.upkeep.jobs import AsyncJobs
+from memwarden.upkeep.records import JobRun, JobStatus
+
+if TYPE_CHECKING:
+    from memwarden.upkeep.reembedding import Reembedding
 
 
 class RemoteHandle:
@@ -310,3 +315,31 @@ class RemoteSessions(RemoteHandle, AsyncSessions):
         except NotFound:
             return False
         return True
+
+
+class RemoteJobs(AsyncJobs):
+    """The jobs that keep memory clean, over HTTP. A worker runs what is due there, and re-embedding is done there."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @sent_as(AsyncJobs.run)
+    async def run(self, given: dict[str, Any]) -> list[JobRun]:
+        check_tenant(given.get("tenant", "default"))
+        body = {"user_id": given.get("user"), "dry_run": given.get("dry_run", False)}
+        path = f"/v1/jobs/{path_part(given['name'])}/run"
+        return read_record(await self._connection.call("POST", path, body), list[JobRun])
+
+    @sent_as(AsyncJobs.status)
+    async def status(self, given: dict[str, Any]) -> list[JobStatus]:
+        check_tenant(given.get("tenant", "default"))
+        found = await self._connection.call("GET", "/v1/jobs", user_id=given.get("user"))
+        return read_record(found, list[JobStatus])
+
+    @sent_as(AsyncJobs.run_due)
+    async def run_due(self, given: dict[str, Any]) -> list[JobRun]:
+        refuse("run_due")
+
+    @sent_as(AsyncJobs.reembed)
+    async def reembed(self, given: dict[str, Any]) -> Reembedding:
+        refuse("reembed")

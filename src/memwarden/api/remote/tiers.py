@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import msgspec
 
-from memwarden.api.remote.connection import Connection, path_part, plain, read_record, sent_as
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.api.remote.connection import Connection, check_tenant, path_part, plain, read_record, sent_as
+from memwarden.errors import NotFound
 from memwarden.records import HistoryEntry, Namespace, WriteResult
 from memwarden.runtime import Runtime
 from memwarden.tiers import items
@@ -317,12 +317,6 @@ class RemoteTiers(AsyncTiers):
         check_tenant(tenant)
         own = RemoteContextAssembler(self._parts, ItemUses(), tenant, dict(profiles or {}), memory_config)
         return own.join(self._connection)
-
-
-def check_tenant(tenant: str) -> None:
-    """Raise InvalidInput for a tenant of the caller's choice."""
-    if tenant != "default":
-        raise InvalidInput("over HTTP the key decides about the tenant; leave it out")
 
 
 def read_item(value: Mapping[str, Any]) -> ContextItem:

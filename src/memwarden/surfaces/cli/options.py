@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 
 import typer
@@ -43,14 +43,15 @@ class Options:
         """Return the settings in force with these options."""
         return config.load(db=self.db, embedder=self.embedder)
 
-    def open(self, *, existing: bool = False) -> AsyncWarden:
+    def open(self, *, existing: bool = False, lasting: bool = False) -> AsyncWarden:
         """Return a warden, to be used as an async context manager.
 
         Without ``--embedder`` a store is opened with its own.
 
         existing: refuse a file or folder that is not there, so that a question to a mistyped path makes no empty store.
+        lasting: the command goes on for long, so that jobs may run beside it.
         """
-        settings = self.settings
+        settings = self.settings if lasting else replace(self.settings, upkeep="off")
         url = settings.db or config.default_db()
         if existing:
             self.check_there(url)

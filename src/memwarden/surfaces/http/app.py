@@ -25,6 +25,7 @@ from memwarden.surfaces.http.routes import (
     changes,
     data,
     health,
+    jobs,
     journal,
     memories,
     memory,
@@ -132,8 +133,8 @@ def create_app(
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
     for noun in (
-        memory, memories, journal, turns, changes, people, data, state, tiers, tier_items, operation, health, models,
-        traces,
+        memory, memories, journal, turns, changes, people, data, state, tiers, tier_items, operation, health, jobs,
+        models, traces,
     ):  # fmt: skip
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)

@@ -8,7 +8,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -19,10 +19,12 @@ from memwarden import AsyncWarden
 from memwarden import settings as configuration
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.observability.instrument import export_traces
+from memwarden.settings import Settings
 from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.logs import configure_logs
 from memwarden.surfaces.http.metrics import SHARED_FOLDER
+from memwarden.upkeep.embedded import ProgramWorker
 
 # What a process of several reads, since it is started anew.
 _PLAN = "MEMWARDEN_SERVER_PLAN"
@@ -50,9 +52,17 @@ class ServerPlan:
     forwarded_from: str = ""
     options: ServerOptions = field(default_factory=ServerOptions)
 
-    def make_warden(self, *, prepare: bool = True) -> AsyncWarden:
-        """Return the warden of the plan's store, not yet open."""
-        settings = configuration.load(db=self.db, embedder=self.embedder, upstream=self.upstream)
+    @property
+    def settings(self) -> Settings:
+        """The settings in force with the plan."""
+        return configuration.load(db=self.db, embedder=self.embedder, upstream=self.upstream)
+
+    def make_warden(self, *, prepare: bool = True, upkeep: bool = True) -> AsyncWarden:
+        """Return the warden of the plan's store, not yet open.
+
+        upkeep: whether jobs may run beside it, as the setting says.
+        """
+        settings = self.settings if upkeep else replace(self.settings, upkeep="off")
         return AsyncWarden.open(config=settings, follow_store=self.embedder is None, prepare=prepare)
 
 
@@ -66,7 +76,7 @@ def is_loopback(host: str) -> bool:
 
 async def check_keys(plan: ServerPlan) -> bool:
     """Return whether the store has keys. Raises InvalidInput for an open address without any."""
-    async with plan.make_warden(prepare=False) as warden:
+    async with plan.make_warden(prepare=False, upkeep=False) as warden:
         has_keys = await KeyRing(warden.store).has_keys()
     if not has_keys and not plan.options.open_door:
         raise InvalidInput(
@@ -89,8 +99,13 @@ async def serve(plan: ServerPlan, announce: Callable[[str], None]) -> None:
         from uvicorn.supervisors import Multiprocess
 
         announce(url)
-        # It waits for its processes with signals of its own; nothing else runs on this loop.
-        Multiprocess(config, sockets=[listening]).run()
+        worker = make_worker(plan)
+        try:
+            # It waits for its processes with signals of its own; nothing else runs on this loop.
+            Multiprocess(config, sockets=[listening]).run()
+        finally:
+            if worker is not None:
+                worker.end_process()
         return
     server = AnnouncedServer(_config(plan, make_app(plan)), lambda: announce(url))
     await server.serve(sockets=[listening])
@@ -109,17 +124,27 @@ class AnnouncedServer(uvicorn.Server):
             self._announce()
 
 
+def make_worker(plan: ServerPlan) -> ProgramWorker | None:
+    """Return the one worker beside the processes of a server of several, begun, as the setting ``upkeep`` says."""
+    if plan.settings.upkeep == "off":
+        return None
+    url = plan.settings.db or configuration.default_db()
+    worker = ProgramWorker(plan.settings, url, url)
+    worker.start_process()
+    return worker
+
+
 def create_planned_app() -> FastAPI:
     """Return the application of the plan in the environment; for the processes of a server of several."""
     read: dict[str, Any] = json.loads(os.environ[_PLAN])
     plan = msgspec.convert(read, ServerPlan)
     configure_logs(plan.log_level)
-    return make_app(plan)
+    return make_app(plan, upkeep=False)
 
 
-def make_app(plan: ServerPlan) -> FastAPI:
+def make_app(plan: ServerPlan, *, upkeep: bool = True) -> FastAPI:
     """Return the application of a plan, whose spans go to the collector that the environment names."""
-    warden = plan.make_warden()
+    warden = plan.make_warden(upkeep=upkeep)
     if warden.settings.traces == "on":
         export_traces("memwarden")
     return create_app(warden, plan.options)

@@ -13,17 +13,19 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from memwarden import AsyncWarden
 from memwarden.observability.records import Status
 from memwarden.settings import default_db
+from memwarden.stores.url import place_of
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
+from memwarden.upkeep.embedded import unpack_settings
 from memwarden.upkeep.jobs import JOBS
 from memwarden.upkeep.records import JobRun, JobStatus
 from memwarden.upkeep.shared_worker import SharedWorker
 from memwarden.upkeep.worker import DEFAULT_EVERY_SECONDS, lower_priority, wait_for_end, work
 
 if TYPE_CHECKING:
-    from memwarden.api.warden import AsyncWarden
     from memwarden.upkeep.reembedding import Reembedding, ReembeddingTick
 
 FAILED = 1
@@ -95,16 +97,20 @@ async def worker(
     """
     lower_priority()
     stop = asyncio.Event()
+    line = await asyncio.to_thread(sys.stdin.buffer.readline) if with_parent else b""
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if with_parent:
         wait_for_end(sys.stdin.buffer, stop)
-    failed, url = False, options.settings.db or default_db()
-    async with options.open(existing=True) as warden:
+    settings = unpack_settings(line.decode()) if line else options.settings
+    failed, url = False, settings.db or default_db()
+    place = place_of(url) if url.startswith("sqlite:") else None
+    opened = AsyncWarden.open(url, settings, follow_store=True, prepare=False) if line else options.open(existing=True)
+    async with opened as warden:
         if url.startswith(("postgresql://", "postgres://")):
             await SharedWorker(warden.jobs, url, every).run(stop, once=once)
             return 0
-        async for runs in work(warden.jobs, stop, every, once=once):
+        async for runs in work(warden.jobs, stop, every, place=place, once=once):
             failed = failed or any(item.status == Status.ERROR for item in runs)
             if options.as_json:
                 print_json(runs)

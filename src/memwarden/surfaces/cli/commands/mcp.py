@@ -43,7 +43,7 @@ async def mcp(
         raise missing_extra("memwarden mcp", "mcp")
     from memwarden.surfaces.mcp.profiles import serve_scope
 
-    warden = options.open()
+    warden = options.open(lasting=True)
     me = options.scope(warden, thread=thread, project=project, task=task)
     permission: Permission = "read" if read_only else "write"
     server = serve_scope(warden, me, permission, profile)
