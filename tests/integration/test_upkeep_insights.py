@@ -10,6 +10,7 @@ import pytest
 
 from memwarden import AsyncScope, AsyncWarden, clock
 from memwarden.testing.scripted import ScriptedModel
+from memwarden.upkeep.feelings import find_feelings_in
 from memwarden.upkeep.records import JobRun
 
 WORRIES = (
@@ -55,6 +56,46 @@ async def test_a_worry_that_returns_is_an_insight_of_low_weight(url: str) -> Non
         assert (await find_insights(warden)).reason == "looked_today"
         found = await me.query("What am I worried about?")
         assert found.items[0].channel == "turn"  # it hides no turn, and stands behind it
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (("Ich bin echt besorgt wegen der Prüfung.", "Ich mache mir schon wieder Sorgen um das Geld.",
+          "Heute bin ich ganz schön nervös."), "Die Person sprach an 3 Tagen vom {} bis zum {} von Sorge"),
+        (("Je suis vraiment inquiète pour l'examen.", "J'ai un peu peur de demain.", "Je me sens tellement stressée."),
+         "La personne a parlé d’inquiétude 3 jours différents, du {} au {}"),
+        (("Estoy muy preocupada por el examen.", "Me agobia el alquiler.", "Tengo un poco de miedo a la operación."),
+         "La persona habló de preocupación en 3 días, del {} al {}"),
+        (("試験がちょっと心配です。", "明日の手術が不安で眠れない。", "面接の前で緊張しています。"),
+         "この人は{}から{}までの間に3日、不安を口にした"),
+        (("我很担心考试。", "最近压力好大。", "我真的有点焦虑。"), "用户在{}至{}之间有3天提到担忧"),
+    ],
+)  # fmt: skip
+async def test_a_worry_is_told_in_the_language_in_which_it_was_said(texts: tuple[str, ...], said: str) -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        await say(me, texts)
+        await find_insights(warden)
+        (insight,) = await me.find({"channel": "insight"})
+        days = [(clock.now() - timedelta(days=number)).date() for number in (3, 1)]
+        assert insight.text.startswith(said.format(*days))
+        assert insight.tags == ("worry",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich bin nicht besorgt.", "Ich mache mir keine Sorgen.", "Sie ist müde.", "Bist du nervös?",
+        "Je ne suis pas inquiète.", "Elle est triste.", "Tu es fatigué ?",
+        "No estoy preocupada.", "Ella está triste.", "¿Estás cansado?",
+        "心配ありません。", "母は心配しているみたい。", "不安ですか？", "ちょっと寂しそう。",
+        "我不担心。", "我妈很担心。", "他很生气。",
+        "I'm happy for you to leave early.", "I don't feel tired.",
+    ],
+)  # fmt: skip
+def test_a_feeling_of_nobody_or_of_another_is_none(text: str) -> None:
+    assert find_feelings_in(text) == set()
 
 
 @pytest.mark.parametrize(

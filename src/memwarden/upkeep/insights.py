@@ -7,7 +7,7 @@ person names in several turns. An insight is a memory of its own: unpinned, of l
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, cast
@@ -18,6 +18,7 @@ from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Kind, Memory, Outcome, Scope, Trust
 from memwarden.text.tokenizer import estimate
+from memwarden.upkeep.feelings import NamedFeeling, find_feelings_in, load_feelings
 from memwarden.upkeep.records import UPKEEP, JobChange, JobContext, JobReport
 from memwarden.upkeep.token_budget import reserve_tokens
 
@@ -64,23 +65,6 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "required": ["insights"],
 }
 _FIRST_OR_SECOND_PERSON: Final = re.compile(r"\b(?:I|I'm|me|my|we|us|our|you|your)\b")
-_FEELINGS: Final[Mapping[str, str]] = {
-    word: feeling
-    for feeling, words in {
-        "worry": "worried anxious nervous stressed overwhelmed afraid scared",
-        "joy": "happy excited proud glad thrilled delighted",
-        "sadness": "sad lonely depressed heartbroken miserable",
-        "anger": "angry furious frustrated annoyed",
-        "exhaustion": "tired exhausted drained",
-    }.items()
-    for word in words.split()
-}
-_FELT: Final = re.compile(
-    r"\bI(?:'m|'ve been| am| was| feel| felt| have been| have felt| keep feeling)(?: \w+){0,2}? "
-    rf"({'|'.join(_FEELINGS)})\b",
-    re.IGNORECASE,
-)
-_DENIED: Final = re.compile(r"\b(?:not|never|no longer|n't)\b", re.IGNORECASE)
 
 
 class Insight(NamedTuple):
@@ -93,22 +77,25 @@ class Insight(NamedTuple):
 
 def find_feelings(turns: Sequence[Memory]) -> list[Insight]:
     """Return the feelings that a person named in several turns on several days, the most frequent first."""
-    named: dict[str, list[tuple[Memory, str]]] = defaultdict(list)
+    named: dict[str, list[tuple[Memory, NamedFeeling]]] = defaultdict(list)
     for turn in sorted(turns, key=lambda item: item.created_at):
-        found = {match[1].lower() for match in _FELT.finditer(turn.text) if not _DENIED.search(match[0])}
-        for word in sorted(found):
-            named[_FEELINGS[word]].append((turn, word))
+        for found in sorted(find_feelings_in(turn.text)):
+            named[found.feeling].append((turn, found))
     insights = [_describe(feeling, said) for feeling, said in sorted(named.items(), key=lambda item: -len(item[1]))]
     return [item for item in insights if item is not None][:MAX_INSIGHTS]
 
 
-def _describe(feeling: str, said: Sequence[tuple[Memory, str]]) -> Insight | None:
+def _describe(feeling: str, said: Sequence[tuple[Memory, NamedFeeling]]) -> Insight | None:
     turns = {turn.id: turn for turn, _ in said}
     days = sorted({turn.created_at.date() for turn in turns.values()})
     if len(turns) < MIN_TURNS or len(days) < MIN_TURNS:
         return None
-    words = ", ".join(dict.fromkeys(word for _, word in said))
-    text = f"The user spoke of {feeling} on {len(days)} days from {days[0]} to {days[-1]} ({words})."
+    (language, _), *_ = Counter(found.language for _, found in said).most_common(1)
+    words = ", ".join(dict.fromkeys(found.word for _, found in said))
+    lists = load_feelings()[language]
+    text = lists.sentence.format(
+        feeling=lists.names[feeling], days=len(days), first=days[0], last=days[-1], words=words
+    )
     return Insight(text, (feeling,), tuple(turns))
 
 
