@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from memwarden import AsyncWarden, BoundScope, Warden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidConfig, InvalidInput, ModelUnavailable
 from memwarden.models import local
+from memwarden.recall.index.namespace_index import NamespaceIndexes
+from memwarden.recall.large.registry import LargeNamespaces
+from memwarden.records import IndexRow, Namespace
 from memwarden.surfaces.cli.main import run
 from memwarden.upkeep.reembedding import ReembeddingTick
 
@@ -28,6 +32,8 @@ TALK = (
 )
 QUESTION = "Which pet does she own?"
 WORDLLAMA, MINILM = 2 * 128, 2 * 384
+# What ends the pieces of a row that holds vectors of a second model.
+SECOND = b"\xf7mw2nd\x01\x00"
 Scores = list[tuple[str, float]]
 
 
@@ -297,3 +303,37 @@ def test_the_command_moves_a_store_and_says_how_far_it_is(tmp_path: Path, capsys
     assert (told["moved"], told["lacking"], told["rows"]) == (True, 0, 2)
     assert run(["reembed", "none", "--db", url]) == 2
     assert "no embedder 'none' to move to" in capsys.readouterr().err
+
+
+class _Found(NamedTuple):
+    """What a search found, without turns before it; and a store that has the rows of a scan by their number."""
+
+    rows: list[IndexRow]
+
+    def before(self, wanted: Sequence[int]) -> Sequence[int]:
+        return ()
+
+    async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+        return [row for row in self.rows if row.n in numbers]
+
+
+async def test_rows_that_a_search_reads_during_a_move_are_of_the_old_model(tmp_path: Path) -> None:
+    def break_off(tick: ReembeddingTick) -> None:
+        raise BreaksOff
+
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'store.db'}", {"embedder": "wordllama"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        with pytest.raises(BreaksOff):
+            await warden.jobs.reembed("minilm", progress=break_off)
+        rows = (await warden.store.scan(me.who.namespace)).rows
+        assert any((row.pieces or b"").endswith(SECOND) for row in rows)
+        found = _Found(rows)
+        model = (await warden.store.about()).model
+        indexes = NamespaceIndexes(warden.store, session_gap_hours=4, dimensions=128, max_bytes=1, model=str(model))
+        large = LargeNamespaces(cast("Any", found), indexes, above=1, dimensions=128, session_gap_hours=4, max_bytes=0)
+        large.store = cast("Any", found)
+        read = await large.read_rows(me.who.namespace, cast("Any", found), [row.n for row in rows], [])
+        assert len(read) == len(rows)
+        assert {len(row.vector or b"") for row in read.values()} == {WORDLLAMA}
+        assert not any((row.pieces or b"").endswith(SECOND) for row in read.values())

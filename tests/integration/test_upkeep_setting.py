@@ -21,6 +21,7 @@ from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.http.server import ServerPlan, make_worker
 from memwarden.upkeep import embedded
 from memwarden.upkeep.embedded import ProgramWorker, pack_settings, unpack_settings
+from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.worker import work
 
 HOLDER = r"""
@@ -49,8 +50,18 @@ PATIENCE = 120.0
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[ProgramWorker]:
+    """Workers that were begun; they look at once."""
+    found: list[ProgramWorker] = []
+    start = ProgramWorker.start
+
+    def note(worker: ProgramWorker, jobs: AsyncJobs) -> None:
+        found.append(worker)
+        start(worker, jobs)
+
+    monkeypatch.setattr(ProgramWorker, "start", note)
     monkeypatch.setattr(ProgramWorker.__init__, "__kwdefaults__", {"rest": 0.0, "every": 0.1})
+    return found
 
 
 def start(program: str, *words: str) -> subprocess.Popen[str]:
@@ -79,13 +90,13 @@ async def expired(warden: AsyncWarden) -> bool:
     return not await warden.scope(user="ana").find()
 
 
-@pytest.mark.usefixtures("at_once")
-async def test_jobs_run_beside_a_program_in_a_child_that_ends_with_it(tmp_path: Path) -> None:
+async def test_jobs_run_beside_a_program_in_a_child_that_ends_with_it(
+    tmp_path: Path, begun: list[ProgramWorker]
+) -> None:
     url = f"sqlite:///{tmp_path / 'notes.db'}"
     fill(url)
     async with AsyncWarden.open(url, {"embedder": "none", "upkeep": "on"}) as warden:
-        worker = warden._worker
-        assert worker is not None
+        (worker,) = begun
         for _ in range(int(PATIENCE / 0.1)):
             if await expired(warden):
                 break
@@ -105,7 +116,7 @@ async def test_jobs_run_beside_a_program_in_a_child_that_ends_with_it(tmp_path: 
     assert child.poll() is not None
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("begun")
 async def test_a_store_of_a_single_process_is_kept_clean_within_it() -> None:
     async with AsyncWarden.open("memory://", {"embedder": "none", "upkeep": "on"}) as warden:
         me = warden.scope(user="ana")

@@ -181,7 +181,7 @@ class LargeNamespaces:
         part = part.join(on_turns)
         allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
         wanted = [*examined, *on_turns.n.tolist()]
-        read = await self._read(namespace, part, wanted, resting.gone)
+        read = await self.read_rows(namespace, part, wanted, resting.gone)
         width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
         view = add_details(part, read, width, stating=question.reading is not None)
         ranking = rank(replace(question, memo={}), view, allowed, among)
@@ -192,7 +192,7 @@ class LargeNamespaces:
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
         return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
 
-    async def _read(
+    async def read_rows(
         self, namespace: Namespace, part: PartialView, wanted: Sequence[int], gone: Sequence[int]
     ) -> dict[int, IndexRow]:
         """Read rows of a part by their number, the turns before them, and what is gone."""
