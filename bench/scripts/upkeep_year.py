@@ -24,6 +24,7 @@ import psycopg
 
 from memwarden import BoundScope, Warden, clock
 from memwarden_bench.everyday import (
+    CONTEXT,
     QUERY,
     History,
     HistoryThread,
@@ -143,9 +144,34 @@ def new_store(server: str | None) -> Iterator[tuple[str, Path | None]]:
             db.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+def tell_shown(texts: list[JudgedText], way: str) -> dict[str, Any]:
+    """Return what a way showed for the questions of all lives."""
+    shown = figures([text for text in texts if text.way == way])
+    return {
+        "right": round(shown.right.mean, 4), "refused": round(shown.refused, 4), "stale": round(shown.stale, 4),
+        "tokens": round(shown.tokens, 1),
+    }  # fmt: skip
+
+
+def tell_changed(without: list[JudgedText], kept: list[JudgedText], way: str) -> dict[str, list[str]]:
+    """Return the questions that are right with upkeep alone, and those that are right without it alone."""
+    right = {
+        (text.history, text.question.id): text.verdict.right
+        for text in without
+        if text.way == way and text.question.answerable
+    }
+    changed: dict[str, list[str]] = {"won": [], "lost": []}
+    for text in kept:
+        key = (text.history, text.question.id)
+        if key in right and text.way == way and text.verdict.right != right[key]:
+            changed["won" if text.verdict.right else "lost"].append("/".join(key))
+    return changed
+
+
 def measure(histories: list[History], server: str | None) -> dict[str, Any]:
     """Live through each history twice."""
     found: dict[str, Any] = {}
+    lives: list[list[JudgedText]] = []
     for upkeep in (False, True):
         texts: list[JudgedText] = []
         counts: Counter[str] = Counter()
@@ -160,13 +186,13 @@ def measure(histories: list[History], server: str | None) -> dict[str, Any]:
                 counts.update(life.counts)
                 by_month.update(dict(enumerate(life.active)))
                 size += sum(file.stat().st_size for file in folder.iterdir()) if folder else 0
-        shown = figures([text for text in texts if text.way == QUERY])
+        lives.append(texts)
         found["with upkeep" if upkeep else "without"] = {
-            "questions": shown.questions, "right": round(shown.right.mean, 4), "refused": round(shown.refused, 4),
-            "stale": round(shown.stale, 4), "tokens": round(shown.tokens, 1), "bytes": size,
+            "questions": sum(text.way == QUERY for text in texts), "query": tell_shown(texts, QUERY),
+            "block": tell_shown(texts, CONTEXT), "bytes": size,
             "facts by month": [by_month[month] for month in sorted(by_month)], **counts,
         }  # fmt: skip
-    return found
+    return found | {f"changed, {way}": tell_changed(lives[0], lives[1], way) for way in (QUERY, CONTEXT)}
 
 
 if __name__ == "__main__":
