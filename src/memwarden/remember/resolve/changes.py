@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -32,6 +33,27 @@ _NONE_CODE: Final = attribute_code(NONE)
 _DECIDED: Final = frozenset(("same", "supersede"))
 _DECIDED_RULES: Final = frozenset(("roles", "another one", "another time", "written alike", "modality", "question"))
 _GUARDS: Final = frozenset(("modality", "kin"))
+# One of two things, by where it is.
+_SIDES: Final = tuple(
+    (re.compile(rf"\b(?:{first})\b"), re.compile(rf"\b(?:{second})\b"))
+    for first, second in (
+        (r"front|vorder\w*|delanter[oa]s?|avant", r"back|rear|hinter\w+|traser[oa]s?|arrière"),
+        (r"left|link\w{1,2}|izquierd[oa]s?|gauches?", r"right|recht\w{1,2}|derech[oa]s?|droites?"),
+        (
+            r"upper|top|ober\w{1,2}|superior(?:es)?|supérieure?s?",
+            r"lower|bottom|unter\w{2}|inferior(?:es)?|inférieure?s?",
+        ),
+        (r"inner|inside|innen|intérieure?s?", r"outer|outside|außen|extérieure?s?"),
+    )
+) + tuple((re.compile(first), re.compile(second)) for first, second in ("左右", ("前", "[后後]")))
+_WHEN: Final = {
+    "last": re.compile(
+        r"\b(?:last|yesterday|letzte[nmrs]?|gestern|derni(?:er|ère)s?|hier|pasad[oa]|ayer)\b|去年|昨[日天]|上[周个]|先[月週]"
+    ),
+    "next": re.compile(
+        r"\b(?:next|tomorrow|nächste[nmrs]?|prochaine?s?|demain|próxim[oa]|mañana)\b|明[年日天]|下[周个]|来[年月週]"
+    ),
+}
 
 
 class StatedText(NamedTuple):
@@ -41,9 +63,9 @@ class StatedText(NamedTuple):
     statements: Sequence[PackedStatement]
 
 
-def read_stated(text: str, packed: bytes | None) -> StatedText:
-    """Return a text with its packed statements."""
-    return StatedText(text, [each for each in unpack(packed or b"") if each.states >= 255 * MIN_STATES])
+def read_stated(text: str, packed: bytes | None, least: float = MIN_STATES) -> StatedText:
+    """Return a text with its packed statements. least: the smallest chance that one states something."""
+    return StatedText(text, [each for each in unpack(packed or b"") if each.states >= 255 * least])
 
 
 def tells_change(stated: StatedText) -> bool:
@@ -62,6 +84,8 @@ def replacement_score(new: StatedText, old: StatedText, *, extracted: bool) -> f
 
     extracted: both were said along the way, and nobody stated them for good.
     """
+    if _tell_apart(new.text, old.text):
+        return -1.0
     named = relations_in(new.text), relations_in(old.text)
     alike = quoted_speaker(new.text) == quoted_speaker(old.text)
     found = [
@@ -77,18 +101,42 @@ def replacement_score(new: StatedText, old: StatedText, *, extracted: bool) -> f
     return max(found, default=-1.0) - (MIN_REPLACES_EXTRACTED if extracted else MIN_REPLACES)
 
 
+def _tell_apart(new: str, old: str) -> bool:
+    """Whether two texts pick one of two things, or a past one stands for one to come."""
+    return picks_other(new, old) or (when_told(new), when_told(old)) == ({"last"}, {"next"})
+
+
+def picks_other(left: str, right: str) -> bool:
+    """Return whether either text tells of one of two and the other of the other: the front tyre, the back tyre."""
+    sides = _sides_in(left), _sides_in(right)
+    return any((pair, 1 - side) in sides[1] and (pair, side) not in sides[1] for pair, side in sides[0])
+
+
+def _sides_in(text: str) -> set[tuple[int, int]]:
+    low = text.lower()
+    return {
+        (number, side) for number, pair in enumerate(_SIDES) for side, words in enumerate(pair) if words.search(low)
+    }
+
+
+def when_told(text: str) -> set[str]:
+    """Return whether a text speaks of the last or the next year, week or day."""
+    low = text.lower()
+    return {when for when, words in _WHEN.items() if words.search(low)}
+
+
 def _score(later: PackedStatement, earlier: PackedStatement) -> float:
     return (
-        _closeness(later, earlier)
-        + ATTRIBUTE_SHARE * _shared_attribute(later, earlier)
+        closeness(later, earlier)
+        + ATTRIBUTE_SHARE * shared_attribute(later, earlier)
         + CHANGE_SHARE * later.changes / 255
         + STATES_SHARE * min(later.states, earlier.states) / 255
     )
 
 
 def _speak_of_the_same(later: PackedStatement, earlier: PackedStatement) -> bool:
-    shared = _shared_attribute(later, earlier) >= MIN_SHARED_EXTRACTED
-    return shared and _closeness(later, earlier) >= MIN_CLOSENESS_EXTRACTED
+    shared = shared_attribute(later, earlier) >= MIN_SHARED_EXTRACTED
+    return shared and closeness(later, earlier) >= MIN_CLOSENESS_EXTRACTED
 
 
 def _changes(later: PackedStatement, earlier: PackedStatement) -> bool:
@@ -112,13 +160,14 @@ def _are_others(later: PackedStatement, earlier: PackedStatement) -> bool:
     return all(names) and not _are_own(later, earlier) and names[0].isdisjoint(names[1])
 
 
-def _closeness(left: PackedStatement, right: PackedStatement) -> float:
+def closeness(left: PackedStatement, right: PackedStatement) -> float:
+    """Return the cosine of two statements' meanings."""
     first, second = (np.frombuffer(each.vector, np.int8).astype(np.float32) for each in (left, right))
     return float(first @ second) / 127**2
 
 
-def _shared_attribute(left: PackedStatement, right: PackedStatement) -> float:
-    """How much both tell the same attribute, 0..1."""
+def shared_attribute(left: PackedStatement, right: PackedStatement) -> float:
+    """Return how much both tell the same attribute, 0..1."""
     told = dict(zip(left.attributes, left.chances, strict=True))
     both = [
         (told[code], chance)

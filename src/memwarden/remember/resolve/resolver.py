@@ -241,12 +241,9 @@ class Resolver:
             readable: the categories that the writer may read; others are never compared with. None: all.
             agent: the agent that states them; None for others.
             extracted: the mark of the thread that they come from: then there is a single try, since what is new has to
-            be
-                read again; last_try says whether it is the caller's last.
+                be read again; last_try says whether it is the caller's last.
             candidates: reads what waits to be heard again.
-            read_at: the revision at which the statements themselves were read from the store: then there is a single
-            try,
-                too.
+            read_at: the revision at which the statements themselves were read from the store: a single try, too.
             ends: known memories of the mark's thread that are over.
 
         Raises Stale when the memories it touches kept changing under it.
@@ -366,18 +363,23 @@ class Resolver:
     async def _judge_by_statements(
         self, statement: IncomingStatement, pairs: list[NeighbourPair], earlier: _ResolvedBefore
     ) -> list[NeighbourPair]:
-        """Return the pairs, superseded where typed statements tell a new value and no rule decides."""
+        """Return the pairs, with what typed statements tell where no rule decides: the same, or a new value."""
         packed, memory = statement.signals.statements, statement.memory
         if not packed or any(pair.judgement.label in ("same", "supersede") for pair in pairs):
             return pairs
-        from memwarden.remember.resolve import changes  # without the multilingual model there are no statements
+        from memwarden.remember.resolve import changes, paraphrases  # without the model there are no statements
 
         new, extracted = changes.read_stated(memory.text, packed), memory.actor_id == EXTRACTED_BY
+        alike = [] if extracted else paraphrases.possible(pairs, self._model)
         asked = [pair.stored for pair in pairs if pair.newer and changes.may_replace(pair.judgement)]
-        if not asked or not (extracted or changes.tells_change(new)):
+        asked = asked if extracted or changes.tells_change(new) else []
+        if not (asked or alike):
             return pairs
-        rows = await self._store.index_rows(memory.namespace, [item.id for item in asked])
+        wanted = {item.id: None for item in (*(pair.stored for pair in alike), *asked)}
+        rows = await self._store.index_rows(memory.namespace, list(wanted))
         stated = earlier.statements | {row.id: row.statements for row in rows}
+        if same := paraphrases.find_same(memory.text, packed, alike, stated):
+            return [pair.with_judgement(paraphrases.SAME) if pair is same else pair for pair in pairs]
         scores = {
             item.id: changes.replacement_score(
                 new,
