@@ -17,7 +17,7 @@ def test_an_outdated_home_stands_below_the_current_home() -> None:
         me = warden.scope(user="nora", thread="t")
         me.observe([{"role": "user", "content": text, "created_at": at} for text, at in SAID])
         # Asked at once: the question waits for the vectors of what was said just before.
-        shown = [item.text for item in me.query("what's my home town", threshold=0, top_k=10).items]
+        shown = [item.text for item in me.query("what's my home town", top_k=10).items]
         assert "Porto" in shown[0]
         assert any("Ghent" in text for text in shown[1:])
 
@@ -26,9 +26,9 @@ def test_a_question_about_the_past_gets_the_past_first() -> None:
     with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
         me = warden.scope(user="nora", thread="t")
         me.observe([{"role": "user", "content": text, "created_at": at} for text, at in SAID])
-        assert "Porto" in me.query("where do I live now?", threshold=0, top_k=1).items[0].text
+        assert "Porto" in me.query("where do I live now?", top_k=1).items[0].text
         for question in ("where did I live before?", "what was my old address?", "wo habe ich früher gewohnt?"):
-            assert "Ghent" in me.query(question, threshold=0, top_k=1).items[0].text, question
+            assert "Ghent" in me.query(question, top_k=1).items[0].text, question
 
 
 def test_of_more_items_than_are_wanted_the_outdated_goes() -> None:
@@ -40,7 +40,7 @@ def test_of_more_items_than_are_wanted_the_outdated_goes() -> None:
     with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
         me = warden.scope(user="nora", thread="t")
         me.observe([{"role": "user", "content": text, "created_at": at} for text, at in [*SAID, *rents]])
-        shown = [item.text for item in me.query("how much is the rent for the workshop?", threshold=0, top_k=2).items]
+        shown = [item.text for item in me.query("how much is the rent for the workshop?", top_k=2).items]
         assert "480" in shown[0]
         assert len(shown) == 2
         assert not any("400" in text for text in shown)
@@ -71,5 +71,5 @@ def test_of_turns_of_one_time_the_best_stands_first() -> None:
     with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
         me = warden.scope(user="nora", thread="t")
         me.observe([{"role": "user", "content": text} for text in texts])
-        shown = me.query("Was I afraid of the dentist?", threshold=0, top_k=4).items
+        shown = me.query("Was I afraid of the dentist?", top_k=4).items
         assert "afraid" in shown[0].text
