@@ -9,7 +9,8 @@ import pytest
 
 from memwarden_bench import everyday
 from memwarden_bench.everyday import CONTEXT, MANY, PLAIN_BM25, QUERY
-from memwarden_bench.measure import FOREIGN, read_sources, run_variant
+from memwarden_bench.measure import FOREIGN, read_sources, run_peer, run_variant
+from memwarden_bench.peers import Bm25s
 from memwarden_bench.replay import Variant
 
 # A figure that claims to be a chance may be off by this on average, and by this in a tenth of a hundred cases.
@@ -69,3 +70,24 @@ def test_what_is_shown_is_right_and_both_figures_are_chances(monkeypatch: pytest
         for name, told in figures.items():
             assert told.mean_gap <= MAX_MEAN_GAP, name
             assert not told.largest_gap > MAX_GAP, name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HISTORY.is_file(), reason="the histories are not part of the project; set MEMWARDEN_DATA")
+def test_without_onnxruntime_about_half_is_right() -> None:
+    histories, _ = everyday.read_files(sorted((DATA / "everyday").glob("*.json")))
+    results = everyday.measure(histories, peers=False, settings={"embedder": "wordllama+multilingual"})
+    (block,) = [row.figures for row in everyday.sum_up(results.texts) if (row.way, row.by) == (CONTEXT, "all")]
+    assert block.right.mean >= 0.48
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HISTORY.is_file(), reason="the conversations are not part of the project; set MEMWARDEN_DATA")
+def test_sessions_of_projects_are_found() -> None:
+    sources = read_sources(sorted((DATA / "realmem").glob("*_dialogues_256k.json")))
+    ours = run_variant(sources, Variant("auto", {"embedder": "auto"}))[-1]
+    theirs = run_peer(sources, Bm25s.name)[-1]
+    assert (ours.label, theirs.label) == ("all RealMem", "all RealMem")
+    assert ours.session["R@5"].mean >= 0.63
+    for budget in ("sessions, 500 tokens", "sessions, 1,000 tokens"):
+        assert ours.blocks[budget].mean >= theirs.blocks[budget].mean
