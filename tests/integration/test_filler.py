@@ -119,3 +119,33 @@ async def test_a_turn_that_is_forgotten_while_its_vector_is_made_stays_forgotten
         await me.forget(str(written.results[0].id))
         assert "Rolf" not in (await me.query("beagle", threshold=0.0)).text
         assert [memory.text for memory in await me.find({"channel": "turn"})] == ["The bus leaves at nine."]
+
+
+class BusEmbedder(SlowEmbedder):
+    """Lets so many batches about buses pass as it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passes = threading.Semaphore(0)
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if any("buses" in text for text in texts):
+            assert self.passes.acquire(timeout=20)
+        return super().embed(texts)
+
+
+async def test_a_question_waits_for_what_was_said_just_before_and_for_no_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = BusEmbedder()
+    monkeypatch.setattr(local, "make_local", lambda choice: model)
+    async with open_store(tmp_path) as warden:
+        me = warden.scope(user="ana", thread="a")
+        await me.observe(said(*(f"Page {number} is about buses." for number in range(1_001))))
+        await me.observe(said("My beagle is called Rolf."))
+        model.passes.release()  # the batch that is under way; the next comes after what was said last
+        assert "Rolf" in (await me.query("What is my beagle called?")).text
+        made = await vectors(warden)
+        assert made.count(None) == 1_001 - 64
+        assert made[-1] is not None
+        model.passes.release(100)
