@@ -1,0 +1,67 @@
+"""A server under load for ten minutes on the same memories: what it holds in memory does not grow."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from memwarden.surfaces.http.server import return_freed_memory
+from memwarden_bench.sentences import questions, turns
+from server_process import ServerProcess
+
+SECONDS = float(os.environ.get("MEMWARDEN_SOAK_SECONDS", "600"))
+THREADS = 20
+SAMPLES = 20
+
+
+def resident_kb(process: int) -> int:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def call_round(client: httpx2.Client, number: int, asked: list[str]) -> None:
+    """Ask, get a block, say again what was said before, and list: nothing new is kept."""
+    question, thread = asked[number % len(asked)], f"t{number % THREADS}"
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("/v1/memory/query", {"query": question}),
+        ("/v1/memory/context", {"messages": question, "thread_id": thread}),
+        ("/v1/memory/observe", {"messages": f"Number {number % THREADS} was said.", "thread_id": thread}),
+    )
+    for path, body in calls:
+        client.post(path, json={"user_id": "ana", **body}).raise_for_status()
+    client.get("/v1/memories", params={"user_id": "ana", "limit": 20}).raise_for_status()
+
+
+@pytest.mark.soak
+def test_the_memory_of_a_server_is_flat(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    held: list[int] = []
+    number, asked = 0, list(questions(200))
+    options = ("--embedder", "wordllama", "--rate", "off", "--log-level", "warning")
+    with ServerProcess(f"sqlite:///{tmp_path / 'soak.db'}", tmp_path, *options) as server, server.client() as client:
+        said = {"user_id": "ana", "thread_id": "first", "messages": list(turns(1_000))}
+        client.post("/v1/memory/observe", json=said).raise_for_status()
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < SECONDS:
+            call_round(client, number, asked)
+            number += 1
+            if passed > (len(held) + 1) * SECONDS / SAMPLES:
+                held.append(resident_kb(server.process.pid))
+    record_property("rounds", number)  # --junitxml=FILE tells them
+    record_property("kB", held)
+    # Caches fill at first; from a quarter on nothing may grow.
+    assert max(held[SAMPLES // 4 :]) < held[SAMPLES // 4] * 1.02, held
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems give back what was freed")
+def test_the_c_library_takes_what_a_server_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("MALLOC_")]:
+        monkeypatch.delenv(name)
+    assert return_freed_memory()
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "4")
+    assert not return_freed_memory()
