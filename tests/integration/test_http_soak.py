@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx2
@@ -54,8 +55,9 @@ def test_the_memory_of_a_server_is_flat(tmp_path: Path, record_property: Callabl
                 held.append(resident_kb(server.process.pid))
     record_property("rounds", number)  # --junitxml=FILE tells them
     record_property("kB", held)
-    # Caches fill at first; from a quarter on nothing may grow.
-    assert max(held[SAMPLES // 4 :]) < held[SAMPLES // 4] * 1.02, held
+    # Caches fill in the first quarter; single calls take more for a moment.
+    second, last = held[SAMPLES // 4 : SAMPLES // 2], held[-SAMPLES // 4 :]
+    assert median(last) < median(second) * 1.02, held
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems give back what was freed")
