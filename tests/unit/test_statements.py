@@ -78,6 +78,8 @@ def test_clauses_stand_where_they_say_in_the_text() -> None:
 def test_an_abbreviation_ends_no_sentence_and_full_width_signs_do() -> None:
     assert [clause.text for clause in clauses_of("Dr. Hahn is my dentist.")] == ["Dr. Hahn is my dentist."]
     assert "神戸に住んでいます。" in [clause.text for clause in clauses_of("神戸に住んでいます。犬を飼っています。")]
+    assert [clause.text for clause in clauses_of("Am 30. Juni ziehen wir um.")] == ["Am 30. Juni ziehen wir um."]
+    assert len(clauses_of("Wir sind 30. Maria kommt auch mit.")) == 3  # the whole, and both sentences
 
 
 def test_a_huge_text_has_a_bounded_number_of_clauses_and_takes_no_longer() -> None:

@@ -160,6 +160,9 @@ _ABBREVIATION: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Prof|St|Jr|vs|etc|approx|No|Nr|Str|ca|bzw|z\.B|u\.a|d\.h|a\.m|p\.m|e\.g|i\.e|[A-Z]|"
     r"\d)\.$"
 )
+# "Am 30. Juni" is one clause.
+_DAY: Final = re.compile(r"\b\d{1,2}\.$")
+_GERMAN_MONTH: Final = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 # "I live in Leeds and I teach maths" states two things.
 _JOINED: Final = (
     r"\s+(?=(?:and (?:i|i'm|i've|my|we|our)|und (?:ich|wir|mein|meine|wohne|arbeite|bin)|"
@@ -224,7 +227,8 @@ def _cut(text: str) -> list[Clause]:
     found: list[Clause] = []
     for part in _split(text, 0, _SENTENCE_END):
         # "Dr. Hahn" was cut in two: the dot belongs to the word before it.
-        if found and _ABBREVIATION.search(found[-1].text):
+        before = found[-1].text if found else ""
+        if found and (_ABBREVIATION.search(before) or (_DAY.search(before) and _GERMAN_MONTH.match(part.text))):
             start = found.pop().start
             part = Clause(text[start : part.end], start, part.end)
         found.append(part)
