@@ -146,3 +146,25 @@ def test_a_value_that_is_over_is_not_told(said: list[str], value: str) -> None:
     warden, scope = tell(*said)
     with warden:
         assert {line.value for line in scope.overview().lines} == {value}
+
+
+def test_an_index_card_or_a_quotation_is_no_value_beside_the_turn_that_it_stands_for() -> None:
+    said = [
+        "one serious thing for you to keep in mind. I'm allergic to nuts. all of them as far as anyone knows.",
+        "Understood. No nuts of any kind, and I'll flag anything that might hide them (pesto, marzipan).",
+        "my shoe size is 41 and I work as a vet nurse at a small clinic by the river",
+        "Noted, a vet nurse by the river with size 41.",
+    ]
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual", "extraction": "every_turn"}) as warden:
+        me: Any = warden.scope(user="nora", thread="t")
+        me.observe(
+            [
+                {"role": ("user", "assistant")[n % 2], "content": text, "created_at": f"2026-01-0{n + 1}", "id": str(n)}
+                for n, text in enumerate(said)
+            ]
+        )
+        standing_in = [item for item in me.find({"channel": {"$ne": "turn"}}) if {"card", "quotation"} & {*item.tags}]
+        assert standing_in
+        lines = me.overview(budget_tokens=2_000).lines
+        assert any("allergic to nuts" in line.value for line in lines)
+        assert {line.source for line in lines} & {item.id for item in standing_in} == set()

@@ -15,6 +15,7 @@ from memwarden import AsyncWarden
 from memwarden.records import Namespace
 from memwarden.stores.shared.items import ItemSearch, require_items
 from memwarden.surfaces.http.app import ServerOptions
+from memwarden.surfaces.http.routes.traces import TraceLog, TraceSearch
 
 QUESTION = "Which instrument does Ana play?"
 
@@ -163,3 +164,28 @@ async def test_an_agent_is_not_told_what_another_was_asked() -> None:
         (None, "planner"): 404,
         (None, None): QUESTION,
     }
+
+
+async def test_a_forgotten_question_is_shown_no_more_until_it_is_restored(items_url: str) -> None:
+    async with AsyncWarden.open(items_url) as warden:
+        ana = warden.scope(user="ana", thread="music")
+        await warden.scope(user="ana", thread="other").remember("Ana plays the cello in an orchestra.")
+        said = await ana.observe([{"role": "user", "content": QUESTION, "id": "q"}, {"role": "user", "content": "Hm."}])
+        await ana.context(QUESTION, threshold=0.0)
+        await warden.scope(user="ana", thread="asked-alone").context(QUESTION, threshold=0.0)
+        await wait_for_traces(warden, 2)
+
+        async def shown() -> dict[str, str]:
+            found = await TraceLog(warden.store).find(ana, TraceSearch())
+            return {trace["thread_id"]: trace["question"] for trace in found}
+
+        both = {"music": QUESTION, "asked-alone": QUESTION}
+        assert await shown() == both
+        gone = await ana.forget([str(said.results[0].id)])  # the turn
+        assert await shown() == {**both, "music": ""}
+        await ana.journal.undo(gone.rev)
+        assert await shown() == both
+        await ana.forget([str(said.results[1].id)])  # another turn of the conversation
+        assert await shown() == both
+        await ana.reset(confirm="ana", filters={"thread_id": "music"})  # the whole conversation
+        assert await shown() == {**both, "music": ""}

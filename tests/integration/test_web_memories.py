@@ -73,6 +73,11 @@ def test_what_is_remembered_about_a_topic_is_found_by_words_and_by_filter(ana: P
     assert scores[-1] >= 0.25 * scores[0]
     ana.get_by_role("link", name="Show them too").click()
     expect(ana.locator(".row")).to_have_count(7)
+    ana.get_by_role("link", name="Search what was said too").click()
+    expect(ana.get_by_label("What")).to_have_value("all")
+    ana.get_by_role("searchbox").fill("the shed")
+    expect(ana.locator(".row").first).to_contain_text("behind the shed")
+    ana.get_by_label("What").select_option("")
     ana.get_by_role("searchbox").fill("")
     ana.get_by_label("Category").select_option("event")
     expect(ana.locator(".row")).to_have_count(1)
@@ -179,3 +184,9 @@ def test_a_phone_shows_the_list_without_sideways_scrolling(chromium: Browser, pa
             page.get_by_text("Menu").click()
             expect(page.get_by_role("link", name="Trash")).to_be_visible()
             assert find_violations(page) == [], scheme
+    with tab(chromium, pages, "operator", viewport={"width": 390, "height": 844}) as page:
+        for place, name in (("/ui/jobs?user=ana", "All jobs"), ("/ui/agents?user=ana", "Allowlists")):
+            page.goto(place)
+            table = page.get_by_role("region", name=name)
+            assert table.evaluate("it => it.scrollWidth <= it.clientWidth"), "rows become cards"
+            assert find_violations(page) == []

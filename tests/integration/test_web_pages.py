@@ -90,6 +90,7 @@ def test_why_an_item_was_put_into_a_prompt_yesterday_is_found_with_its_question_
     expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("base")
     scores = [float(text) for text in prompt.locator(".score").all_inner_texts()]
     assert scores == sorted(scores, reverse=True)
+    assert prompt.locator("li:visible").count() <= 6, "the rest is a click away"
     assert find_violations(ana) == []
     ana.get_by_role("link", name="yesterday").click()
     expect(ana.locator("#main")).to_contain_text("Nothing was shown on that day.")
@@ -295,6 +296,9 @@ def test_a_job_is_tried_and_run_and_says_what_it_changed(chromium: Browser, page
         assert find_violations(page) == []
         row = page.get_by_role("row", name="consolidate")
         expect(row).to_contain_text("–")
+        limits = page.get_by_role("region", name="What is limited")
+        expect(limits).to_contain_text("50 a day for a person, the others wait facts_a_day")
+        expect(limits.locator("div", has_text="earlier versions")).to_contain_text("no limit")
         row.get_by_role("button", name="Try consolidate").click()
         expect(page.get_by_role("status").last).to_contain_text("consolidate would change")
         page.get_by_role("button", name="Run consolidate").click()

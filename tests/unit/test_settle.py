@@ -151,3 +151,10 @@ def test_a_close_call_says_so_in_the_journal(label: str) -> None:
         "guards": ["order"],
         "cosine": 0.8,
     }
+
+
+def test_a_quotation_stands_for_a_turn_and_is_linked_to_nothing() -> None:
+    quoted = a_memory("new", tags=("quotation",))
+    assert kinds(settled(quoted, a_pair(a_memory("old"), "different"))) == ["Put"]
+    assert kinds(settled(a_memory("new"), a_pair(a_memory("old", tags=("quotation",)), "different"))) == ["Put"]
+    assert kinds(settled(a_memory("new"), a_pair(a_memory("old"), "different"))) == ["Put", "Link"]

@@ -215,7 +215,10 @@ async def read_overview(
     valid = index.valid(ctx.now)
     allowed = index.mask(told) & ~of_model
     allowed = allowed if valid is None else allowed & valid
-    is_ended = cache(partial(rests_on_ended, index, valid, mask_without_cards(index, ())))
+    # Index cards and quotations only stand in for turns: "allergic, nuts, far" is no value, and a turn is told once.
+    own = mask_without_cards(index, ())
+    allowed = allowed if own is None else allowed & own
+    is_ended = cache(partial(rests_on_ended, index, valid, own))
     values = open_values(index, allowed, about, load_weights(), is_ended)
     ids = {value.row.place: index.columns.ids[value.row.place] for value in values}
     stored = {memory.id: memory for memory in await ctx.read(list(dict.fromkeys(ids.values())))}

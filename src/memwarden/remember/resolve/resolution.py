@@ -16,6 +16,7 @@ from memwarden import filters
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import (
     EXTRACTED_BY,
+    QUOTATION,
     BatchChange,
     Event,
     Link,
@@ -225,7 +226,12 @@ def _store_superseded(
 
 
 def _links(new: Memory, pairs: Sequence[NeighbourPair], step: int, link_min: float) -> tuple[Link, ...]:
-    near = sorted((pair.near for pair in pairs if pair.near.score >= link_min), key=lambda item: -item.score)
+    # Two quotations are near for what every quotation has: a name, a day, quotation marks. They stand in for turns, and
+    # turns have no links.
+    if QUOTATION in new.tags:
+        return ()
+    linked = [pair.near for pair in pairs if pair.near.score >= link_min and QUOTATION not in pair.stored.tags]
+    near = sorted(linked, key=lambda item: -item.score)
     return tuple(Link(new.id, item.id, strength=round(item.score, 4), step=step) for item in near[:MAX_LINKS])
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.responses import Response
 
 from memwarden import clock
 from memwarden.arguments import check_no_agent
 from memwarden.records import Memory
+from memwarden.runtime import MAX_TRACES
+from memwarden.settings import Settings
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage
 from memwarden.surfaces.web.preview import find_by_id
@@ -18,6 +20,15 @@ from memwarden.upkeep.token_budget import count_reserved
 
 routes = PageRoutes()
 MAX_CHANGES_SHOWN: Final = 100
+
+
+class Limit(NamedTuple):
+    """What is limited, for a page. most: 0 for no limit. setting: its name; empty for what no setting changes."""
+
+    what: str
+    most: int
+    unit: str
+    setting: str = ""
 
 
 @routes.get("/jobs", Operation.OPERATE)
@@ -37,7 +48,23 @@ async def show_jobs(page: WebPage, runs: Sequence[JobRun]) -> Response:
         most=MAX_CHANGES_SHOWN,
         spent=await count_reserved(page.warden.store, page.grant.tenant, clock.now()),
         budget=page.warden.settings.upkeep_tokens,
+        limits=list_limits(page.warden.settings),
     )
+
+
+def list_limits(settings: Settings) -> list[Limit]:
+    """Return what a server takes, spends and keeps at most."""
+    return [
+        Limit("jobs' chat model", settings.upkeep_tokens, "tokens a day for a tenant", "upkeep_tokens"),
+        Limit("facts of what was said", settings.facts_a_day, "a day for a person, the others wait", "facts_a_day"),
+        Limit("a memory", settings.max_text_bytes, "bytes", "max_text_bytes"),
+        Limit("what was said", settings.turn_days, "days", "turn_days"),
+        Limit("earlier versions", settings.version_days, "days", "version_days"),
+        Limit("events", settings.events_days, "days", "events_days"),
+        Limit("events", settings.events_rows, "of a person, the newest", "events_rows"),
+        Limit("what models were shown", MAX_TRACES, "prompts of a person, for 30 days"),
+        Limit("indexes in memory", settings.index_bytes, "bytes", "index_bytes"),
+    ]
 
 
 async def find_changed(page: WebPage, runs: Sequence[JobRun]) -> dict[str, Memory]:

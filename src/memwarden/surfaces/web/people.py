@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memwarden import AsyncScope
 from memwarden.errors import CategoryDenied
-from memwarden.records import CARD, Channel, HistoryEntry, OverviewLine, UserContext
+from memwarden.records import STANDING_IN, Channel, HistoryEntry, OverviewLine, UserContext
 from memwarden.surfaces.web.page import PageRoutes, WebPage
 
 routes = PageRoutes()
@@ -43,12 +43,12 @@ def group_by_person(lines: Sequence[OverviewLine]) -> dict[str, list[OverviewLin
 
 
 async def find_changes(scope: AsyncScope) -> list[HistoryEntry]:
-    """Return what was changed lately, beside what was said and index cards, the newest first."""
+    """Return what was changed lately, beside what was said and what stands in for it, the newest first."""
     entries = await scope.journal.history(limit=MAX_READ, descending=True)
     found = []
     for entry in entries:
         memory = entry.new or entry.old
-        if memory is None or entry.event in _QUIET or CARD in memory.tags:
+        if memory is None or entry.event in _QUIET or set(STANDING_IN) & set(memory.tags):
             continue
         if memory.channel not in (Channel.TURN, Channel.STATE):
             found.append(entry)

@@ -18,6 +18,8 @@ from memwarden.surfaces.web.preview import find_by_id
 routes = PageRoutes()
 MAX_PROMPTS: Final = 50
 MAX_OF_MEMORY: Final = 10
+# What stands below in a prompt is opened by a click: sixteen items of each prompt would be a page of nothing else.
+FIRST_ITEMS: Final = 6
 
 
 class ShownItem(NamedTuple):
@@ -57,6 +59,7 @@ async def shown(page: WebPage) -> Response:
         "shown.html",
         prompts=await find_prompts(page, scope, search),
         most=MAX_PROMPTS,
+        first=FIRST_ITEMS,
         day="" if day is None else day.isoformat(),
         days={"today": today.isoformat(), "yesterday": (today - timedelta(days=1)).isoformat()},
     )

@@ -12,16 +12,18 @@ from fastapi import Path as PathPart
 from pydantic import BaseModel
 from starlette.requests import Request
 
-from memwarden import AsyncScope, clock
+from memwarden import AsyncScope, clock, filters
 from memwarden.errors import MemwardenError, NotFound
 from memwarden.observability.instrument import MadePrompt
-from memwarden.records import Memory
+from memwarden.records import Channel, Memory, MemoryState
 from memwarden.runtime import TraceSweep, make_trace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import TRACES, Items, ItemSearch, StoredItem, require_items
 from memwarden.surfaces.http.access import ReadScope
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
+# Turns in the trash that are compared with questions.
+MAX_FORGOTTEN: Final = 5_000
 
 
 class TraceFeature(BaseModel):
@@ -79,7 +81,7 @@ class TraceLog:
         found = await require_items(self._store).get(scope.who.namespace, [(TRACES, trace)], alive_at=alive)
         if not found:
             raise NotFound(f"no trace {trace!r:.80} of this user; traces are kept for 30 days")
-        held = read_trace(found[TRACES, trace])
+        held = (await self._without_forgotten(scope, [read_trace(found[TRACES, trace])]))[0]
         if scope.who.agent not in (None, held["agent_id"]):
             raise NotFound(f"no trace {trace!r:.80} of this agent")
         texts = await _find_texts(scope, [item["id"] for item in held["items"]])
@@ -102,7 +104,36 @@ class TraceLog:
         asked = ItemSearch(
             TRACES, search.limit, matches=matches, alive_at=clock.microseconds(clock.now()), needles=needles
         )
-        return [read_trace(hit.item) for hit in await items.search(scope.who.namespace, asked)]
+        found = [read_trace(hit.item) for hit in await items.search(scope.who.namespace, asked)]
+        return await self._without_forgotten(scope, found)
+
+    async def _without_forgotten(self, scope: AsyncScope, traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return traces without the questions that were forgotten: as a turn, or with their whole conversation."""
+        threads = sorted({trace["thread_id"] for trace in traces} - {None})
+        if not threads:
+            return traces
+        turns, namespace = {"channel": str(Channel.TURN)}, scope.who.namespace
+        forgotten: dict[str | None, list[str]] = {}
+        for turn in await self._store.find(
+            namespace,
+            filters.parse({**turns, "thread_id": threads}),
+            limit=MAX_FORGOTTEN,
+            order_by="updated_at",
+            state=MemoryState.SOFT_DELETED,
+        ):
+            forgotten.setdefault(turn.thread_id, []).append(" ".join(turn.text.split()))
+        gone = {
+            thread
+            for thread in forgotten
+            if not await self._store.find(namespace, filters.parse({**turns, "thread_id": thread}), limit=1)
+        }
+        return [
+            {**trace, "question": ""}
+            if thread in gone or _was_said(trace["question"], forgotten.get(thread, ()))
+            else trace
+            for trace in traces
+            for thread in (trace["thread_id"],)
+        ]
 
 
 class TraceSearch(NamedTuple):
@@ -131,6 +162,10 @@ class TraceSearch(NamedTuple):
 def read_trace(item: StoredItem) -> dict[str, Any]:
     """Return a stored trace; those of earlier releases have no question."""
     return {"question": "", "agent_id": None, **json.loads(item.value), "trace": item.key}
+
+
+def _was_said(question: str, texts: Sequence[str]) -> bool:
+    return bool(question) and any(question in text for text in texts)
 
 
 _WITHHELD: Final = {"category": "", "words": [], "features": [], "note": ""}

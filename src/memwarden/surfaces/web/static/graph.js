@@ -6,7 +6,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 function style() {
   return [
-    { selector: "node", style: { label: "data(label)", "background-color": colour("--tier-1"), color: colour("--ink"), "font-size": 10, "text-wrap": "wrap", "text-max-width": 120, "text-valign": "bottom", "text-margin-y": 4, "min-zoomed-font-size": 7, width: 14, height: 14 } },
+    { selector: "node", style: { label: "data(label)", "background-color": colour("--tier-1"), color: colour("--ink"), "font-size": 10, "text-wrap": "wrap", "text-max-width": 120, "text-valign": "bottom", "text-margin-y": 4, "min-zoomed-font-size": 10, width: 14, height: 14 } },
     { selector: 'node[kind = "closed"]', style: { "background-color": colour("--free"), color: colour("--dim") } },
     { selector: 'node[kind = "episodic"]', style: { "background-color": colour("--tier-3") } },
     { selector: "edge", style: { width: "mapData(strength, 0, 1, 1, 4)", "line-color": colour("--dim"), opacity: 0.6, "curve-style": "bezier" } },
