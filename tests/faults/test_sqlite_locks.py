@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memwarden import Warden
+from memwarden.errors import InvalidInput
 
 CONFIG = {"embedder": "none"}
 _OTHER = """
@@ -42,7 +43,12 @@ def verify(file: Path) -> None:
         assert other.verify_erased(receipt) == []
 
 
-@pytest.mark.parametrize("look", [open_again, verify])
+def try_to_import(file: Path) -> None:
+    with Warden.open("memory://", config=CONFIG) as other, pytest.raises(InvalidInput, match="none of the formats"):
+        other.import_files(file, user="bob")
+
+
+@pytest.mark.parametrize("look", [open_again, verify, try_to_import])
 def test_what_is_acknowledged_after_the_file_was_looked_at_is_there(
     look: Callable[[Path], None], tmp_path: Path
 ) -> None:

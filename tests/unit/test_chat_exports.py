@@ -84,6 +84,17 @@ def test_chatgpt_shows_the_branch_that_the_app_shows(tmp_path: Path) -> None:
     }
 
 
+def test_a_picture_beside_words_is_counted_by_what_it_is(tmp_path: Path) -> None:
+    content: Any = copy.deepcopy(CHATGPT)
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-a", "width": 1, "height": 1}
+    said = {"content_type": "multimodal_text", "parts": [picture, "Ten hours by train."]}
+    content[0]["mapping"]["u2"]["message"]["content"] = said
+    (chat,) = read_conversations(written(tmp_path, content))
+    assert chat.sessions[0].messages[2]["content"] == "Ten hours by train."
+    counted = {item.what: item.times for item in chat.dropped}
+    assert counted["content parts of the type 'image_asset_pointer'"] == 1
+
+
 def test_claude_is_read_with_its_times(tmp_path: Path) -> None:
     (chat,) = read_conversations(written(tmp_path, CLAUDE))
     assert (chat.layout, chat.sessions[0].thread) == ("Claude export", "k-1")

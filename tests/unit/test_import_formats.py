@@ -220,6 +220,15 @@ def test_whatsapp_as_phones_write_it(locale: str, tmp_path: Path) -> None:
     assert skipped(records)["messages without words"] == 1
 
 
+def test_whatsapp_messages_that_were_taken_back_say_nothing_and_changed_ones_what_they_say(tmp_path: Path) -> None:
+    lines = ("This message was deleted", "You deleted this message.", "Diese Nachricht wurde gelöscht", "此消息已删除")
+    text = "\n".join(f"31/12/2023, 22:05 - Bo: {line}" for line in lines)
+    changed = "31/12/2023, 22:06 - Bo: I live in Graz \u200e<This message was edited>"
+    _, records = read(tmp_path, f"{text}\n{changed}", "WhatsApp Chat with Bo.txt")
+    assert [row[2] for row in said(records)] == ["I live in Graz"]
+    assert skipped(records)["messages without words"] == len(lines)
+
+
 def test_whatsapp_days_and_months_are_told_by_the_order_of_dates(tmp_path: Path) -> None:
     """No number is above 12: the reading in which the days follow each other holds."""
     text = "03/04/2023, 10:00 - Ana: a\n05/04/2023, 10:00 - Ana: b\n02/05/2023, 10:00 - Ana: c"

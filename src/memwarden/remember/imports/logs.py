@@ -34,6 +34,15 @@ _WHATSAPP = re.compile(
 _SAID = re.compile(r"(?P<name>[^:\n]{1,80}?): (?P<text>.*)|(?P<silent>[^:\n]{1,80}?):$", re.DOTALL)
 # What stands in place of a picture or a deleted message.
 _PLACEHOLDER = re.compile(r"<[^<>\n]{1,80}>|[^\n]{0,60}\b(omitted|weggelassen|omitido|omitida|omessa?|absente?)")
+# What stands in place of what somebody took back, and after what somebody changed.
+_DELETED = re.compile(
+    r"(?i)(this message was deleted|you deleted this message|diese nachricht wurde gelöscht"
+    r"|du hast diese nachricht gelöscht|se eliminó este mensaje|eliminaste este mensaje|ce message a été supprimé"
+    r"|vous avez supprimé ce message|dit bericht is verwijderd|det här meddelandet togs bort"
+    r"|questo messaggio è stato eliminato|hai eliminato questo messaggio|esta mensagem foi apagada|mensagem apagada"
+    r"|このメッセージは削除されました|此消息已删除|此訊息已刪除)[.。]?"
+)
+_EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje)\.?>$")
 _AFTERNOON = ("p", "下午", "오후", "午後")
 _MORNING = ("a", "上午", "오전", "午前")
 _NICK = r"<[@+%&~ ]?(?P<nick>[^<>\s]{1,64})>"
@@ -144,10 +153,14 @@ def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> It
         said = _SAID.fullmatch(found["rest"])
         if said is None:
             yield number, LogLine(at, None, "")
-        elif said["silent"] or _PLACEHOLDER.fullmatch(said["text"].strip()):
+        elif said["silent"] or _says_nothing(said["text"].strip()):
             yield number, LogLine(at, said["silent"] or said["name"], "")
         else:
-            yield number, LogLine(at, said["name"], said["text"])
+            yield number, LogLine(at, said["name"], _EDITED.sub("", said["text"]))
+
+
+def _says_nothing(text: str) -> bool:
+    return bool(_PLACEHOLDER.fullmatch(text) or _DELETED.fullmatch(text))
 
 
 def _moment_of(found: re.Match[str], order: DayOrder, zone: ZoneInfo, where: str) -> datetime:

@@ -125,7 +125,7 @@ def _part(part: Any, skipped: Counter[str]) -> str:
     text = part.get("text") if isinstance(part, Mapping) else None
     if isinstance(text, str):
         return text
-    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+    kind = part.get("type", part.get("content_type")) if isinstance(part, Mapping) else type(part).__name__
     skipped[f"content parts of the type {kind!r:.40}"] += 1
     return ""
 

@@ -16,6 +16,7 @@ import ijson  # type: ignore[import-untyped]
 
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.remember.imports.records import MalformedPart
+from memwarden.stores.shared.raw_files import read_raw
 
 ZIP = b"PK\x03\x04"
 # Bytes that tell what a file is.
@@ -117,6 +118,8 @@ class ImportSource:
         """The first characters of the main part."""
         if not self.parts:
             return ""
+        if self.path.is_file() and not self.is_zip:
+            return self._first(HEAD).decode("utf-8-sig", errors="replace")
         with self.open(self.main) as opened:
             return opened.read(HEAD).decode("utf-8-sig", errors="replace")
 
@@ -177,8 +180,11 @@ class ImportSource:
                 raise MalformedPart(f"{self.place(part)}, line {line:,}: it is no UTF-8 text") from None
 
     def _first(self, size: int) -> bytes:
-        with self.path.open("rb") as opened:
-            return opened.read(size)
+        # The file may be a store that this process has open: see read_raw.
+        try:
+            return read_raw(self.path, size)
+        except OSError as error:
+            raise InvalidInput(f"cannot read {str(self.path)!r}: {error.strerror or error}") from error
 
     def _find_line(self, part: str, path: str, *, lines: bool) -> int:
         """Return the line of a part at which the parser gives up."""
