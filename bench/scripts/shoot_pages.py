@@ -1,4 +1,4 @@
-"""Takes pictures of all pages in light and dark, wide and narrow: shoot_pages.py URL FOLDER [NAME...]."""
+"""Takes pictures of all pages of the demo, light and dark, wide and narrow: shoot_pages.py URL FOLDER [NAME...]."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ARGUMENTS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync".split()
 COLOURS = 160
 WAIT_MILLISECONDS = 400
+# Whose history `make serve` has.
+PERSON = "ines"
 
 
 class View(NamedTuple):
@@ -30,6 +32,7 @@ VIEWS = {
     "memory": View("/ui/memories?q=favourite+colour", follow=".row a"),
     "preview": View("/ui/preview?message=What+can+Tomas+eat%3F+Is+he+allergic%3F&budget=300&overview=60"),
     "compare": View("/ui/compare?message=What+can+Tomas+eat%3F&budget_a=120"),
+    "shown": View("/ui/shown"),
     "inbox": View("/ui/inbox", click="Hidden: held back"),
     "threads": View("/ui/threads"),
     "thread": View("/ui/thread?thread=2025-09-14-kitchen"),
@@ -38,6 +41,9 @@ VIEWS = {
     "graph": View("/ui/graph"),
     "events": View("/ui/events?days=1"),
     "agents": View("/ui/agents"),
+    "import": View("/ui/import"),
+    "erase": View("/ui/erase"),
+    "jobs": View("/ui/jobs"),
     "keys": View("/ui/keys"),
     "doctor": View("/ui/doctor"),
 }
@@ -46,7 +52,7 @@ SIZES = {"wide": (1200, 750), "narrow": (390, 750)}
 
 def shoot(page: Page, view: View, file: Path) -> None:
     """Open a page and write its picture, with few colours: pages have few."""
-    page.goto(view.path)
+    page.goto(view.path + ("&" if "?" in view.path else "?") + f"user={PERSON}")
     if view.follow:
         page.locator(view.follow).first.click()
         page.wait_for_load_state("load")
