@@ -13,6 +13,7 @@ says: as a text, a speaker's name, a source or a tag. Surfaces: a query in bulle
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections import Counter
 from pathlib import Path
@@ -23,6 +24,7 @@ from measure_corpora import read
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from memwarden import Warden
+from memwarden.errors import MemwardenError
 from memwarden.security.injection.detector import LEFT_OUT
 from prompts import bare, is_announced, prompts, shown, store
 
@@ -50,15 +52,16 @@ def is_text(row: Row) -> bool:
 def keep(warden: Warden, user: str, row: Row) -> None:
     """Put a row where its place says."""
     me, source = warden.scope(user=user), row.get("source") or "https://pages.example/a"
-    match row.get("place", "text"):
-        case "name":
-            me.observe([{"role": "user", "content": SAID, "name": told(row)[:200], "source": source}])
-        case "source":
-            me.remember(SAID, source=source)
-        case "tag":
-            me.remember(SAID, source=source, tags=[told(row)[:100]])
-        case _:
-            store(warden, user, row["text"], source)
+    with contextlib.suppress(MemwardenError):  # no name, source or tag has several lines
+        match row.get("place", "text"):
+            case "name":
+                me.observe([{"role": "user", "content": SAID, "name": told(row)[:200]}])
+            case "source":
+                me.remember(SAID, source=source)
+            case "tag":
+                me.remember(SAID, source=source, tags=[told(row)[:100]])
+            case _:
+                store(warden, user, row["text"], source)
 
 
 def state(warden: Warden, number: int, row: Row) -> tuple[str, str]:

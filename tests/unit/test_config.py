@@ -101,6 +101,14 @@ def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:
         config.load(tmp_path / "missing.toml")
 
 
+def test_a_categories_file_that_unfolds_without_end_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "categories.yaml"
+    levels = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
+    file.write_text("\n".join(levels))
+    with pytest.raises(InvalidConfig, match="references"):
+        read_categories(file)
+
+
 def test_design_bs_yaml_is_valid_as_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "categories.yaml"
     file.write_text(

@@ -39,8 +39,10 @@ LEFT_OUT: Final = "(code left out)"
 # Only the words that name a day count, not which day it is.
 _ANY_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
+_BLANKS: Final = r"[^\S\n]*"  # of a single line: a run of empty lines is read once
 _MARKS: Final = re.compile(
-    r"^\s*[-–—*_=]{3,}\s*$|[*_`~#]{2,}|(?<!\w)[*_`~#>]+|[*_`~]+(?!\w)|^\s*(?:[-•–—*+]|[*_#\s]*\(?\d{1,2}[.)])\s+|\|",
+    rf"^{_BLANKS}[-–—*_=]{{3,}}{_BLANKS}$|[*_`~#]{{2,}}|(?<!\w)[*_`~#>]+|[*_`~]+(?!\w)|"
+    rf"^{_BLANKS}(?:[-•–—*+]|(?:[*_#](?:[*_#]|[^\S\n])*)?\(?\d{{1,2}}[.)])\s+|\|",
     re.MULTILINE,
 )
 # A block of code with its fences; one that was cut off goes to the end of the text.

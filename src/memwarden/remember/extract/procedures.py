@@ -64,7 +64,7 @@ _SUBJECT = re.compile(
 )
 # How a person asks for steps to be kept: English, German, Spanish, French.
 _REQUEST: Final = re.compile(
-    r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
+    r"(?:^|(?<=[.!?:\n])[^\S\n]*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
     r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
     r"|(?:(?:bitte\s+)?merke?\s+dir|so\s+geht\s+es),?\s+(?P<de>wie)"
     r"|(?:recuerda|as[ií]\s+es)\s+(?P<es>c[oó]mo)"

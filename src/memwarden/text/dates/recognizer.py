@@ -541,9 +541,9 @@ _WHATEVER: Final = re.compile(
 
 def asks_only_for_days(text: str, spans: Iterable[DaySpan], names: Iterable[str] = ()) -> bool:
     """Whether a question asks for whatever was on the days that it names. names: of those who speak."""
-    named = [*(span.text for span in spans)]
+    named = {span.text for span in spans}
     if not named:
         return False
-    for part in sorted((*named, *names), key=len, reverse=True):
+    for part in sorted({*named, *names}, key=lambda part: (-len(part), part)):
         text = re.sub(re.escape(part), " ", text, flags=re.IGNORECASE)
     return not _WHATEVER.sub("", text)
