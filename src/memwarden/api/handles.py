@@ -94,7 +94,7 @@ class AsyncReview(ScopeHandle):
 
         Raises InvalidInput; Denied for an agent that asks for quarantined texts.
         """
-        from memwarden.remember.resolve.review import REVIEWED_STATES, check_agent, list_pending
+        from memwarden.remember.resolve.pending import REVIEWED_STATES, check_agent, list_pending
 
         if state is not None:
             word(sorted(REVIEWED_STATES)).check(state, "state")

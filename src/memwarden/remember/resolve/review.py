@@ -1,4 +1,4 @@
-"""Reviews of pending memories, candidates and quarantined texts: listed, approved, rejected."""
+"""Reviews of pending memories, candidates and quarantined texts: approved and rejected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memwarden import clock, filters
+from memwarden import clock
 from memwarden.concurrency.tasks import retry_on_stale
-from memwarden.errors import Conflict, Denied, NotFound
+from memwarden.errors import Conflict, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
@@ -22,45 +22,16 @@ from memwarden.records import (
     MessageResult,
     Namespace,
     Outcome,
-    PendingReview,
     Remove,
     Scope,
     Trust,
     WriteResult,
 )
-from memwarden.remember.ingest.intake import UNSEEN
+from memwarden.remember.resolve.pending import check_agent
 from memwarden.remember.resolve.resolution import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
 from memwarden.stores.protocol import StoreReader
-
-# Proposals for the user context are pending as well, but need the person's consent instead.
-REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
-
-
-async def list_pending(
-    store: StoreReader,
-    namespace: Namespace,
-    states: Sequence[MemoryState],
-    readable: Collection[str] | None,
-    limit: int,
-) -> list[PendingReview]:
-    """Return the memories in these states, the newest first, at most ``limit``. readable: categories; None for all."""
-    where = () if readable is None else filters.parse({"category": sorted(readable)})
-    found = [item for state in states for item in await store.find(namespace, where, limit=limit, state=state)]
-    found.sort(key=lambda item: (item.created_at, item.id), reverse=True)
-    return [PendingReview(item, await _why_pending(store, item)) for item in found[:limit]]
-
-
-async def _why_pending(store: StoreReader, memory: Memory) -> str:
-    """Why it was stored as pending, as its first journal entry says."""
-    born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
-    told = (born[0].meta or {}) if born else {}
-    if told.get("kinds") == list(UNSEEN):
-        return "it comes from outside"
-    if "kinds" in told:
-        return f"it looks like orders for an assistant ({', '.join(told['kinds'])})"
-    return str(told.get("why", ""))
 
 
 class ReviewQueue:
@@ -137,15 +108,6 @@ class ReviewQueue:
             Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
         )
         return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
-
-
-def check_agent(scope: Scope, state: str) -> None:
-    """Raise Denied for an agent that would decide on a text that was held back: it may be meant for that agent."""
-    if scope.agent is not None and state == MemoryState.QUARANTINED:
-        raise Denied(
-            f"agent {scope.agent!r} neither sees what was held back nor decides on it; a person does, in a scope "
-            "without an agent"
-        )
 
 
 def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
