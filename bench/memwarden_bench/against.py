@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from memwarden.errors import InvalidInput
 from memwarden_bench import metrics, sentences
@@ -19,6 +19,8 @@ from memwarden_bench.rounds import Seat, Sheet, Spread, rotate
 from memwarden_bench.systems import AT_DEFAULTS, model
 
 OBSERVING, HOT, LESS_MODEL = "turns observed a second", "hot query, ms", "hot query less the model's own time, ms"
+OBSERVING_CPU, HOT_CPU = "turns observed a second of processor time", "hot query, ms of processor time"
+LESS_MODEL_CPU = "hot query less the model's own, ms of processor time"
 CALLS = 10
 """Calls of twenty turns whose rate is taken a round, at most."""
 SECONDS = 3.0
@@ -36,21 +38,32 @@ class CheckoutFigure:
     ratio: Spread
 
 
+class OwnTime(NamedTuple):
+    """The milliseconds that a model alone takes for a question, and those of processor time."""
+
+    took: float
+    cpu: float
+
+
 @dataclass(frozen=True, slots=True)
 class AgainstReport:
-    """The results of a comparison with another checkout. embedders: of before and now."""
+    """The results of a comparison with another checkout. embedders: of before and now.
+
+    model_ms, model_cpu_ms: what the model of now alone takes for a question, and that of processor time.
+    """
 
     circumstances: Mapping[str, str]
     embedders: tuple[str, str]
     rounds: int
     model_ms: float
+    model_cpu_ms: float
     figures: Sequence[CheckoutFigure]
 
 
 def measure_against(
     checkout: Path, sizes: Sequence[int], embedders: tuple[str, str], rounds: int, questions: int, tick: Tick
-) -> tuple[float, list[CheckoutFigure]]:
-    """Measure both checkouts at every size. Returns the model's own milliseconds for a question, and the figures."""
+) -> tuple[OwnTime, list[CheckoutFigure]]:
+    """Measure both checkouts at every size. Returns the model's own time for a question, and the figures."""
     if not (checkout / "src/memwarden/__init__.py").is_file():
         raise InvalidInput(f"{str(checkout)!r} is no checkout of memwarden: it has no src/memwarden")
     own = _time_model(embedders[1], sentences.questions(questions))
@@ -65,21 +78,22 @@ def count_steps(sizes: Sequence[int], rounds: int) -> int:
     return len(sizes) * (rounds + 2)
 
 
-def _time_model(embedder: str, questions: Sequence[str]) -> float:
+def _time_model(embedder: str, questions: Sequence[str]) -> OwnTime:
     if embedder == "none":
-        return 0.0
+        return OwnTime(0.0, 0.0)
     embed = model(embedder).embed
     embed(questions[:3])
-    taken = []
+    taken, spent = [], []
     for question in questions:
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         embed([question])
         taken.append(1_000 * (time.perf_counter() - start))
-    return median(taken)
+        spent.append(1_000 * (time.process_time() - cpu))
+    return OwnTime(median(taken), median(spent))
 
 
 def _measure_size(
-    checkout: Path, rows: int, embedders: tuple[str, str], rounds: int, questions: int, own: float, tick: Tick
+    checkout: Path, rows: int, embedders: tuple[str, str], rounds: int, questions: int, own: OwnTime, tick: Tick
 ) -> Iterator[CheckoutFigure]:
     sheet = Sheet()
     with TemporaryDirectory(prefix="memwarden-bench-") as folder, ExitStack() as stack:
@@ -109,16 +123,20 @@ def _fill(seats: Mapping[str, Seat], rows: int, sheet: Sheet) -> None:
     for number_, start in enumerate(range(0, len(made), CALLS)):
         calls = made[start : start + CALLS]
         for name in rotate(list(seats), number_):
-            spent = sum(seats[name].do("add", user="somebody", texts=texts)["ms"] for texts in calls)
-            sheet.note("all", OBSERVING, "", name, 1_000 * sum(map(len, calls)) / spent)
+            done = [seats[name].do("add", user="somebody", texts=texts) for texts in calls]
+            for figure, kind in ((OBSERVING, "ms"), (OBSERVING_CPU, "cpu")):
+                sheet.note("all", figure, "", name, 1_000 * sum(map(len, calls)) / sum(each[kind] for each in done))
 
 
-def _ask(seats: Mapping[str, Seat], questions: Sequence[str], own: float, sheet: Sheet, number_: int) -> None:
+def _ask(seats: Mapping[str, Seat], questions: Sequence[str], own: OwnTime, sheet: Sheet, number_: int) -> None:
     for name in rotate(list(seats), number_):
         answer: dict[str, Any] = seats[name].do("ask", user="somebody", questions=questions, seconds=SECONDS)
-        took = metrics.percentile(answer["times"], 0.5)
+        took, cpu = metrics.percentile(answer["times"], 0.5), metrics.percentile(answer["cpu"], 0.5)
+        less = own if name == "now" else OwnTime(0.0, 0.0)
         sheet.note("all", HOT, "ms", name, took)
-        sheet.note("all", LESS_MODEL, "ms", name, max(0.0, took - (own if name == "now" else 0.0)))
+        sheet.note("all", LESS_MODEL, "ms", name, max(0.0, took - less.took))
+        sheet.note("all", HOT_CPU, "ms", name, cpu)
+        sheet.note("all", LESS_MODEL_CPU, "ms", name, max(0.0, cpu - less.cpu))
 
 
 def against_markdown(report: AgainstReport) -> str:
@@ -137,7 +155,8 @@ def against_markdown(report: AgainstReport) -> str:
         "# Speed, beside another checkout",
         grid(("what", "value"), list(report.circumstances.items())),
         f"Embedder before: {report.embedders[0]}, now: {report.embedders[1]}, whose own time for a question is "
-        f"{number(report.model_ms, 2)} ms. {report.rounds} rounds; each is a process, and they take turns. Medians "
+        f"{number(report.model_ms, 2)} ms, {number(report.model_cpu_ms, 2)} of processor time. "
+        f"{report.rounds} rounds; each is a process, and they take turns. Medians "
         "over the rounds, and the ratio of now to before in the same round, with the least and the greatest.",
         grid(("turns", "figure", "before", "now", "ratio"), lines),
     ]

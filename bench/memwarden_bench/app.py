@@ -276,7 +276,7 @@ def against_command(
     sizes, embedders = size or list(speed.SIZES), (embedder_before, embedder)
     with progress(against.count_steps(sizes, rounds)) as tick:
         own, found = against.measure_against(checkout, sizes, embedders, rounds, queries, tick)
-    result = against.AgainstReport(machine.circumstances(), embedders, rounds, own, found)
+    result = against.AgainstReport(machine.circumstances(), embedders, rounds, own.took, own.cpu, found)
     _deliver(report.to_json(result), against.against_markdown(result), as_json, markdown)
 
 

@@ -1,7 +1,8 @@
 """Measure what commands that need no model cost, beside an interpreter that runs nothing, in turn.
 
-Each is a process of its own on a store with a memory, and what counts is its CPU time, with byte code, as an installation
-has it. The table has medians, and the ratio to the interpreter of the same round; other checkouts take turns with this.
+Each is a process of its own on a store with a memory, and what counts is its CPU time, with byte code as an
+installation has it. The table has medians, and the ratio to the interpreter of the same round. With
+``--beside`` another checkout takes turns.
 """
 
 from __future__ import annotations

@@ -24,8 +24,11 @@ def test_a_checkout_beside_itself(tmp_path: Path) -> None:
     printed = json.loads(result.stdout)
     assert [(row["rows"], row["name"]) for row in printed["figures"]] == [
         (45, "turns observed a second"),
+        (45, "turns observed a second of processor time"),
         (45, "hot query, ms"),
         (45, "hot query less the model's own time, ms"),
+        (45, "hot query, ms of processor time"),
+        (45, "hot query less the model's own, ms of processor time"),
     ]
     assert printed["model_ms"] > 0
     assert printed["embedders"] == ["wordllama", "wordllama"]
