@@ -103,6 +103,18 @@ async def test_the_current_value_stands_above_what_it_replaced(told: str, above:
         assert is_searched(warden) == (above == 50)
 
 
+async def test_an_overview_of_a_large_namespace_reads_no_more_than_its_statements(told: str) -> None:
+    async with open_at(told, 10**6) as small:
+        whole = [await small.scope(user="nora").overview(about) for about in (None, "Ines", "sister", "Nobody")]
+    async with open_at(told, 50) as warden:
+        part = [await warden.scope(user="nora").overview(about) for about in (None, "Ines", "sister", "Nobody")]
+        assert is_searched(warden)
+    assert [each.text for each in part] == [each.text for each in whole]
+    assert "Porto" in part[0].text
+    assert "Ghent" not in part[0].text
+    assert part[1].text
+
+
 @SIZES
 async def test_a_fact_covers_its_turn_from_any_thread(told: str, above: int) -> None:
     async with open_at(told, above) as warden:

@@ -386,8 +386,11 @@ class Recall:
 
     async def overview(self, scope: Scope, about: str | None, budget: int) -> Overview:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
-        ctx = await self._open_context(scope, scope.namespace, None)
-        return (await read_overview(ctx, self._tellable(scope), about, budget, self._count))[0]
+        told, read = self._tellable(scope), partial(self._store.get, scope.namespace)
+        part = await self._larges.stated(scope.namespace, told, about) if self._larges is not None else None
+        index = await self._index(scope.namespace) if part is None else part
+        ctx = QueryContext(index, self._now(), read, (), follows=part is None)
+        return (await read_overview(ctx, told, about, budget, self._count))[0]
 
     def _tellable(self, scope: Scope) -> Where:
         """The conditions of what a scope may be told in an overview."""
@@ -416,9 +419,8 @@ class Recall:
         self, scope: Scope, namespace: Namespace, request: Request, texts: Sequence[str], said: Sequence[str]
     ) -> Callable[[], list[RankedQuery]]:
         """Return what ranks each text's answers in a namespace."""
-        large = None
-        if self._larges is not None and request.as_of is None:
-            large = await self._larges.ready(namespace)
+        larges = self._larges if request.as_of is None else None
+        large = None if larges is None else await larges.ready(namespace)
         if large is not None:
             await self._await_signals(namespace)
             found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
@@ -469,8 +471,7 @@ class Recall:
         assert self._larges is not None
         now = self._now()
         encoded = await self._encoder.encode(dense_text(text, large.view))
-        question = prepare_question(text, large.view, encoded, now, self._left_out)
-        question = self._with_reading(question)
+        question = self._with_reading(prepare_question(text, large.view, encoded, now, self._left_out))
         question = replace(question, measure=measure_question(question, large.view, large.whole))
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
@@ -488,8 +489,7 @@ class Recall:
         index, ranking, echoes = ranked
         ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
         request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))
-        gates = self._gates(scope, ctx, request, echoes, past=past)
-        return RankedQuery(ctx, question, ranking, gates, echoes)
+        return RankedQuery(ctx, question, ranking, self._gates(scope, ctx, request, echoes, past=past), echoes)
 
     async def _open_context(self, scope: Scope, namespace: Namespace, as_of: AsOf | None) -> QueryContext:
         if as_of is None:

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from memwarden.errors import MemwardenError
-from memwarden.filters import is_inside
+from memwarden.filters import Condition, Where, is_inside
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import SignalFiller
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
@@ -36,13 +36,15 @@ from memwarden.recall.large.search import (
     gather,
     rank_on_index,
 )
+from memwarden.recall.large.stating import PAGE_ROWS, StatingRows
 from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import Head, IndexRow, Namespace, Scan
 from memwarden.statements.statement import FORMAT
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchRows
+from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
+from memwarden.text.tokenizer import term_id, terms
 
 # Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go.
 DROP_SHARE: Final = 0.8
@@ -191,6 +193,33 @@ class LargeNamespaces:
         index = await self._indexes.build(Scan(rows, found.head))
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
         return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
+
+    async def stated(self, namespace: Namespace, told: Where, about: str | None) -> NamespaceIndex | None:
+        """Return an index of what says what is open about a person; None for a namespace that is held in memory.
+
+        told: the conditions of what may be told. about: a name or a relation, None for those who speak.
+        """
+        large = await self.ready(namespace)
+        if large is None or self.store is None:
+            return None
+        open_ = OpenRows((*told, Condition("role", "$ne", "assistant")))
+        picked, last = StatingRows(about), 0
+        while rows := await self.store.stating(namespace, last, PAGE_ROWS, open_):
+            last = rows[-1][0]
+            await asyncio.to_thread(picked.add, rows)
+        numbers = picked.numbers()
+        if about is not None:
+            words = " & ".join(format_term(term_id(term)) for term in terms(about))
+            named = await self.store.look(namespace, SearchLegs(open_, words=words, holding=self.reach.near))
+            numbers += unpack_rows(named.holding).n.tolist()
+        resting = await self.store.resting(namespace, numbers, OpenRows())
+        numbers += [*unpack_rows(resting.active).n.tolist(), *resting.gone]
+        read = self._indexes.of_model(await self.store.rows_by_number(namespace, list(dict.fromkeys(numbers))))
+        rows_there = [row for row in read if row.live or row.forgotten]
+        index = await self._indexes.build(Scan(rows_there, Head(large.whole.rev, 0)))
+        names = index.columns.coded["name"]
+        index.view.speakers = {name: names.code(name) for name in large.whole.speakers}
+        return index
 
     async def read_rows(
         self, namespace: Namespace, part: PartialView, wanted: Sequence[int], gone: Sequence[int]

@@ -357,6 +357,16 @@ class Searcher:
         bound = (*scope_values(namespace), after, *([statements] * 3), limit)
         return [(n, decode_text(memory_id)) for n, memory_id in self._ask(namespace, (_LACKING, bound))[0]]
 
+    def stating(self, namespace: Namespace, after: int, limit: int, open_: OpenRows) -> list[tuple[int, int, bytes]]:
+        condition, values = open_sql(open_)
+        sql = (
+            f"SELECT m.n, m.created_at, s.statements FROM memwarden.memories m {_SIGNALS} WHERE {_M} "
+            f"AND m.n > %s::int8 AND m.state = 'active' AND s.statements <> '' AND {condition} "
+            "ORDER BY m.n LIMIT %s::int8"
+        )
+        rows = self._ask(namespace, (sql, (*scope_values(namespace), after, *values, limit)))[0]
+        return [(n, said, bytes(packed)) for n, said, packed in rows]
+
     def _near(self, names: Values, legs: SearchLegs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
         assert legs.vector is not None
         asked = str(list(struct.unpack(f"<{len(legs.vector) // 2}e", legs.vector)))

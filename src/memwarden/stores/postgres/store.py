@@ -324,6 +324,11 @@ class PostgresStore:
     ) -> list[tuple[int, str]]:
         return await self._search(lambda searcher: searcher.lacking(namespace, after, limit, statements))
 
+    async def stating(
+        self, namespace: Namespace, after: int, limit: int, open_: OpenRows
+    ) -> list[tuple[int, int, bytes]]:
+        return await self._search(lambda searcher: searcher.stating(namespace, after, limit, open_))
+
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))
 

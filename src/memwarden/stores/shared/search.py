@@ -174,5 +174,13 @@ class SearchableStore(Protocol):
         are not looked at.
         """
 
+    async def stating(
+        self, namespace: Namespace, after: int, limit: int, open_: OpenRows
+    ) -> list[tuple[int, int, bytes]]:
+        """Return number, time and statements of the first open rows after a number that state anything.
+
+        The time is in microseconds since 1970.
+        """
+
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         """Return the rows with these numbers, in the order of writing; dead ones too."""
