@@ -2,7 +2,8 @@
 
 ``python tests/evaluation/measure_overseer.py --goals FILE --cases FILE [--part closed] [--embedder NAME] [--misses]``
 
-FILE of goals: ``[{"store", "part", "keys": [{"key", "description", "value"}], "goals": [{"goal", "relevant"}]}]``.
+FILE of goals: ``[{"store", "part", "keys": [{"key", "description", "value"}], "goals": [{"goal", "relevant"}]}]``, with
+``"said"`` the texts that the person said before (``overseer_told.json``; ``--unsaid`` leaves them out).
 FILE of cases: ``[{"part", "tool", "result", "goal", "save"}]``. Through the public API with default settings.
 """
 
@@ -41,11 +42,13 @@ class Counts(NamedTuple):
         return f"precision {precision:.2f}, recall {recall:.2f} ({told})"
 
 
-def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool) -> None:
+def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool, said: bool = True) -> None:
     counts, quiet, quiet_right, seconds = Counts(), 0, 0, list[float]()
     for store in stores:
         with Warden.open("memory://", {"embedder": embedder}) as warden:
             me = warden.scope()
+            for text in store.get("said", ()) if said else ():
+                me.observe(text)
             for item in store["keys"]:
                 me.state.save(item["key"], item["value"], description=item["description"])
             overseer = me.overseer()
@@ -84,6 +87,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--part", help="only what is of this part")
     parser.add_argument("--embedder", default="wordllama")
+    parser.add_argument("--unsaid", action="store_true", help="without what the person said before")
     parser.add_argument("--misses", action="store_true", help="show what was decided otherwise")
     given = parser.parse_args()
 
@@ -91,7 +95,7 @@ def main() -> None:
         return [load for load in json.loads(file.read_text()) if given.part in (None, load["part"])]
 
     if given.goals:
-        measure_goals(read(given.goals), given.embedder, given.misses)
+        measure_goals(read(given.goals), given.embedder, given.misses, not given.unsaid)
     if given.cases:
         measure_cases(read(given.cases), given.misses)
 

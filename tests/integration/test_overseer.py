@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
+from memwarden.agent.goal_names import find_other_wording
 from memwarden.agent.overseer import OverseerSettings, decide_saving, relevance_prompt
 from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
@@ -415,3 +416,37 @@ def test_a_key_says_what_it_is() -> None:
         ("fetch", "Remember it", "fetch"),
     ):
         assert decide_saving(tool, ["a"], goal).key == key
+
+
+async def test_a_goal_about_somebody_is_read_with_the_name_that_was_said() -> None:
+    """Typed statements tell that "my brother" is Piotr and Kofi the husband; a goal says one, a key the other."""
+    async with AsyncWarden.open("memory://", config={"embedder": "auto"}) as warden:
+        me = warden.scope(user="ines")
+        for key in ("piotr_flat", "husband_gifts", "tax_documents"):
+            await me.state.save(key, ["one", "two"])
+        goals = {"Send a parcel to my brother": "piotr_flat", "Buy something for Kofi": "husband_gifts"}
+        assert [key in await me.overseer().relevant(goal) for goal, key in goals.items()] == [False, False]
+        for said in ("My brother Piotr lives in Berlin.", "Kofi is my husband and he loves chess."):
+            await me.remember(said)
+        assert [key in await me.overseer().relevant(goal) for goal, key in goals.items()] == [True, True]
+        assert "tax_documents" not in await me.overseer().relevant("Send a parcel to my brother")
+        other = warden.scope(user="bob")
+        await other.state.save("piotr_flat", ["one"])
+        assert await find_other_wording(other._parts, other.who, "Send a parcel to my brother") is None
+
+
+async def test_an_agent_learns_no_name_that_it_may_not_read() -> None:
+    config = {
+        "embedder": "auto",
+        "categories": {"allowlists": {"clerk": ["state", "activity"], "insider": ["profile"]}},
+    }
+    async with AsyncWarden.open("memory://", config=config) as warden:
+        await warden.scope(user="ines").remember("My sister Lena turns thirty in March.", category="profile")
+        goal = "Order winter boots for my sister"
+        clerk = warden.scope(user="ines", agent="clerk")
+        assert await find_other_wording(clerk._parts, clerk.who, goal) is None
+        me = warden.scope(user="ines")
+        told = await find_other_wording(me._parts, me.who, goal)
+        assert told is not None
+        assert told.goal == "Order winter boots for my lena"
+        assert told.names == {"lena"}

@@ -16,6 +16,7 @@ import pytest
 
 import memwarden
 from memwarden.agent import overseer, relevance, shorten
+from memwarden.agent.goal_names import OtherWording
 from memwarden.agent.state import StateKey
 from memwarden.api import exports
 from memwarden.errors import MemwardenError
@@ -180,6 +181,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "sides and times": lambda text: (changes._sides_in(text), changes.when_told(text)),
     "notes": lambda text: (list(notes._paragraphs(text)), notes._shown(text), notes._without_code(text)),
     "plain logs": logs.read_plain_log,
+    "other names": OtherWording("", frozenset(["lena"])).is_in,
     "names of files": exports._slug,
     "notices": render.with_notice,
     "goals for a model": lambda text: overseer.relevance_prompt(text, [StateKey("page", "", 1, "a page")]),

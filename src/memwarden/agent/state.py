@@ -200,16 +200,24 @@ class AsyncState:
         """Return at most ``most`` keys whose names, descriptions and values are relevant to a goal, best first.
 
         A single search in the index chooses 40 keys for scoring (:mod:`memwarden.agent.relevance`); no other value is
-        read.
+        read. A goal about somebody is also read with the name that was told ("my sister" is Lena), and the other way.
 
         Args:
             bar: 0..1, the minimum relevance; with 0, irrelevant keys follow.
             described: give a key without a description the beginning of its value as its description.
         """
+        from memwarden.agent.goal_names import find_other_wording
         from memwarden.agent.relevance import best  # stems its lists of words
 
-        offered = await self._find_candidates(goal)
+        other = await find_other_wording(self._parts, self.who, goal)
+        offered = await self._find_candidates(goal if other is None else f"{goal}\n{other.goal}")
         scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
+        if offered and other is not None:
+            again = await asyncio.to_thread(self._relevance, other.goal, offered)
+            named = [other.is_in(item.text) for item in offered]
+            scores = [
+                max(each, more) if is_meant else each for each, more, is_meant in zip(scores, again, named, strict=True)
+            ]
         chosen = [offered[place] for place in best(scores, bar, most)]
         found = [_describe(item) for item in chosen]
         if not described:
