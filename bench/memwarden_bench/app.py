@@ -45,6 +45,9 @@ from memwarden_bench.peers import PEERS
 from memwarden_bench.replay import ADVERSARIAL, Tick, Variant
 from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Kind
 
+# A measure loses nothing to a model that is slow.
+PATIENCE = 600.0
+
 app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
 
 
@@ -353,6 +356,7 @@ def keep_command(
     files: Annotated[list[Path], typer.Argument(help="Histories with labelled facts.")],
     model: Annotated[str, typer.Option(help="Base URL of an OpenAI-compatible endpoint; none: the rules.")] = "",
     name: Annotated[str, typer.Option(help="The endpoint's name of the model.")] = "model",
+    small: Annotated[bool, typer.Option("--small", help="It is a small model: it sorts messages.")] = False,
     labels: Annotated[
         bool, typer.Option("--labels", help="Instead of a model: an endpoint that says what is labelled.")
     ] = False,
@@ -366,8 +370,9 @@ def keep_command(
     histories = keep.read_labelled(files)
     settings = {"extraction": "off", "embedder": embedder.value}
     with oracle.serve_labels(histories) if labels else nullcontext(model) as url:
-        asked = {"chat_model": "labels" if labels else name, "chat_url": url} if url else {}
-        found = keep.measure_kept(histories, {**settings, **asked})
+        asked = {"chat_model": "labels" if labels else name, "chat_url": url, "chat_seconds": PATIENCE} if url else {}
+        size = {"chat_model_size": "small"} if small else {}
+        found = keep.measure_kept(histories, {**settings, **asked, **size})
     _deliver(report.to_json(found), keep.keep_markdown(found), as_json, markdown)
 
 

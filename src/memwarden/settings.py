@@ -27,6 +27,7 @@ EMBEDDERS = (
 )
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
+MODEL_SIZES = ("large", "small")
 EVENTS = ("on", "off")
 EXTERNAL = ("quote", "held", "off")
 SECRETS = ("standard", "strict")
@@ -83,6 +84,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "link_min": SHARE,
     "chat_model": TEXT,
     "chat_url": TEXT,
+    "chat_model_size": word(MODEL_SIZES),
+    "chat_seconds": SECONDS,
     "upstream": TEXT,
     "upstream_anthropic": TEXT,
     "upstream_seconds": SECONDS,
@@ -172,7 +175,9 @@ class Settings:
         extraction_instructions: what a chat model is told about extraction beside the built-in words.
         link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
-            URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
+            URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked. chat_model_size: ``small`` is for
+            models of a few billion parameters: they sort messages, and word nothing. chat_seconds: so long an answer
+            may take at least; one that extraction may expect to be long has more.
         upstream, upstream_anthropic: where a server passes conversations with models on to, such as
             ``https://api.openai.com/v1``; the second for Anthropic's messages, empty: the first.
         upstream_seconds: the longest silence of an upstream. memory_seconds: how long such a conversation waits for
@@ -215,6 +220,8 @@ class Settings:
     link_min: float = 0.55
     chat_model: str = ""
     chat_url: str = ""
+    chat_model_size: str = "large"
+    chat_seconds: float = 10.0
     upstream: str = ""
     upstream_anthropic: str = ""
     upstream_seconds: float = 600.0

@@ -24,11 +24,13 @@ OLD, NEW = "Ana enjoys hiking in the mountains.", "Ana likes long walks in the m
 
 class Endpoint(BaseHTTPRequestHandler):
     asked: ClassVar[list[dict[str, Any]]] = []
+    waits: ClassVar[list[str | None]] = []
     status = 200
     said: str | None = ""
     complains = ""
 
     def do_POST(self) -> None:  # the standard library's name
+        self.waits.append(self.headers["x-stainless-read-timeout"])
         self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         message = {"role": "assistant", "content": self.said}
         choices = [{"index": 0, "finish_reason": "stop", "message": message}] if self.said is not None else []
@@ -47,7 +49,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     Endpoint.asked, Endpoint.status, Endpoint.said = [], 200, ""
-    Endpoint.complains = ""
+    Endpoint.complains, Endpoint.waits = "", []
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -113,6 +115,15 @@ def test_the_command_line_says_what_the_endpoint_says(
     said = capsys.readouterr().err
     assert "(AuthenticationError 401); the endpoint says: Incorrect key." in said
     assert "AKIAQYLPMN5HHHFPZAM2" not in said
+
+
+def test_a_slow_model_has_the_time_that_it_is_given(endpoint: str) -> None:
+    for more in ({}, {"chat_seconds": 77}):
+        with Warden.open("memory://", {"chat_model": "m", "chat_url": endpoint, **more}) as warden:
+            me = warden.scope(user="ana")
+            me.remember(OLD)
+            me.remember(NEW)
+    assert [float(wait or 0) for wait in Endpoint.waits] == [10.0, 10.0, 77.0, 77.0]  # garbage is asked for once more
 
 
 def test_nobody_listening_costs_nothing() -> None:

@@ -113,3 +113,21 @@ async def test_a_late_model_costs_its_time_limit(monkeypatch: pytest.MonkeyPatch
     over.set()
     assert judged[0].judgement.label == "check"
     assert time.monotonic() - began < 5
+
+
+async def test_who_is_patient_waits_as_long_as_the_model_says() -> None:
+    class Slow:
+        name = "slow"
+        seconds = 60.0
+
+        def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+            time.sleep(0.1)
+            return "{}"
+
+    async def ask(patient: bool) -> Any:
+        return await json_answers.ask_json(
+            Slow(), "", "", schema={}, read=lambda answer: answer, max_tokens=1, seconds=0.01, patient=patient
+        )
+
+    assert await ask(False) is None
+    assert await ask(True) == {}

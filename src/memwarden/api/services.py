@@ -109,6 +109,7 @@ class ServiceMaker:
             preset=settings.preset,
             most_a_day=settings.facts_a_day,
             instructions=settings.extraction_instructions,
+            small=settings.chat_model_size == "small",
         )
         filler = None
         if embedder is not None:  # a quick model, too: others may have written with a model that the store had before

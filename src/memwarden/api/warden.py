@@ -514,4 +514,4 @@ def _chat_model(settings: Settings) -> ChatModel | None:
         from memwarden.models.openai import OpenAIChat
     except ImportError:
         raise missing_extra("chat_model", "openai") from None
-    return OpenAIChat(settings.chat_model, settings.chat_url or None)
+    return OpenAIChat(settings.chat_model, settings.chat_url or None, seconds=settings.chat_seconds)

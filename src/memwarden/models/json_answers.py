@@ -45,9 +45,12 @@ async def ask_json(
     again, a single time. A model that fails, is late or answers garbage costs a warning.
 
     patient: the caller works beside the calls: each question is recorded, and a model that is late or unavailable
-    raises ModelUnavailable, since it can be asked another time.
+    raises ModelUnavailable, since it can be asked another time. It waits twice as long as the model says that an answer
+    of it takes (``seconds``), if that is more than the limit.
     """
     limit = TIME_LIMIT_SECONDS if seconds is None else seconds
+    if patient:
+        limit = max(limit, 2 * getattr(model, "seconds", 0.0))
     try:
         async with asyncio.timeout(limit):
             wrong = ""

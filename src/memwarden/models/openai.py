@@ -99,11 +99,14 @@ class OpenAIChat:
 
     Args:
         model: the endpoint's name of the model. url: base URL of the endpoint, None for OpenAI's own. key: API key,
-            None for the environment's ``OPENAI_API_KEY``.
+            None for the environment's ``OPENAI_API_KEY``. seconds: so long an answer may take at least.
     """
 
-    def __init__(self, model: str, url: str | None = None, key: str | None = None) -> None:
+    def __init__(
+        self, model: str, url: str | None = None, key: str | None = None, seconds: float = TIMEOUT_SECONDS
+    ) -> None:
         self.name = model
+        self.seconds = seconds
         self._client = _client(url, key, "chat")
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
@@ -114,7 +117,7 @@ class OpenAIChat:
                 messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
                 temperature=0,  # the same question shall get the same answer
                 max_tokens=max_tokens,
-                timeout=max(TIMEOUT_SECONDS, max_tokens / TOKENS_A_SECOND),
+                timeout=max(self.seconds, max_tokens / TOKENS_A_SECOND),
                 response_format={
                     "type": "json_schema",
                     "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)},

@@ -67,6 +67,8 @@ MAX_TRIES = 20
 # A model reads so much at once: more of a talk tells it more, and its answer has to come in time.
 MAX_BATCH_TURNS = 40
 MAX_BATCH_CHARACTERS = 16_000
+# A small one loses the thread of more.
+MAX_BATCH_TURNS_SMALL = 10
 # The most known memories that a model is shown: those near the turns first, then the newest.
 MAX_KNOWN = 60
 MAX_NEAR_A_TURN = 8
@@ -98,7 +100,7 @@ class Extractor:
     Args:
         chat: reads batches of turns in place of the rules, which take over when its answers are of no use.
         most_a_day: the most facts of a user that are kept of what was said on a day.
-        instructions: what the model is told beside the built-in words.
+        instructions: what the model is told beside the built-in words. small: it is a small one, and sorts messages.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class Extractor:
         preset: str,
         most_a_day: int,
         instructions: ExtractionInstructions | None = None,
+        small: bool = False,
         now: Callable[[], datetime] = lambda: clock.now(),
     ) -> None:
         self._store = store
@@ -125,6 +128,7 @@ class Extractor:
         self._most_a_day = most_a_day
         self.now = now
         self._instructions = instructions or ExtractionInstructions()
+        self._small = small
         self._put_off: Counter[tuple[Namespace, str, int]] = Counter()
 
     @property
@@ -181,7 +185,7 @@ class Extractor:
         """Read the turns to be extracted from next. tails: those that are known, by the mark."""
         namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
         mark = (await self._store.thread(namespace, thread)).extracted
-        most = MAX_TURNS if self._chat is None else MAX_BATCH_TURNS
+        most = MAX_TURNS if self._chat is None else MAX_BATCH_TURNS_SMALL if self._small else MAX_BATCH_TURNS
         new = dict(await self._new_turns(namespace, thread, mark, most))
         if not new:
             return None
@@ -317,8 +321,10 @@ class Extractor:
 
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
         if ask and self._put_off[place] < MAX_PUT_OFF:
-            known = await self._known(exchange, index)
-            batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
+            batch = TurnBatch(exchange, instructions=self._instructions, small=True)
+            if not self._small:
+                known = await self._known(exchange, index)
+                batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
             found = await read_batch(self._chat, batch)
             self._put_off.pop(place, None)
             if found is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
-from memwarden.records import Channel, Kind
+from memwarden.records import Channel, Kind, Memory
 from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.gate import judge_worth
@@ -43,6 +43,10 @@ MIN_WORDS_SURE: Final = 3
 # Words of others: a letter, a recipe, a list that was pasted.
 _PASTED: Final = re.compile(r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}", re.MULTILINE)
 MAX_LINES: Final = 4
+# "ok." tells nothing, whoever says that it does.
+MIN_LETTERS: Final = 4
+# Who types in a hurry begins sentences with small letters.
+_TYPED_SENTENCE: Final = re.compile(r"[^\s].*?(?:[.!?…]+(?=\s|$)|[。！？]+|$)", re.MULTILINE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
@@ -95,6 +99,41 @@ def quote_turn(
         frame=frame,
         tier="fact",
         reason=f"states {attribute}",
+        quoted=True,
+    )
+
+
+def quote_told(turn: Memory) -> list[ExtractedItem]:
+    """Return quotations of what a turn says, without its questions, in pieces that fit; none of a pasted text.
+
+    Somebody else found that it tells something.
+    """
+    if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
+        return []
+    told = [hit[0].strip() for hit in _TYPED_SENTENCE.finditer(turn.text) if not _ASKS.search(hit[0])]
+    pieces: list[str] = []
+    for sentence in told:
+        if pieces and len(pieces[-1]) + len(sentence) < MAX_QUOTED:
+            pieces[-1] = f"{pieces[-1]} {sentence}"
+        elif len(sentence) <= MAX_QUOTED:
+            pieces.append(sentence)
+    return [_as_item(turn, " ".join(piece.split())) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
+
+
+def _as_item(turn: Memory, words: str) -> ExtractedItem:
+    day = turn.created_at.date()
+    return ExtractedItem(
+        text=_write(turn, words, turn.created_at),
+        channel=Channel.SEMANTIC,
+        kind=kind_of(words),
+        category="",
+        importance=0.5,
+        sources=(turn.id,),
+        valid_from=turn.created_at,
+        dates=((day, day),),
+        frame="event",
+        tier="fact",
+        reason="a model found that it tells something",
         quoted=True,
     )
 
