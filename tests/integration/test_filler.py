@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
 from memwarden.models import local
+from memwarden.recall import recall
 
 
 class SlowEmbedder:
@@ -134,7 +136,7 @@ class BusEmbedder(SlowEmbedder):
         return super().embed(texts)
 
 
-async def test_a_question_waits_for_what_was_said_just_before_and_for_no_import(
+async def test_a_question_waits_for_what_was_said_just_before_and_not_for_the_whole_of_an_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = BusEmbedder()
@@ -149,3 +151,18 @@ async def test_a_question_waits_for_what_was_said_just_before_and_for_no_import(
         assert made.count(None) == 1_001 - 64
         assert made[-1] is not None
         model.passes.release(100)
+
+
+async def test_a_question_waits_a_little_for_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = BusEmbedder()
+    monkeypatch.setattr(local, "make_local", lambda choice: model)
+    monkeypatch.setattr(recall, "MAX_IMPORT_WAIT_SECONDS", 30.0)  # as long as a busy machine needs
+    async with open_store(tmp_path) as warden:
+        me = warden.scope(user="ana", thread="a")
+        await me.observe(said(*(f"Page {number} is about buses." for number in range(1_001))))
+        asked = asyncio.create_task(me.query("Which page is about buses?"))
+        await asyncio.sleep(0.2)
+        assert not asked.done()
+        model.passes.release(100)
+        await asked
+        assert None not in await vectors(warden)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,8 +87,25 @@ def test_a_name_that_gives_orders_is_not_shown(ana: BoundScope, name: str) -> No
         assert name not in text, place
 
 
+PEOPLE = """Ana|ana|cool_cat99|Dr. Ignatius Ordway|Ana (she/her)|Mom ❤️|ana@example.com|O'Brien|Jean-Luc
+person 1|+49 170 1234567|María del Carmen Rodríguez de la Fuente|Ludwig van Beethoven
+Klassenassistenz Frau Regel|Nguyễn Thị Minh Khai|مهدی‌یार|राहुल शर्मा
+アレクサンドラ・イワノワ|さくら|王小明|김철수|สมชาย ใจดี""".replace("\n", "|").split("|")
+
+
 def test_names_of_people_are_shown() -> None:
-    assert [shown_name(name) for name in ("Ana", "مهدی‌یار", "山田　太郎")] == ["Ana", "مهدی‌یار", "山田 太郎"]
+    assert [shown_name(name) for name in PEOPLE] == PEOPLE
+    assert shown_name("山田　太郎") == "山田 太郎"
+
+
+ORDERS = Path(__file__).parents[1] / "evaluation" / "corpora"
+
+
+def test_no_sentence_in_place_of_a_name_is_shown() -> None:
+    lines = [line for file in ORDERS.glob("*attacks*.jsonl") for line in file.read_text("utf-8").split("\n") if line]
+    rows = [row for row in map(json.loads, lines) if row.get("place") == "name"]
+    assert len(rows) > 30
+    assert [row for row in rows if shown_name(str(row.get("name") or row["text"]))] == []
 
 
 def test_joiners_stay_inside_words_that_need_them() -> None:

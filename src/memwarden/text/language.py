@@ -296,6 +296,37 @@ def lower_in_place(text: str) -> str:
 
 
 # A text of which more than this share is control characters is no text.
+_NOT_OF_NAMES: Final = re.compile(
+    r"[^\w\s.'’·・&@+#()/~\-\u0300-\u036f\u0600-\u0fff\u200c\u200d\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
+)
+_PIECE: Final = re.compile(r"[\s_/.\-]+")
+_PRONOUNS: Final = re.compile(r"\s*\(\w{1,5}(?:/\w{1,5}){1,2}\)$")
+_ORDERING_KANA: Final = re.compile("を|(?:しろ|せよ|えろ|けろ|ること)$")
+# "María del Carmen Rodríguez de la Fuente" has as many; names of three words begin their long words with capitals.
+_MAX_NAME_WORDS: Final = 7
+_MAX_PLAIN_NAME_WORDS: Final = 2
+_MAX_UNCASED_NAME_WORDS: Final = 4
+_MAX_NAME_SIGNS_WITHOUT_SPACES: Final = 8
+
+
+def has_form_of_name(line: str) -> bool:
+    """Return whether a line has the form of a person's or an account's name, and not of a sentence.
+
+    Names have no commas, colons or brackets of code, few words, and capitals at their long words where their script has
+    any. Whether a name gives an order is another question; an order in a sentence has not this form.
+    """
+    words = [word for word in _PIECE.split(_PRONOUNS.sub("", line)) if any(sign.isalnum() for sign in word)]
+    if not words or len(words) > _MAX_NAME_WORDS or _NOT_OF_NAMES.search(line):
+        return False
+    if (script := script_of(line)) in _WITHOUT_SPACES:
+        ideographs = sum(not "\u30a0" <= sign <= "\u30ff" and sign.isalpha() and not sign.isascii() for sign in line)
+        return script == "th" or (ideographs <= _MAX_NAME_SIGNS_WITHOUT_SPACES and not _ORDERING_KANA.search(line))
+    if not any(sign.isupper() or sign.islower() for sign in line):
+        return len(words) <= _MAX_UNCASED_NAME_WORDS
+    long = [word.lstrip("(~#@") for word in words if len(word) > 3]
+    return len(words) <= _MAX_PLAIN_NAME_WORDS or not any(word[:1].islower() for word in long)
+
+
 _MAX_CONTROL_SHARE = 0.05
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 

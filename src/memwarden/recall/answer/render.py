@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from memwarden import checks, clock
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 from memwarden.text import tokenizer
+from memwarden.text.language import has_form_of_name
 from memwarden.text.sentences import split_sentences
 from memwarden.text.tokenizer import DENIAL, content_terms, denies, words_of_answer
 
@@ -80,9 +81,11 @@ def clean_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def shown_name(name: str) -> str:
-    """Return a name as a prompt may show it; empty for a name that gives orders or poses as the system."""
-    line = clean_line(unicodedata.normalize("NFKC", name))[:MAX_NAME_CHARACTERS].strip()
-    return "" if not line or _POSING.fullmatch(line) or _orders(line) else line
+    """Return a name as a prompt may show it; empty for what is no name, gives orders or poses as the system."""
+    line = clean_line(unicodedata.normalize("NFKC", name)).strip()
+    if not has_form_of_name(line) or _POSING.fullmatch(line) or _orders(line):
+        return ""
+    return line[:MAX_NAME_CHARACTERS].strip()
 
 
 def _orders(text: str) -> bool:
