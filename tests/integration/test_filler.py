@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
 from memwarden.models import local
-from memwarden.recall import recall
 
 
 class SlowEmbedder:
@@ -121,48 +119,3 @@ async def test_a_turn_that_is_forgotten_while_its_vector_is_made_stays_forgotten
         await me.forget(str(written.results[0].id))
         assert "Rolf" not in (await me.query("beagle", threshold=0.0)).text
         assert [memory.text for memory in await me.find({"channel": "turn"})] == ["The bus leaves at nine."]
-
-
-class BusEmbedder(SlowEmbedder):
-    """Lets so many batches about buses pass as it is told."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.passes = threading.Semaphore(0)
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        if any("buses" in text for text in texts):
-            assert self.passes.acquire(timeout=20)
-        return super().embed(texts)
-
-
-async def test_a_question_waits_for_what_was_said_just_before_and_not_for_the_whole_of_an_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = BusEmbedder()
-    monkeypatch.setattr(local, "make_local", lambda choice: model)
-    async with open_store(tmp_path) as warden:
-        me = warden.scope(user="ana", thread="a")
-        await me.observe(said(*(f"Page {number} is about buses." for number in range(1_001))))
-        await me.observe(said("My beagle is called Rolf."))
-        model.passes.release()  # the batch that is under way; the next comes after what was said last
-        assert "Rolf" in (await me.query("What is my beagle called?")).text
-        made = await vectors(warden)
-        assert made.count(None) == 1_001 - 64
-        assert made[-1] is not None
-        model.passes.release(100)
-
-
-async def test_a_question_waits_a_little_for_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = BusEmbedder()
-    monkeypatch.setattr(local, "make_local", lambda choice: model)
-    monkeypatch.setattr(recall, "MAX_IMPORT_WAIT_SECONDS", 30.0)  # as long as a busy machine needs
-    async with open_store(tmp_path) as warden:
-        me = warden.scope(user="ana", thread="a")
-        await me.observe(said(*(f"Page {number} is about buses." for number in range(1_001))))
-        asked = asyncio.create_task(me.query("Which page is about buses?"))
-        await asyncio.sleep(0.2)
-        assert not asked.done()
-        model.passes.release(100)
-        await asked
-        assert None not in await vectors(warden)

@@ -87,7 +87,8 @@ def test_a_name_that_gives_orders_is_not_shown(ana: BoundScope, name: str) -> No
         assert name not in text, place
 
 
-PEOPLE = """Ana|ana|cool_cat99|Dr. Ignatius Ordway|Ana (she/her)|Mom ❤️|ana@example.com|O'Brien|Jean-Luc
+PEOPLE = """Ana|ana|cool_cat99|john.smith@mail.example|cool_cat_99|@ana:matrix.example|dependabot[bot]
+Dr. Ignatius Ordway|Ana (she/her)|Mom ❤️|ana@example.com|O'Brien|Jean-Luc
 person 1|+49 170 1234567|María del Carmen Rodríguez de la Fuente|Ludwig van Beethoven
 Klassenassistenz Frau Regel|Nguyễn Thị Minh Khai|مهدی‌یार|राहुल शर्मा
 アレクサンドラ・イワノワ|さくら|王小明|김철수|สมชาย ใจดี""".replace("\n", "|").split("|")

@@ -295,38 +295,48 @@ def lower_in_place(text: str) -> str:
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-# A text of which more than this share is control characters is no text.
-_NOT_OF_NAMES: Final = re.compile(
-    r"[^\w\s.'’·・&@+#()/~\-\u0300-\u036f\u0600-\u0fff\u200c\u200d\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
-)
-_PIECE: Final = re.compile(r"[\s_/.\-]+")
+_SIGNS_OF_NAMES: Final = frozenset(" .'’·・&@+#()/~-_\u200c\u200d")
+_SIGNS_OF_ACCOUNTS: Final = _SIGNS_OF_NAMES | frozenset(":[]")
+_PIECE: Final = re.compile(r"[\s.'’·・&@+#()/~_:\[\]-]+")
 _PRONOUNS: Final = re.compile(r"\s*\(\w{1,5}(?:/\w{1,5}){1,2}\)$")
 _ORDERING_KANA: Final = re.compile("を|(?:しろ|せよ|えろ|けろ|ること)$")
-# "María del Carmen Rodríguez de la Fuente" has as many; names of three words begin their long words with capitals.
+_ARABIC_PARTICLES: Final = frozenset("بن ابن بنت آل عبد أبو ابو".split())
+# "María del Carmen Rodríguez de la Fuente" has seven; of three words, the long ones begin with capitals.
 _MAX_NAME_WORDS: Final = 7
 _MAX_PLAIN_NAME_WORDS: Final = 2
-_MAX_UNCASED_NAME_WORDS: Final = 4
-_MAX_NAME_SIGNS_WITHOUT_SPACES: Final = 8
+_MAX_UNCASED_NAME_WORDS: Final = 3
+_MAX_ACCOUNT_WORDS: Final = 4
+# Letters of names in scripts without spaces, those of katakana apart: "欧阳娜娜", "さかなクン", "พิพัฒน์พงศ์ รัตนชัย".
+_MAX_NAME_LETTERS: Final = {"zh": 5, "ja": 8, "ko": 8, "th": 30}
 
 
 def has_form_of_name(line: str) -> bool:
     """Return whether a line has the form of a person's or an account's name, and not of a sentence.
 
-    Names have no commas, colons or brackets of code, few words, and capitals at their long words where their script has
-    any. Whether a name gives an order is another question; an order in a sentence has not this form.
+    Names have few words, capitals at the long ones where their script has any, and hardly a sign beside letters. An
+    order of few words may have this form, too: whether a name gives one is another question.
     """
-    words = [word for word in _PIECE.split(_PRONOUNS.sub("", line)) if any(sign.isalnum() for sign in word)]
-    if not words or len(words) > _MAX_NAME_WORDS or _NOT_OF_NAMES.search(line):
+    words = _PRONOUNS.sub("", line).split()
+    signs = _SIGNS_OF_ACCOUNTS if len(words) == 1 else _SIGNS_OF_NAMES
+    if not words or any(sign not in signs and not _is_of_words(sign) for sign in line):
         return False
-    if (script := script_of(line)) in _WITHOUT_SPACES:
-        ideographs = sum(not "\u30a0" <= sign <= "\u30ff" and sign.isalpha() and not sign.isascii() for sign in line)
-        return script == "th" or (ideographs <= _MAX_NAME_SIGNS_WITHOUT_SPACES and not _ORDERING_KANA.search(line))
+    if (most := _MAX_NAME_LETTERS.get(script_of(line))) is not None:
+        letters = sum(sign.isalpha() and not sign.isascii() and not "\u30a0" <= sign <= "\u30ff" for sign in line)
+        return letters <= most and not _ORDERING_KANA.search(line)
+    pieces = [piece for word in words for piece in _PIECE.split(word) if piece and not any(map(str.isdigit, piece))]
+    if len(words) == 1:
+        return len(pieces) <= _MAX_ACCOUNT_WORDS
     if not any(sign.isupper() or sign.islower() for sign in line):
-        return len(words) <= _MAX_UNCASED_NAME_WORDS
-    long = [word.lstrip("(~#@") for word in words if len(word) > 3]
-    return len(words) <= _MAX_PLAIN_NAME_WORDS or not any(word[:1].islower() for word in long)
+        return sum(piece not in _ARABIC_PARTICLES for piece in pieces) <= _MAX_UNCASED_NAME_WORDS
+    small = any(piece[0].islower() for piece in pieces if len(piece) > 3)
+    return len(pieces) <= (_MAX_PLAIN_NAME_WORDS if small else _MAX_NAME_WORDS)
 
 
+def _is_of_words(sign: str) -> bool:
+    return unicodedata.category(sign) in {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "So"}
+
+
+# A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 

@@ -520,9 +520,6 @@ class PendingSignals(Protocol):
     async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
         """Wait until none does, for so long at most."""
 
-    async def wait_for_recent(self, namespace: Namespace, seconds: float) -> bool:
-        """Wait for what was said just before, for so long at most; return whether anything was awaited."""
-
 
 async def resolve_metadata(
     index: NamespaceIndex,

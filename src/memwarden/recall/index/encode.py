@@ -216,8 +216,6 @@ def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
 BATCH_ROWS = 64
 # A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
-# Questions wait for the vectors of what was said just before; what is more comes of an import, for which none waits.
-MAX_RECENT_ROWS = 1_000
 
 
 class SignalFiller:
@@ -232,10 +230,7 @@ class SignalFiller:
         self._indexes = indexes
         self._embedder = embedder
         self.stating = statement_reader(embedder) is not None
-        # Imports wait behind what was said just before.
-        self._recent: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
         self._due: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
-        self._recent_under_way: Namespace | None = None
         self._under_way: dict[Namespace, int] = {}
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
@@ -248,17 +243,13 @@ class SignalFiller:
         ids = dict.fromkeys(memory_ids)
         if not ids:
             return
-        recent = self._recent.get(namespace, {})
-        room = BATCH_ROWS if namespace in self._due else MAX_RECENT_ROWS
-        queue = self._recent if len(recent.keys() | ids.keys()) <= room else self._due
-        queue.setdefault(namespace, {}).update(ids)
+        self._due.setdefault(namespace, {}).update(ids)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def lacking(self, namespace: Namespace) -> int:
         """Return how many rows of a namespace this process knows to be without signals."""
-        queued = sum(len(queue.get(namespace, ())) for queue in (self._recent, self._due))
-        return queued + self._under_way.get(namespace, 0)
+        return len(self._due.get(namespace, ())) + self._under_way.get(namespace, 0)
 
     async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
         """Wait until nothing is due of a namespace, or of any, for so long at most; return whether that came about."""
@@ -266,22 +257,8 @@ class SignalFiller:
         def is_done() -> bool:
             if self._task is None:
                 return True
-            idle = not (self._recent or self._due or self._under_way)
-            return idle if namespace is None else not self.lacking(namespace)
+            return not (self._due or self._under_way) if namespace is None else not self.lacking(namespace)
 
-        return await self._wait_until(is_done, seconds)
-
-    async def wait_for_recent(self, namespace: Namespace, seconds: float) -> bool:
-        """Wait for what was said just before, for so long at most; return whether anything was awaited."""
-
-        def is_done() -> bool:
-            return self._task is None or not (namespace in self._recent or namespace == self._recent_under_way)
-
-        awaited = not is_done()
-        await self._wait_until(is_done, seconds)
-        return awaited
-
-    async def _wait_until(self, is_done: Callable[[], bool], seconds: float | None) -> bool:
         if is_done():
             return True
         try:
@@ -294,15 +271,21 @@ class SignalFiller:
     async def close(self) -> None:
         """Stop after the batch that is being made. What is left is made when the namespace is read again."""
         self._closed = True
-        self._recent.clear()
         self._due.clear()
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
         try:
-            while self._recent or self._due:
-                namespace, some = self._take()
+            while self._due:
+                namespace, ids = next(iter(self._due.items()))
+                some = list(ids)[:BATCH_ROWS]
+                for memory_id in some:
+                    del ids[memory_id]
+                if not ids:
+                    del self._due[namespace]
+                else:
+                    self._due.move_to_end(namespace)  # so that a long import holds up nobody else
                 self._under_way[namespace] = len(some)
                 try:
                     await self._fill(namespace, some)
@@ -311,7 +294,6 @@ class SignalFiller:
                     self._retry_later(namespace, some)
                 finally:
                     del self._under_way[namespace]
-                    self._recent_under_way = None
                     self._tidy(namespace)
                     async with self._progress:
                         self._progress.notify_all()
@@ -319,20 +301,6 @@ class SignalFiller:
             self._task = None
             async with self._progress:
                 self._progress.notify_all()
-
-    def _take(self) -> tuple[Namespace, list[str]]:
-        """Take the next rows from the queues."""
-        queue = self._recent or self._due
-        namespace, ids = next(iter(queue.items()))
-        some = list(ids)[:BATCH_ROWS]
-        for memory_id in some:
-            del ids[memory_id]
-        if ids:
-            queue.move_to_end(namespace)  # so that a long import holds up nobody else
-        else:
-            del queue[namespace]
-        self._recent_under_way = namespace if queue is self._recent else None
-        return namespace, some
 
     async def _fill(self, namespace: Namespace, ids: Sequence[str]) -> None:
         lacking = await self._take_in(namespace, ids)
@@ -354,7 +322,7 @@ class SignalFiller:
     def _tidy(self, namespace: Namespace) -> None:
         """Let go of an index of which much is outdated, once nothing more comes: each row that was filled has moved."""
         index = self._indexes.held(namespace)
-        if index is not None and not self.lacking(namespace) and 2 * index.size > 3 * index.alive + 3_000:
+        if index is not None and namespace not in self._due and 2 * index.size > 3 * index.alive + 3_000:
             self._indexes.drop(namespace)
 
     async def _take_in(self, namespace: Namespace, ids: Sequence[str]) -> list[str]:
