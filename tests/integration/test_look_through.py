@@ -542,15 +542,16 @@ async def test_a_turn_gives_three_facts_at_most_whatever_a_model_says() -> None:
     told = by_model(
         *({"text": f"The user's cousin {name} lives in Oslo."} for name in ("Ida", "Tom", "Eva", "Jo", "Al"))
     )
-    assert len(await with_model(ScriptedModel(told), MIA)) == 3
+    assert len(await with_model(ScriptedModel(told), f"{MIA} {FAMILY}")) == 3
 
 
 COUSINS = [f"The user's cousin {name} lives in Oslo." for name in ("Ida", "Tom", "Eva")]
+FAMILY = "By the way, cousins of mine live in Oslo."
 MONDAY, TUESDAY = "2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"
 
 
 def exchange(number: int, text: str, at: str) -> list[dict[str, Any]]:
-    return [message | {"created_at": at} for message in numbered(talk(text), number)]
+    return [message | {"created_at": at} for message in numbered(talk(f"{text} {FAMILY}"), number)]
 
 
 async def test_a_day_is_the_day_on_which_it_was_said() -> None:
@@ -594,7 +595,11 @@ async def test_what_is_merged_takes_nothing_of_a_day() -> None:
     settings = {"facts_a_day": 2, "extraction": "off"}
     async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        for number, said in zip((1, 3, 5, 7, 9), (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON), strict=True):
+        for number, said in zip(
+            (1, 3, 5, 7, 9),
+            (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON + " On a red sailing boat."),
+            strict=True,
+        ):
             await me.observe(exchange(number, said, MONDAY))
             await me.extract_pending()
         assert [fact.text for fact in await facts(me)] == [COUSINS[0], boat]
@@ -665,7 +670,7 @@ async def test_what_a_model_says_is_checked_and_capped() -> None:
         {"text": ""},
         {"text": "The user's daughter is called Mia."},
         {"text": "Mia is allergic to peanuts."},
-        {"text": "Mia likes rice cakes and she takes some to school."},
+        {"text": "Mia needs ideas for snacks and she takes some to school."},
         {"text": "This is one too many for Mia."},
     ]
     model = ScriptedModel(by_model(*told))

@@ -86,7 +86,7 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
             and not any(map(str.isdigit, span.text))
         ):
             continue
-        span = _edge_of(span, text[:place], said.date())
+        span = _edge_of(span, text[max(0, place - _MAX_BEFORE) : place], said.date())
         yearly = _is_yearly(text, span)
         if not yearly:
             days.append((span.first, span.last))

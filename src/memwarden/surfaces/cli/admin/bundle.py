@@ -50,7 +50,7 @@ async def export(
         print_json({"file": str(file), **{name: getattr(done, name) for name in ("manifest", "left_behind")}})
     else:
         said = f"{done.manifest.memories:,} memories and {done.manifest.rev:,} changes of {done.manifest.path}"
-        printer().print(clean(f"Exported to {file}: {said}."))
+        printer().print(clean(f"Exported to {file}: {said}."), soft_wrap=True)
         beside = done.manifest
         if beside.items or beside.checkpoints:
             printer().print(clean(f"And {beside.items:,} items and {beside.checkpoints:,} checkpoints of LangGraph."))
@@ -65,7 +65,9 @@ async def _export_format(options: Options, file: Path, form: str, user: str) -> 
     if options.as_json:
         print_json(done)
     else:
-        printer().print(clean(f"Exported to {file} ({form}): {done.memories:,} memories, {done.turns:,} turns."))
+        printer().print(
+            clean(f"Exported to {file} ({form}): {done.memories:,} memories, {done.turns:,} turns."), soft_wrap=True
+        )
         for what, count in done.left_out.items():
             printer().print(clean(f"Not in it: {count:,} {what}."))
     return 0
