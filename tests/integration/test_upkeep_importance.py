@@ -92,6 +92,35 @@ async def test_what_a_person_sets_is_given_and_its_change_can_still_be_undone() 
         assert seq < last
 
 
+async def test_a_long_journal_hides_no_move_and_no_undo() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        _, used, idle, _ = await remember(me)
+        await judge(me, {used: "used", idle: "unused"}, range(1, 9))
+        await weigh(warden)
+        (down,) = [item for item in await me.journal.history(idle) if (item.meta or {}).get("rule") == "use"]
+        await me.journal.undo(down.seq)
+        for year in range(1960, 2020):
+            await me.update(used, text=f"Mia plays the cello since {year}.")
+            await me.update(idle, text=f"Tom's bike is of {year}.")
+        await judge(me, {used: "used", idle: "unused"}, range(20, 40))
+        await weigh(warden)
+        assert 0.5 < (await me.get(used)).importance <= 0.5 + MAX_SHIFT  # of what was given, not of where it stood
+        assert (await me.get(idle)).importance == 0.5
+
+
+async def test_what_weigh_moved_makes_no_other_job_run_again() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        used, idle, *_ = await remember(me)
+        await judge(me, {used: "used", idle: "unused"}, range(1, 9))
+        runs = await warden.jobs.run_due()
+        assert [run.job for run in runs if run.changes] == ["weigh"]
+        due = {item.job: item.due for item in await warden.jobs.status(user="ana")}
+        assert (due["consolidate"], due["insights"]) == (None, None)
+        assert due["weigh"] is not None
+
+
 async def test_a_move_is_no_need_of_a_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock.now() - timedelta(days=50)  # events have the time of the machine
     monkeypatch.setattr(clock, "now", lambda: now)

@@ -148,6 +148,7 @@ class AsyncWarden:
         A store that holds vectors of another model than the settings name is open for all that needs no vector; the
         rest raises ModelMismatch.
         """
+        worker = self._make_worker()
         await self._parts.store.open()
         try:
             bound = (await self._parts.store.about()).model
@@ -160,11 +161,9 @@ class AsyncWarden:
                 self._parts.open_later(lambda: self._make_services(self._make_embedder(bound)))
             self._parts.events.start()
             self._parts.closed = False
-            if self._parts.settings.upkeep == "on":
-                from memwarden.upkeep.embedded import ProgramWorker
-
-                self._worker = ProgramWorker(self._parts.settings, self.store.place, self._login_url)
-                self._worker.start(self.jobs)
+            if worker is not None:
+                worker.start(self.jobs)
+                self._worker = worker
         except BaseException:
             await self._parts.store.close()
             raise
@@ -334,8 +333,7 @@ class AsyncWarden:
         await self._parts.end_turns()
         self._parts.closed = True
         if self._worker is not None:
-            await self._worker.close()
-            self._worker = None
+            await self._worker.hang_up()
         for search in list(self._parts.late.values()):
             search.cancel()
         await self._parts.looks.close()
@@ -344,6 +342,9 @@ class AsyncWarden:
         if self._maker is not None and self._parts.opened is not None:
             await self._maker.close(self._parts.opened)
         await self._parts.store.close()
+        if self._worker is not None:  # last: what this program has to write waits for no child
+            await self._worker.close()
+            self._worker = None
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -471,6 +472,14 @@ class AsyncWarden:
     def store(self) -> Store:
         """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
         return self._parts.store
+
+    def _make_worker(self) -> ProgramWorker | None:
+        """Return the worker beside this program, not yet begun, as the setting says. Raises InvalidConfig."""
+        if self._parts.settings.upkeep == "off":
+            return None
+        from memwarden.upkeep.embedded import ProgramWorker
+
+        return ProgramWorker(self._parts.settings, self.store.place, self._login_url)
 
     def _make_embedder(self, bound: str | None) -> Embedder | None:
         from memwarden.models.local import make_embedder  # numpy

@@ -1,7 +1,7 @@
 """The worker of a program: with the setting ``upkeep`` jobs run beside its calls.
 
-A file or a database gets a child process at low priority, which ends with the program, however that ends. Memory and
-folders belong to a single process, so that there jobs run within it.
+A file or a database gets a child process at low priority, which ends with the program, however that ends, after the run
+that is under way. Memory and folders belong to a single process, so that there jobs run within it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import logging
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import IO, Any, Final
 
 from memwarden.categories import categories_content
-from memwarden.errors import MemwardenError, missing_extra
+from memwarden.errors import missing_extra
 from memwarden.settings import RULES, Settings, settings_from
 from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.worker import DEFAULT_EVERY_SECONDS, work
@@ -30,8 +31,9 @@ SHARED: Final = ("sqlite:", *DATABASES)
 FIRST_REST_SECONDS: Final = 5.0
 # A child that ended by itself is started again after twice as long each time, up to this.
 MAX_REST_SECONDS: Final = 300.0
-# A child that is told to end finishes what it writes within this time.
-END_SECONDS: Final = 20.0
+# A child that is told to end finishes its run within this time; else it is broken off between two transactions, and due
+# again. Together with the grace of a server it is less than compose.yaml gives.
+END_SECONDS: Final = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -89,11 +91,16 @@ class ProgramWorker:
         self._thread = threading.Thread(target=self._keep_process, name="memwarden-upkeep", daemon=True)
         self._thread.start()
 
-    async def close(self) -> None:
-        """End, after what is being written."""
+    async def hang_up(self) -> None:
+        """End what runs within the program, and tell the child to end without waiting for it."""
+        self._over.set()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    async def close(self) -> None:
+        """End, and wait for the child."""
+        await self.hang_up()
         await asyncio.to_thread(self.end_process)
 
     def end_process(self) -> None:
@@ -105,30 +112,45 @@ class ProgramWorker:
     def _keep_process(self) -> None:
         rest = self._rest
         while not self._over.wait(rest):
-            code = self._run_process()
-            if code != 0 and not self._over.is_set():
-                log.warning("the worker ended with code %s; it is started again", code)
+            begun = time.monotonic()
+            try:
+                code = self._run_process()
+            except Exception as error:
+                log.warning("the worker cannot be started (%s); it is tried again", type(error).__name__)
+            else:
+                if code != 0 and not self._over.is_set():
+                    log.warning("the worker ended with code %s; it is started again", code)
+            if time.monotonic() - begun > MAX_REST_SECONDS:
+                rest = self._rest
             rest = min(max(2 * rest, 1.0), MAX_REST_SECONDS)
 
     def _run_process(self) -> int:
         """Run a child until it ends, or until this program closes."""
+        line = pack_settings(self._settings, self._url)
         command = [sys.executable, "-m", "memwarden", "worker", "--with-parent", "--every", str(self._every)]
         # The line goes by a pipe: others of this machine see the words of a command, and so would see a password.
+        # Its errors come by a pipe too: whoever reads those of this program waits for no child that outlives it.
         with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
-        ) as process:
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True,
+        ) as process:  # fmt: skip
             self.process = process
-            pipe = process.stdin
+            pipe, errors = process.stdin, process.stderr
             assert pipe is not None
-            _tell(pipe, pack_settings(self._settings, self._url))
+            assert errors is not None
+            reader = threading.Thread(target=_pass_on, args=(errors,), name="memwarden-upkeep-errors", daemon=True)
+            reader.start()
+            _tell(pipe, line)
             while process.poll() is None and not self._over.wait(0.5):
                 pass
             _hang_up(pipe)
-            try:
-                return process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
+            if process.poll() is None:
                 process.kill()
-                return process.wait()
+            code = process.wait()
+            reader.join()
+            return code
 
     async def _work_within(self, jobs: AsyncJobs) -> None:
         await asyncio.sleep(self._rest)
@@ -136,7 +158,9 @@ class ProgramWorker:
             try:
                 async for _ in work(jobs, asyncio.Event(), self._every):
                     pass
-            except MemwardenError as error:
+            except Exception as error:
+                if self._over.is_set():
+                    return
                 log.warning("upkeep is tried again: %s", type(error).__name__)
                 await asyncio.sleep(self._every)
 
@@ -145,6 +169,12 @@ def _tell(pipe: IO[str], line: str) -> None:
     with suppress(OSError):  # it ended already, and its code says so
         pipe.write(line + "\n")
         pipe.flush()
+
+
+def _pass_on(lines: IO[str]) -> None:
+    with suppress(ValueError):  # it is closed
+        for line in lines:
+            log.warning("worker: %s", line.rstrip())
 
 
 def _hang_up(pipe: IO[str]) -> None:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Final
 
 from memwarden.observability.records import EventFilter, MemoryUse, Op, summarize_uses
-from memwarden.records import UNDOES, Channel, JournalEntry, Memory, Put, WriteMode
+from memwarden.records import UNDOES, Channel, JournalEntry, Memory, Namespace, Put, WriteMode
 from memwarden.remember.write_store import is_reserved
+from memwarden.stores.protocol import Store
 from memwarden.upkeep.records import MOVED_BY_USE, JobChange, JobContext, JobReport
 
 # Importance is moved by a level of five at most, in either direction.
@@ -25,7 +26,8 @@ WRONG_WEIGHT: Final = 5
 # What would move it by less is left.
 MIN_MOVE: Final = 0.05
 MAX_EVENTS_READ: Final = 10_000
-MAX_ENTRIES_READ: Final = 50
+# So many entries of a journal are read first; a longer one is read on to the last move.
+ENTRIES_READ: Final = 50
 _WEIGHED: Final = (Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT)
 
 
@@ -98,8 +100,7 @@ async def _weigh_some(
     for memory in await store.get(namespace, ids):
         if memory.channel not in _WEIGHED or is_reserved(memory.id):
             continue
-        entries = await store.journal(namespace, memory_id=memory.id, descending=True, limit=MAX_ENTRIES_READ)
-        given = find_given(memory, entries)
+        given = find_given(memory, await _read_journal(store, namespace, memory.id))
         if given is None:
             continue
         use = uses.get(memory.id)
@@ -112,6 +113,18 @@ async def _weigh_some(
     if not context.dry_run:
         await context.apply(puts, rev)
     return JobReport(tuple(changes))
+
+
+async def _read_journal(store: Store, namespace: Namespace, memory_id: str) -> list[JournalEntry]:
+    """Return the entries of a memory back to its last move, and to all that was undone since, the newest first."""
+    limit = ENTRIES_READ
+    while True:
+        entries = await store.journal(namespace, memory_id=memory_id, descending=True, limit=limit)
+        undone = {step for entry in entries if (step := (entry.meta or {}).get(UNDOES)) is not None}
+        found = any(is_move(entry) for entry in entries) and undone <= {entry.step for entry in entries}
+        if found or len(entries) < limit:
+            return entries
+        limit *= 4
 
 
 def _move(memory: Memory, given: float, importance: float, use: MemoryUse | None, step: int) -> Put:

@@ -66,7 +66,7 @@ def _load_weigh() -> Callable[[JobContext], Awaitable[JobReport]]:
     return weigh
 
 
-# Every job, in the order in which a worker runs them.
+# Every job, in the order in which a worker runs them: those that only run after changes come last.
 JOBS: Final[Mapping[str, JobKind]] = {
     job.name: job
     for job in (
@@ -85,6 +85,13 @@ JOBS: Final[Mapping[str, JobKind]] = {
             _load_retain,
         ),
         JobKind(
+            "weigh",
+            "Move the importance of memories by the use that prompts made of them.",
+            DAY,
+            False,
+            _load_weigh,
+        ),
+        JobKind(
             "consolidate",
             "Merge facts that say the same; end facts that a newer fact replaces.",
             DAY,
@@ -97,13 +104,6 @@ JOBS: Final[Mapping[str, JobKind]] = {
             DAY,
             True,
             _load_insights,
-        ),
-        JobKind(
-            "weigh",
-            "Move the importance of memories by the use that prompts made of them.",
-            DAY,
-            False,
-            _load_weigh,
         ),
         JobKind("clean", "Apply the fixes that an audit proposes. Runs when it is asked for.", None, True, _load_clean),
     )

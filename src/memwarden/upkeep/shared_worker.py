@@ -83,7 +83,7 @@ class SharedWorker:
 
     async def _use_queue(self, stop: asyncio.Event, *, once: bool) -> None:
         async with self._open_queue() as app:
-            await self._queue_due(app)
+            await self._queue_due(app, stop)
             self._queued = True
             if once:
                 await self._work(app, wait=False)
@@ -105,14 +105,16 @@ class SharedWorker:
                 await asyncio.wait_for(stop.wait(), self._every)
             if not stop.is_set():
                 await self._take_over(app)
-                await self._queue_due(app)
+                await self._queue_due(app, stop)
 
-    async def _queue_due(self, app: App) -> None:
+    async def _queue_due(self, app: App, stop: asyncio.Event) -> None:
         """Queue each due job once, however many workers find it."""
         from procrastinate.exceptions import AlreadyEnqueued
 
         await self._take_over(app)
         async for job, namespace in self._jobs.due():
+            if stop.is_set():
+                return
             place = f"{len(namespace.tenant)}:{namespace.tenant}:{namespace.path}"
             task = app.configure_task(TASK, lock=place, queueing_lock=f"{job}:{place}", queue=QUEUE)
             with suppress(AlreadyEnqueued):

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
@@ -56,13 +56,13 @@ async def work(
     place: Path | None = None,
     once: bool = False,
 ) -> AsyncIterator[list[JobRun]]:
-    """Run what is due, rest, and begin again, until told to stop. Yields the runs of each look.
+    """Run what is due, rest, and begin again, until told to stop: then no other run begins. Yields each look's runs.
 
     place: the store's file, on which one worker works at a time; another finds nothing due when it looks again.
     """
     while not stop.is_set():
         with only_worker(place) as alone:
-            runs = await jobs.run_due() if alone else []
+            runs = await _run_due(jobs, stop) if alone else []
         yield runs
         if once:
             return
@@ -70,13 +70,24 @@ async def work(
             await asyncio.wait_for(stop.wait(), every)
 
 
-def wait_for_end(stream: BinaryIO, stop: asyncio.Event) -> None:
-    """Tell the running loop to stop when the other side of a stream is gone."""
+async def _run_due(jobs: AsyncJobs, stop: asyncio.Event) -> list[JobRun]:
+    runs: list[JobRun] = []
+    async for job, namespace in jobs.due():
+        if stop.is_set():
+            break
+        runs.append(await jobs.run_one(job, namespace))
+    return runs
+
+
+def wait_for_end(descriptor: int, stop: asyncio.Event) -> None:
+    """Tell the running loop to stop when the other side of an open descriptor is gone."""
     loop = asyncio.get_running_loop()
 
     def read() -> None:
-        while stream.read(1):
-            pass
+        # Not of a buffered stream: its lock, held by a thread, aborts an interpreter that ends.
+        with suppress(OSError):
+            while os.read(descriptor, 1):
+                pass
         _tell(loop, stop.set)
 
     threading.Thread(target=read, name="memwarden-parent", daemon=True).start()

@@ -93,7 +93,8 @@ async def check_keys(plan: ServerPlan) -> bool:
 
 def return_freed_memory() -> bool:
     """Let this process give back what it freed; return whether its C library can be told so."""
-    if any(name.startswith("MALLOC_") for name in os.environ):
+    tuned = "glibc.malloc." in os.environ.get("GLIBC_TUNABLES", "")
+    if tuned or any(name.startswith("MALLOC_") for name in os.environ):
         return False  # whoever runs it has decided
     try:
         told = ctypes.CDLL(None).mallopt
@@ -106,6 +107,7 @@ async def serve(plan: ServerPlan, announce: Callable[[str], None]) -> None:
     """Serve until a signal says stop. announce: is told the URL once requests are taken."""
     return_freed_memory()
     configure_logs(plan.log_level)
+    worker = make_worker(plan) if plan.workers > 1 else None
     listening = listen(plan)
     url = url_of(plan, listening)
     if plan.workers > 1:
@@ -116,7 +118,8 @@ async def serve(plan: ServerPlan, announce: Callable[[str], None]) -> None:
         from uvicorn.supervisors import Multiprocess
 
         announce(url)
-        worker = make_worker(plan)
+        if worker is not None:
+            worker.start_process()
         try:
             # It waits for its processes with signals of its own; nothing else runs on this loop.
             Multiprocess(config, sockets=[listening]).run()
@@ -142,13 +145,11 @@ class AnnouncedServer(uvicorn.Server):
 
 
 def make_worker(plan: ServerPlan) -> ProgramWorker | None:
-    """Return the one worker beside the processes of a server of several, begun, as the setting ``upkeep`` says."""
+    """Return the one worker beside the processes of a server, not yet begun; None: the setting ``upkeep`` is off."""
     if plan.settings.upkeep == "off":
         return None
     url = plan.settings.db or configuration.default_db()
-    worker = ProgramWorker(plan.settings, url, url)
-    worker.start_process()
-    return worker
+    return ProgramWorker(plan.settings, url, url)
 
 
 def create_planned_app() -> FastAPI:

@@ -98,10 +98,12 @@ async def worker(
     lower_priority()
     stop = asyncio.Event()
     line = await asyncio.to_thread(sys.stdin.buffer.readline) if with_parent else b""
+    if with_parent and not line.endswith(b"\n"):
+        return 0  # it died before it said for which store; another is not opened
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if with_parent:
-        wait_for_end(sys.stdin.buffer, stop)
+        wait_for_end(sys.stdin.fileno(), stop)
     settings = unpack_settings(line.decode()) if line else options.settings
     failed, url = False, settings.db or default_db()
     place = place_of(url) if url.startswith("sqlite:") else None
