@@ -22,8 +22,8 @@ def check_no_agent(agent: str | None) -> None:
     """Raise Denied for an agent, where something is about all of a person's memory, whatever agents may see."""
     if agent is not None:
         raise Denied(
-            f"agent {agent!r} may not do this for a person, since it is about all of their memory; leave it out, "
-            "or use a key that is bound to no agent"
+            f"agent {agent!r} may not do this for a person, since it is about all of their memory; leave the agent "
+            "out of the call and of what opened it: a scope, an option --agent, a key"
         )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
@@ -17,12 +18,14 @@ from langgraph.checkpoint.base import empty_checkpoint
 from memwarden import BoundScope, ChatSettings, Warden
 from memwarden.agent.overseer import OverseerSettings
 from memwarden.api import blocking
+from memwarden.api.remote.handles import RemoteJobs
 from memwarden.api.scope import OLD_NAMES
 from memwarden.errors import InvalidInput
-from memwarden.records import RecallItem
+from memwarden.records import Namespace, RecallItem
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 from memwarden.testing.scripted import ScriptedModel
 from memwarden.tiers import ContextRequest, FailureSignature, Task
+from memwarden.upkeep.jobs import AsyncJobs
 from server_process import ServerProcess
 
 CONFIG = {"embedder": "wordllama"}
@@ -571,9 +574,26 @@ def test_jobs_are_tried_run_and_listed_by_the_same_verbs(worlds: Worlds) -> None
         with pytest.raises(InvalidInput, match="works on a store of this machine"):
             call()
     with pytest.raises(InvalidInput, match="there is no job"):
-        far.run("tidy")
+        far.run("tidy", user="ana")
+    with pytest.raises(InvalidInput, match="user_id has to say whose memory"):
+        far.run("expire")
     with pytest.raises(InvalidInput, match="tenant"):
         far.status(tenant="other")
+
+
+def test_the_names_of_jobs_are_there_or_refuse_with_a_reason() -> None:
+    far, space = RemoteJobs(cast(Any, None)), Namespace("default", "user/ana")
+    refused: dict[str, Callable[[], Any]] = {
+        "run_due": far.run_due,
+        "due": far.due,
+        "run_one": lambda: far.run_one("expire", space),
+        "status_of": lambda: far.status_of(space, datetime.now(UTC)),
+        "reembed": lambda: far.reembed("minilm"),
+    }
+    assert public(AsyncJobs) == {"run", "status"} | refused.keys()
+    for name, verb in refused.items():
+        with pytest.raises(InvalidInput, match=f"^{name} works on a store of this machine"):
+            asyncio.run(verb())
 
 
 def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds, tmp_path: Path) -> None:

@@ -281,7 +281,9 @@ async def test_an_agent_carries_nothing_in_or_out() -> None:
             ("memory_export", {}),
             ("memory_erase", {"thread": "talk"}),
         ):
-            assert "for a person" in await refusal(client, tool, **given)
+            refused = await refusal(client, tool, **given)
+            assert "for a person" in refused
+            assert "an option --agent" in refused  # over a pipe there are no keys
         assert len(await me.find()) == 1
     assert not person.asked
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from http_calls import calling, make_key
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, clock
 from memwarden.records import Namespace
 from memwarden.stores.shared.items import ItemSearch, require_items
 from memwarden.surfaces.http.app import ServerOptions
@@ -189,3 +190,30 @@ async def test_a_forgotten_question_is_shown_no_more_until_it_is_restored(items_
         assert await shown() == both
         await ana.reset(confirm="ana", filters={"thread_id": "music"})  # the whole conversation
         assert await shown() == {**both, "music": ""}
+
+
+async def test_a_forgotten_question_is_not_shown_again_once_its_turn_is_removed(
+    items_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncWarden.open(items_url, config={"turn_days": 7}) as warden:
+        await warden.scope(user="ana", thread="other").remember("Ana plays the cello in an orchestra.")
+        ana, talk = (warden.scope(user="ana", thread=thread) for thread in ("music", "talk"))
+        asked = await ana.observe([{"role": "user", "content": QUESTION}, {"role": "user", "content": "Hm."}])
+        small_talk = await talk.observe([{"role": "user", "content": "Let us talk."}])
+        for thread in ("music", "talk", "asked-alone"):
+            await warden.scope(user="ana", thread=thread).context(QUESTION, threshold=0.0)
+        await wait_for_traces(warden, 3)
+        await ana.forget([str(asked.results[0].id), str(small_talk.results[0].id)])  # a turn, a whole conversation
+        later = clock.now() + timedelta(days=8)
+        monkeypatch.setattr(clock, "now", lambda: later)
+        (run,) = await warden.jobs.run("retain", user="ana")
+        assert [change.verb for change in run.changes] == ["remove_turn"] * 3
+        traces = await TraceLog(warden.store).find(ana, TraceSearch())
+        async with calling(warden) as client:
+            told = {}
+            for trace in traces:
+                found = (await client.get(f"/v1/memory/traces/{trace['trace']}", params={"user_id": "ana"})).json()
+                told[found["thread_id"]] = found["question"]
+            page = (await client.get("/ui/shown", params={"user": "ana"})).text
+    assert told == {"music": "", "talk": "", "asked-alone": QUESTION}
+    assert page.count(f"<bdi>{QUESTION}</bdi>") == 1

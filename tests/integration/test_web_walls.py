@@ -243,3 +243,29 @@ async def test_a_failure_of_the_server_is_a_page_without_what_anybody_said(
     assert failed.headers["x-request-id"] in failed.text
     assert "heliotrope" not in failed.text
     assert ("<html" in failed.text) == (headers == {})
+
+
+async def test_jobs_are_tried_by_operators_run_by_who_decides_and_never_for_an_agent(warden: AsyncWarden) -> None:
+    await warden.scope(user="ana").remember("Ana keeps bees.")
+    answers = {}
+    for name, operations in (("operator", ["operate", "read"]), ("both", EVERYTHING)):
+        async with logged_in(warden, user="ana", operations=operations) as client:
+            page = (await client.get("/ui/jobs")).text
+            assert ('value="run"' in page) == (name == "both")
+            for sent in ({"action": "try"}, {"action": "run"}, {"action": "try", "agent": "planner"}):
+                values = {"job": "expire", "token": await token_of(client), **sent}
+                answers[name, *sent.values()] = (await client.post("/ui/jobs/run", data=values)).status_code
+    assert answers == {
+        ("operator", "try"): 200, ("operator", "run"): 403, ("operator", "try", "planner"): 403,
+        ("both", "try"): 200, ("both", "run"): 200, ("both", "try", "planner"): 403,
+    }  # fmt: skip
+
+
+async def test_no_limit_is_said_of_what_is_kept_for_ever_alone() -> None:
+    async with (
+        AsyncWarden.open("memory://", config={**CONFIG, "upkeep_tokens": 0}) as opened,
+        logged_in(opened, user="ana", operations=EVERYTHING) as client,
+    ):
+        page = (await client.get("/ui/jobs")).text
+    assert "<dd>0 tokens a day for a tenant" in page
+    assert re.findall(r'no limit <code class="dim small">(\w+)', page) == ["turn_days", "version_days"]

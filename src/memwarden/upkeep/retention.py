@@ -1,7 +1,8 @@
-"""The job ``retain``: removes turns and earlier versions for good once they are as old as the settings say."""
+"""The job ``retain``: removes turns, their questions and earlier versions for good, as old as the settings say."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
@@ -9,6 +10,7 @@ from datetime import timedelta
 from memwarden import filters
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, QUOTATION, Batch, Channel, Memory, MemoryState, Put, WriteMode
+from memwarden.stores.shared.items import TRACES, Items, ItemSearch, PutItem
 from memwarden.stores.transfer.erasure import ErasedPart
 from memwarden.upkeep.records import JobChange, JobContext, JobReport
 
@@ -28,6 +30,7 @@ async def retain(context: JobContext) -> JobReport:
     versions = await _old_versions(context, settings.version_days) if settings.version_days else []
     if (turns or versions) and not context.dry_run:
         part = ErasedPart(ids=tuple(turns), versions=tuple((item.id, item.version) for item in versions))
+        await _drop_questions(context, old)  # first: while the turns stand, a run that was killed finds them again
         await context.parts.store.erase_part(context.namespace, part)
         await _let_quotations_answer(context, {*turns, *named})
     why = f"said more than {settings.turn_days:,} days ago", f"older than {settings.version_days:,} days"
@@ -37,6 +40,38 @@ async def retain(context: JobContext) -> JobReport:
             *(JobChange("remove_version", item.id, why[1]) for item in versions),
         )
     )
+
+
+async def _drop_questions(context: JobContext, old: Sequence[Memory]) -> None:
+    """Take from what models were shown the questions that go: those of old turns, and of forgotten conversations."""
+    store, namespace = context.parts.store, context.namespace
+    items: Items | None = getattr(store, "items", None)
+    if items is None or not old:
+        return
+    said: dict[str | None, list[str]] = {}
+    for turn in old:
+        said.setdefault(turn.thread_id, []).append(" ".join(turn.text.split()))
+
+    def is_asked_there(value: str) -> bool:
+        trace = json.loads(value)
+        return bool(trace.get("question")) and trace["thread_id"] in said
+
+    found = await items.search(namespace, ItemSearch(TRACES, MAX_MEMORIES, matches=is_asked_there))
+    traces = [(hit.item, json.loads(hit.item.value)) for hit in found]
+    forgotten = {turn.thread_id for turn in old if turn.state == MemoryState.SOFT_DELETED}
+    named = {trace["thread_id"] for _, trace in traces} & forgotten - {None}
+    gone = {thread for thread in named if not await store.find(namespace, _turns_of(thread), limit=1)}
+    changes = [
+        PutItem(item._replace(value=json.dumps({**trace, "question": ""})))
+        for item, trace in traces
+        if trace["thread_id"] in gone or any(trace["question"] in text for text in said[trace["thread_id"]])
+    ]
+    if changes:
+        await items.write(namespace, changes)
+
+
+def _turns_of(thread: str) -> tuple[Condition, ...]:
+    return Condition("channel", "$eq", str(Channel.TURN)), Condition("thread_id", "$eq", thread)
 
 
 async def _let_quotations_answer(context: JobContext, gone: Set[str]) -> None:

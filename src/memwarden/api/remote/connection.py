@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 # The server gives up earlier; this is for a network that lost the answer.
 SECONDS = 120.0
+# What a server lists at once.
+PAGE = 1_000
 _BY_STATUS: Mapping[int, type[MemwardenError]] = {
     401: errors.KeyRefused,
     403: errors.Denied,

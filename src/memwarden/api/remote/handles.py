@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from memwarden.agent.plain_sessions import ProactiveTools
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS, MEMORY, check_window
 from memwarden.agent.state import AsyncState, StateKey
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
-from memwarden.api.remote.connection import Connection, check_tenant, path_part, read_record, refuse, sent_as
+from memwarden.api.remote.connection import PAGE, Connection, check_tenant, path_part, read_record, refuse, sent_as
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.observability.records import MemoryUse, OpCount, OpEvent
 from memwarden.records import Consent, Delta, HistoryEntry, Memory, PendingReview, Scope, UserContext, WriteResult
@@ -333,12 +333,30 @@ class RemoteJobs(AsyncJobs):
     @sent_as(AsyncJobs.status)
     async def status(self, given: dict[str, Any]) -> list[JobStatus]:
         check_tenant(given.get("tenant", "default"))
-        found = await self._connection.call("GET", "/v1/jobs", user_id=given.get("user"))
-        return read_record(found, list[JobStatus])
+        found: list[JobStatus] = []
+        cursor = None
+        while True:
+            asked = {"user_id": given.get("user"), "limit": PAGE, "cursor": cursor}
+            page = await self._connection.call("GET", "/v1/jobs", **asked)
+            found += read_record(page["items"], list[JobStatus])
+            cursor = page["cursor"]
+            if cursor is None:
+                return found
 
     @sent_as(AsyncJobs.run_due)
     async def run_due(self, given: dict[str, Any]) -> list[JobRun]:
         refuse("run_due")
+
+    def due(self, *, tenant: str | None = None) -> NoReturn:
+        refuse("due")
+
+    @sent_as(AsyncJobs.run_one)
+    async def run_one(self, given: dict[str, Any]) -> JobRun:
+        refuse("run_one")
+
+    @sent_as(AsyncJobs.status_of)
+    async def status_of(self, given: dict[str, Any]) -> list[JobStatus]:
+        refuse("status_of")
 
     @sent_as(AsyncJobs.reembed)
     async def reembed(self, given: dict[str, Any]) -> Reembedding:

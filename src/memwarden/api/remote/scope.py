@@ -15,6 +15,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.api.remote.connection import (
+    PAGE,
     Connection,
     path_part,
     plain,
@@ -54,8 +55,7 @@ from memwarden.records import (
 )
 from memwarden.runtime import Runtime
 
-# What a server lists at once, and the messages that go with a call.
-PAGE = 1_000
+# The messages that go with a call.
 BATCH = 4_000
 Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 

@@ -38,8 +38,8 @@ TABLES: Final = {
 
 
 def find_owner(page: WebPage) -> str:
-    """Return whose memory goes in or out. Raises Denied for an agent, and for somebody whom the key is not for."""
-    check_no_agent(page.grant.agent or page.agent)
+    """Return whose memory it is, all of it. Raises Denied for an agent, and for somebody whom the key is not for."""
+    check_no_agent(page.agent)
     return page.user
 
 

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from starlette.responses import Response
 
 from memwarden import clock
-from memwarden.arguments import check_no_agent
 from memwarden.records import Memory
 from memwarden.runtime import MAX_TRACES
 from memwarden.settings import Settings
 from memwarden.surfaces.http.keys import Operation
+from memwarden.surfaces.web.data import find_owner
 from memwarden.surfaces.web.page import PageRoutes, WebPage
 from memwarden.surfaces.web.preview import find_by_id
 from memwarden.upkeep.records import JobRun
@@ -23,10 +23,10 @@ MAX_CHANGES_SHOWN: Final = 100
 
 
 class Limit(NamedTuple):
-    """What is limited, for a page. most: 0 for no limit. setting: its name; empty for what no setting changes."""
+    """What is limited, for a page. most: None for no limit. setting: its name; empty for what no setting changes."""
 
     what: str
-    most: int
+    most: int | None
     unit: str
     setting: str = ""
 
@@ -58,8 +58,8 @@ def list_limits(settings: Settings) -> list[Limit]:
         Limit("jobs' chat model", settings.upkeep_tokens, "tokens a day for a tenant", "upkeep_tokens"),
         Limit("facts of what was said", settings.facts_a_day, "a day for a person, the others wait", "facts_a_day"),
         Limit("a memory", settings.max_text_bytes, "bytes", "max_text_bytes"),
-        Limit("what was said", settings.turn_days, "days", "turn_days"),
-        Limit("earlier versions", settings.version_days, "days", "version_days"),
+        Limit("what was said", settings.turn_days or None, "days", "turn_days"),
+        Limit("earlier versions", settings.version_days or None, "days", "version_days"),
         Limit("events", settings.events_days, "days", "events_days"),
         Limit("events", settings.events_rows, "of a person, the newest", "events_rows"),
         Limit("what models were shown", MAX_TRACES, "prompts of a person, for 30 days"),
@@ -75,8 +75,10 @@ async def find_changed(page: WebPage, runs: Sequence[JobRun]) -> dict[str, Memor
 
 @routes.post("/jobs/run", Operation.OPERATE)
 async def run_job(page: WebPage) -> Response:
-    """Run a job on a person's memory, or say what it would do."""
+    """Run a job on a person's memory, which takes decide too, or say what it would do."""
     name, is_trial = page.asked("job") or "", page.asked("action") != "run"
-    check_no_agent(page.grant.agent)
-    runs = await page.warden.jobs.run(name, user=page.user, tenant=page.grant.tenant, dry_run=is_trial)
+    user = find_owner(page)
+    if not is_trial:
+        page.scope(Operation.DECIDE)  # refuses, with an event
+    runs = await page.warden.jobs.run(name, user=user, tenant=page.grant.tenant, dry_run=is_trial)
     return await show_jobs(page, runs)

@@ -107,7 +107,10 @@ async def create(
     options: Options,
     operation: Annotated[
         list[str] | None,
-        typer.Option(help="read, write, decide (consent and review) or operate (server). [default: read, write]"),
+        typer.Option(
+            help="read, write, decide (consent, review, erasing) or operate (server; jobs, which decide runs). "
+            "[default: read, write]"
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="A note that the list shows.")] = None,
     expires_in: Annotated[str | None, typer.Option(metavar="AGE", help="Such as 12h or 90d. Default: never.")] = None,

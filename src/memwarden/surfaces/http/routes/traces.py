@@ -109,7 +109,7 @@ class TraceLog:
 
     async def _without_forgotten(self, scope: AsyncScope, traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return traces without the questions that were forgotten: as a turn, or with their whole conversation."""
-        threads = sorted({trace["thread_id"] for trace in traces} - {None})
+        threads = sorted({trace["thread_id"] for trace in traces if trace["question"]} - {None})
         if not threads:
             return traces
         turns, namespace = {"channel": str(Channel.TURN)}, scope.who.namespace
