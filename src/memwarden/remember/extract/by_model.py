@@ -42,6 +42,8 @@ VERSION: Final = 3
 MAX_SHOWN_CHARACTERS: Final = 2_000
 # A line has its place taken by this many facts of an answer at most.
 MAX_REPLACING: Final = 2
+# Of an answer so many facts are looked at; one that has more came from no model that keeps to its tokens.
+MAX_LISTED: Final = 200
 # Earlier turns tell what "there" and "she" are.
 MAX_SHOWN_BEFORE: Final = 4
 _TOKENS_AN_ANSWER, _TOKENS_A_TURN, _MAX_TOKENS = 400, 100, 4_000
@@ -253,9 +255,11 @@ def read_answer(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     facts: list[ExtractedItem] = []
     passed: list[RejectedClause] = []
     replaced = _replaced_lines(listed)
+    # What is known already is no sign that it was said again.
+    said = Said((*batch.turns, *batch.before))
     of_turn = Counter[str]()
-    for entry in listed:
-        found = _read_fact(entry, batch, replaced)
+    for entry in listed[:MAX_LISTED]:
+        found = _read_fact(entry, batch, replaced, said)
         if isinstance(found, ExtractedItem) and of_turn[found.sources[0]] >= MAX_ITEMS_PER_TURN:
             found = Refusal.TOO_MANY
         if isinstance(found, ExtractedItem):
@@ -263,6 +267,7 @@ def read_answer(answer: Any, batch: TurnBatch) -> ExchangeExtract:
             of_turn[found.sources[0]] += 1
         else:
             passed.append(RejectedClause(_text_of(entry), found))
+    passed += [RejectedClause(_text_of(entry), Refusal.TOO_MANY) for entry in listed[MAX_LISTED:]]
     if passed and not facts and all(item.reason in _OF_NO_USE for item in passed):
         raise ValueError("not in the language of the messages, or of messages that are not there")
     ends = tuple(_read_ends(answer.get("ended"), batch, facts))
@@ -290,7 +295,7 @@ _OF_NO_USE: Final = frozenset((Refusal.FOREIGN, Refusal.NO_SOURCE, Refusal.NO_TE
 
 
 def read_sorts(answer: Any, batch: TurnBatch) -> ExchangeExtract:
-    """Return what a small model's sorting keeps: the words of the messages that tell something.
+    """Return what a small model's sorting keeps, the words of the messages that tell something, and what it passes.
 
     Raises ValueError, KeyError or TypeError for an answer that leaves a message out or has another word for it.
     """
@@ -298,9 +303,20 @@ def read_sorts(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     sorts = {name: answer[name] for name in turns}
     if not set(sorts.values()) <= set(_SORTS):
         raise ValueError("a word that was not offered")
-    told = [turn for name, turn in turns.items() if sorts[name] == "tells" and not _orders(turn.text, [turn])]
-    facts = tuple(item for turn in told for item in quote_told(turn)[:MAX_ITEMS_PER_TURN])
-    return ExchangeExtract(facts, of_batch=True)
+    facts: list[ExtractedItem] = []
+    passed: list[RejectedClause] = []
+    for turn in (turn for name, turn in turns.items() if sorts[name] == "tells"):
+        if _orders(turn.text, [turn]):
+            passed.append(RejectedClause(turn.text, Refusal.ORDER))
+            continue
+        quoted = quote_told(turn)
+        if not quoted:
+            passed.append(RejectedClause(turn.text, Refusal.WORDING))
+        fitting = [item for item in quoted if len(item.text) <= MAX_STATEMENT_CHARACTERS]
+        facts += fitting[:MAX_ITEMS_PER_TURN]
+        passed += [RejectedClause(item.text, Refusal.TOO_LONG) for item in quoted if item not in fitting]
+        passed += [RejectedClause(item.text, Refusal.TOO_MANY) for item in fitting[MAX_ITEMS_PER_TURN:]]
+    return ExchangeExtract(tuple(facts), passed=tuple(passed), of_batch=True)
 
 
 def _text_of(entry: Any) -> str:
@@ -315,8 +331,8 @@ def _replaced_lines(listed: Sequence[Any]) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if count <= MAX_REPLACING)
 
 
-def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str]) -> ExtractedItem | Refusal:
-    """A fact, or why there is none."""
+def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str], said: Said) -> ExtractedItem | Refusal:
+    """A fact, or why there is none. said: the words of the thread."""
     text, sources = _text_of(entry), _read_sources(entry, batch)
     text = text if text.endswith(_ENDS) else tidy_sentence(text)
     if refused := _refuse(text, sources):
@@ -325,11 +341,11 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str]) -> Extra
         return Refusal.EXAMPLE
     if text.casefold() in {memory.text.casefold() for memory in batch.known}:
         return Refusal.KNOWN
-    if not Said((*batch.turns, *batch.before, *batch.known)).holds_some(text, sources[0]):
+    if not said.holds_some(text, sources[0]):
         return Refusal.NOT_SAID
-    said = sources[0].created_at
-    begins, ends = _read_day(entry.get("valid_from"), said), _read_day(entry.get("valid_to"), said)
-    if begins == ends == said:  # a small model fills in every field with the day of saying
+    said_at = sources[0].created_at
+    begins, ends = _read_day(entry.get("valid_from"), said_at), _read_day(entry.get("valid_to"), said_at)
+    if begins == ends == said_at:  # a small model fills in every field with the day of saying
         ends = None
     if begins is not None and ends is not None and ends < begins:
         begins, ends = None, None
@@ -340,7 +356,7 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str]) -> Extra
         category=str(entry.get("category", "")),
         importance=_read_importance(entry.get("importance")),
         sources=tuple(turn.id for turn in (*sources, *_less_trusted(text, sources, batch))),
-        valid_from=begins or said,
+        valid_from=begins or said_at,
         dates=(),
         frame="event",
         tier="fact",
@@ -397,12 +413,13 @@ _TELLING: Final = re.compile(r"(?<=[\w,;:'’)] )[^\W\d_a-z][\w'’-]+|\w*\d[\w.
 def _less_trusted(text: str, sources: Sequence[Memory], batch: TurnBatch) -> Iterator[Memory]:
     """Yield the less trusted turns that alone hold a name or number of a fact: it rests on them, too."""
     least = min(TRUST_RANK[turn.trust] for turn in sources)
+    less = [turn for turn in batch.turns if TRUST_RANK[turn.trust] < least]
+    if not less:
+        return
     trusted = [turn.text for turn in (*batch.turns, *batch.before, *batch.known) if TRUST_RANK[turn.trust] >= least]
     said = set(_TELLING.findall(" ".join(trusted))) | set(content_terms(" ".join(trusted)))
     more = {word for word in _TELLING.findall(text) if word not in said and not said.issuperset(content_terms(word))}
-    for turn in batch.turns:
-        if TRUST_RANK[turn.trust] < least and more.intersection(_TELLING.findall(turn.text)):
-            yield turn
+    yield from (turn for turn in less if more.intersection(_TELLING.findall(turn.text)))
 
 
 def _read_known(names: Any, batch: TurnBatch, among: Collection[str] | None = None) -> list[Memory]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
@@ -48,6 +48,8 @@ MIN_LETTERS: Final = 4
 # Who types in a hurry begins sentences with small letters.
 _TYPED_SENTENCE: Final = re.compile(r"[^\s].*?(?:[.!?…]+(?=\s|$)|[。！？]+|$)", re.MULTILINE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+# Where a sentence that is too long is cut, the better place first.
+_CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
 
@@ -104,20 +106,33 @@ def quote_turn(
 
 
 def quote_told(turn: Memory) -> list[ExtractedItem]:
-    """Return quotations of what a turn says, without its questions, in pieces that fit; none of a pasted text.
+    """Return quotations of all that a turn says but its questions, in pieces that fit; none of a pasted text.
 
-    Somebody else found that it tells something.
+    Somebody else found that it tells something. A piece that is a single word may be too long.
     """
     if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
         return []
     told = [hit[0].strip() for hit in _TYPED_SENTENCE.finditer(turn.text) if not _ASKS.search(hit[0])]
     pieces: list[str] = []
-    for sentence in told:
-        if pieces and len(pieces[-1]) + len(sentence) < MAX_QUOTED:
-            pieces[-1] = f"{pieces[-1]} {sentence}"
-        elif len(sentence) <= MAX_QUOTED:
-            pieces.append(sentence)
+    for part in (part for sentence in told for part in _fitting(sentence)):
+        if pieces and len(pieces[-1]) + len(part) < MAX_QUOTED:
+            pieces[-1] = f"{pieces[-1]} {part}"
+        else:
+            pieces.append(part)
     return [_as_item(turn, " ".join(piece.split())) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
+
+
+def _fitting(sentence: str) -> Iterator[str]:
+    """Yield a sentence in parts that fit, cut after a comma, else at a blank; a longer word is left whole."""
+    rest = sentence
+    while len(rest) > MAX_QUOTED:
+        head = rest[:MAX_QUOTED]
+        ends = (max((hit.end() for hit in cut.finditer(head)), default=0) for cut in _CUTS)
+        end = next((end for end in ends if end > MAX_QUOTED // 2), 0) or rest.find(" ") + 1 or len(rest)
+        yield rest[:end].strip()
+        rest = rest[end:].lstrip()
+    if rest:
+        yield rest
 
 
 def _as_item(turn: Memory, words: str) -> ExtractedItem:
