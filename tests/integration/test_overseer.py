@@ -446,3 +446,24 @@ async def test_an_agent_learns_no_name_that_it_may_not_read() -> None:
         goal = "Buy something for my sister"
         assert "lena_gifts" in await me.overseer().relevant(goal)
         assert "lena_gifts" not in await clerk.overseer().relevant(goal)
+
+
+async def test_of_several_people_only_ones_own_sister_is_meant() -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.state.save("lena_gifts", ["one", "two"])
+        goal = "Buy something for my sister"
+        await me.observe([{"role": "user", "name": "Bob", "content": "My sister Lena turns thirty in March."}])
+        await me.observe([{"role": "user", "name": "Ana", "content": "It rains again, what a day."}])
+        await me.observe([{"role": "tool", "content": "My sister Lena lives in Cork."}])
+        assert "lena_gifts" not in await me.overseer().relevant(goal)
+        await me.observe([{"role": "user", "name": "Ana", "content": "My sister Lena turns forty in May."}])
+        assert "lena_gifts" in await me.overseer().relevant(goal)
+
+
+async def test_the_only_one_who_speaks_is_meant_whatever_the_name() -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
+        me = warden.scope(user="u42", thread="t1")
+        await me.state.save("lena_gifts", ["one", "two"])
+        await me.observe([{"role": "user", "name": "Ana", "content": "My sister Lena turns forty in May."}])
+        assert "lena_gifts" in await me.overseer().relevant("给我妹妹买礼物")

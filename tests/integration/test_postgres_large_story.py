@@ -115,6 +115,25 @@ async def test_an_overview_of_a_large_namespace_reads_no_more_than_its_statement
     assert part[1].text
 
 
+async def test_an_overview_of_a_large_namespace_knows_what_was_just_said_and_nothing_that_is_over(
+    new_database: Callable[[], str],
+) -> None:
+    url = new_database()
+    async with opened(url, 50) as warden:
+        for thread, messages in sentences.threads(sentences.turns(60)):
+            await warden.scope(user="nora", thread=thread).observe(messages)
+        me = warden.scope(user="nora", thread="told")
+        await me.remember("I live in Ghent.", created_at="2023-03-01")
+        for number in range(1, 10):
+            at, end = f"2023-04-{number:02}", f"2023-05-{number:02}"
+            await me.remember(f"I live in Porto, at number {number}.", created_at=at, expires_at=end)
+        await made_ready(warden)
+        assert "Ghent" in (await me.overview()).text
+        await me.observe([{"role": "user", "content": "I live in Cork."}])
+        assert "Cork" in (await me.overview()).text
+        assert is_searched(warden)
+
+
 @SIZES
 async def test_a_fact_covers_its_turn_from_any_thread(told: str, above: int) -> None:
     async with open_at(told, above) as warden:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from memwarden.agent.relevance import plain_words
-from memwarden.records import Scope
+from memwarden.records import Memory, Scope, Trust
 from memwarden.runtime import Runtime
+from memwarden.text.tokenizer import GLUED_SCRIPT
 
 # Of so many memories around a goal the statements are looked at.
 MAX_LOOKED_AT = 10
@@ -28,7 +29,8 @@ class OtherWording(NamedTuple):
 async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWording | None:
     """Return the other wording of a goal; None when nothing that was said tells any.
 
-    An agent learns nothing from what it may not read.
+    An agent learns nothing from what it may not read. Only what a person said counts, and of several people only
+    what whoever the goal is of said: two have a sister each.
     """
     from memwarden.recall.answer.select import Request  # numpy
     from memwarden.statements.reader import names_in, relations_in
@@ -40,20 +42,42 @@ async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWord
     readable = parts.settings.categories.readable(who.agent, None)
     request = Request(goal, readable, (), MAX_LOOKED_AT, 0.0, None, full=True, explain=True, news=False)
     found = await parts.working.recall.query(replace(who, thread=None), request)
-    told = [tuple(each.subject.split("+")) for item in found.items for each in item.why.statements]
+    own = await _names_of(parts, who)
+    mine = [item for item in found.items if _is_told_by(item.memory, who, own)]
+    told = [tuple(each.subject.split("+")) for item in mine for each in item.why.statements]
     wording, names = goal, set[str]()
     for key in sorted(named):
         others = sorted(other.partition(":")[2] for other in with_other_keys([key], told) - {key})
         if others:
-            wording = _words_for(key).sub(" ".join(others), wording)
+            wording = _put_for(key, " ".join(others), wording)
             names.update(plain_words(" ".join(others)).split())
     return None if wording == goal else OtherWording(wording, frozenset(names))
 
 
-def _words_for(key: str) -> re.Pattern[str]:
-    """Return the pattern of the words by which a goal means whom a key stands for."""
+async def _names_of(parts: Runtime, who: Scope) -> frozenset[str]:
+    """Return the names by which whoever asks speaks: the only name that speaks at all, or an id that is a name."""
+    held = parts.working.indexes.held(who.namespace)
+    index = held if held is not None else await parts.working.larges.ready(who.namespace)
+    speakers = list(index.view.speakers) if index is not None else []
+    found = [*(speakers if len(speakers) == 1 else ()), who.user, *([who.actor] if who.actor else [])]
+    return frozenset(name.casefold() for name in found)
+
+
+def _is_told_by(memory: Memory, who: Scope, names: frozenset[str]) -> bool:
+    """Whether a memory is the words of whoever asks, or a fact that a person stated for them."""
+    if memory.trust != Trust.PERSON or memory.user_id not in (None, who.user):
+        return False
+    return memory.name is None or memory.name.casefold() in names
+
+
+def _put_for(key: str, names: str, goal: str) -> str:
+    """Return a goal with names in the place of the words by which it means whom a key stands for."""
     from memwarden.statements.reader import subject_words
 
     sort, _, name = key.partition(":")
     words = [word for word, line in subject_words().relations.items() if line == name] if sort == "relation" else [name]
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+    # Words of glued scripts have no ends of their own, so that of two that begin alike the longer is meant.
+    glued = sorted(filter(GLUED_SCRIPT.search, words), key=len, reverse=True)
+    spaced = [rf"\b{re.escape(word)}\b" for word in words if word not in glued]
+    pattern = re.compile("|".join([*spaced, *map(re.escape, glued)]), re.IGNORECASE)
+    return pattern.sub(lambda hit: f" {names} " if GLUED_SCRIPT.search(hit[0]) else names, goal)

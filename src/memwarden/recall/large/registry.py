@@ -20,8 +20,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from memwarden import clock
 from memwarden.errors import MemwardenError
-from memwarden.filters import Condition, Where, is_inside
+from memwarden.filters import UNSET_OR_AFTER, Condition, Where, is_inside
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import SignalFiller
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
@@ -55,6 +56,8 @@ MIN_CHANGED_ROWS: Final = 1_000
 RECHECK_SECONDS: Final = 10.0
 # Seconds until a failed preparation is tried again.
 RETRY_SECONDS: Final = 600.0
+# Seconds that an overview waits for statements: of so few rows, which were said just before, and of an import.
+RECENT_ROWS, RECENT_SECONDS, IMPORT_SECONDS = 1_000, 10.0, 1.0
 
 # Old rows whose signals are made before the next are looked for.
 MAX_FILLED_ROWS: Final = 2_000
@@ -202,7 +205,12 @@ class LargeNamespaces:
         large = await self.ready(namespace)
         if large is None or self.store is None:
             return None
-        open_ = OpenRows((*told, Condition("role", "$ne", "assistant")))
+        if self.filler is not None:
+            recent = self.filler.lacking(namespace) <= RECENT_ROWS
+            await self.filler.wait(namespace, RECENT_SECONDS if recent else IMPORT_SECONDS)
+        # What is over would take the places of older values that hold.
+        valid = Condition("valid_to", UNSET_OR_AFTER, clock.now())
+        open_ = OpenRows((*told, Condition("role", "$ne", "assistant"), valid))
         picked, last = StatingRows(about), 0
         while rows := await self.store.stating(namespace, last, PAGE_ROWS, open_):
             last = rows[-1][0]

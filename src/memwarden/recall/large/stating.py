@@ -32,13 +32,15 @@ class StatingRows:
         self._wanted = {f"name:{name}", f"relation:{name}"} if about else None
         self._newest: dict[tuple[str, int, float], list[_Row]] = {}
         self._surest: dict[tuple[str, int], tuple[float, int]] = {}
+        self._anybody_speaks = False
 
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
         """Take in rows: number, when it was said, and its packed statements."""
         for number, said, packed in rows:
             for each in unpack(packed):
-                if self._wanted is None or not self._wanted.isdisjoint(each.subject.split("+")):
-                    self._add((said, number), each)
+                chance = each.states * each.chances[0] * each.typical / 255**3
+                if chance >= TIERS[0] and self._may_be_told(each.subject.split("+")):
+                    self._add((said, number), each, chance)
 
     def numbers(self) -> list[int]:
         """Return the rows that were picked."""
@@ -47,22 +49,27 @@ class StatingRows:
         picked |= {number for key, (_, number) in self._surest.items() if key[0] in subjects}
         return sorted(picked)
 
-    def _add(self, row: _Row, stated: PackedStatement) -> None:
-        chance = stated.states * stated.chances[0] * stated.typical / 255**3
+    def _may_be_told(self, subject: Sequence[str]) -> bool:
+        """Whether a subject's values can be told; as soon as somebody speaks of themselves, nobody else's are held."""
+        if self._wanted is not None:
+            return not self._wanted.isdisjoint(subject)
+        if SELF in subject and not self._anybody_speaks:
+            self._anybody_speaks = True
+            self._newest.clear()
+            self._surest.clear()
+        return SELF in subject or not self._anybody_speaks
+
+    def _add(self, row: _Row, stated: PackedStatement, chance: float) -> None:
+        key = (stated.subject, stated.attributes[0])
         for tier in TIERS:
             if chance >= tier:
-                newest = self._newest.setdefault((stated.subject, stated.attributes[0], tier), [])
+                newest = self._newest.setdefault((*key, tier), [])
                 (heappush if len(newest) < NEWEST else heappushpop)(newest, row)
-        if chance >= TIERS[0]:
-            key = (stated.subject, stated.attributes[0])
-            self._surest[key] = max(self._surest.get(key, (0.0, 0)), (chance, row[1]))
+        self._surest[key] = max(self._surest.get(key, (0.0, 0)), (chance, row[1]))
 
     def _told(self, subjects: set[str]) -> set[str]:
         """Return whose values are told: those who speak; where nobody speaks of themselves, whom most is told of."""
-        if self._wanted is not None:
-            return subjects
-        speaking = {subject for subject in subjects if SELF in subject.split("+")}
-        return speaking or self._told_most(subjects)
+        return subjects if self._wanted is not None or self._anybody_speaks else self._told_most(subjects)
 
     def _told_most(self, subjects: set[str]) -> set[str]:
         told = Counter[str]()
