@@ -36,7 +36,9 @@ async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWord
     from memwarden.statements.reader import names_in, relations_in
     from memwarden.statements.statement import with_other_keys
 
-    named = {f"name:{name}" for name in names_in(goal)} | relations_in(goal)
+    # Goals begin with what is to be done, written large: "Buy", "Plan".
+    _, _, behind = goal.strip().partition(" ")
+    named = {f"name:{name}" for name in names_in(behind)} | relations_in(goal)
     if not named:
         return None
     readable = parts.settings.categories.readable(who.agent, None)
