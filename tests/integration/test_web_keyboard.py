@@ -75,6 +75,7 @@ def test_what_was_shown_is_chosen_by_day(ana: Page) -> None:
     expect(ana.locator("#main")).to_contain_text("Nothing was shown on that day.")
 
 
+@pytest.mark.soak
 def test_a_preview_is_asked_for_and_its_reasons_are_opened(ana: Page) -> None:
     open_page(ana, "Context preview", "Context preview")
     reach(ana, ana.get_by_label("The message"))
@@ -109,6 +110,7 @@ def test_a_conversation_is_forgotten_and_brought_back(ana: Page) -> None:
     expect(ana.locator("#main")).to_contain_text("The oven is free on Friday.")
 
 
+@pytest.mark.soak
 def test_a_saved_value_is_read_and_removed(ana: Page) -> None:
     open_page(ana, "Saved state", "Saved state")
     press(ana, ana.get_by_role("link", name="oven_plan"))
@@ -151,6 +153,7 @@ def test_relations_are_read_as_a_list(ana: Page) -> None:
     expect(ana.get_by_role("heading", name="History")).to_be_visible()
 
 
+@pytest.mark.soak
 def test_events_are_filtered_and_an_agents_eyes_are_borrowed(ana: Page) -> None:
     open_page(ana, "Events", "What was done, and when")
     reach(ana, ana.get_by_label("Outcome"))
@@ -162,6 +165,7 @@ def test_events_are_filtered_and_an_agents_eyes_are_borrowed(ana: Page) -> None:
     expect(ana.get_by_role("heading", level=1)).to_have_text("Memories")
 
 
+@pytest.mark.soak
 def test_an_operator_makes_and_revokes_a_key_tries_a_job_and_asks_whether_all_is_well(
     chromium: Browser, pages: Site
 ) -> None:

@@ -94,10 +94,10 @@ def cut(text: str, limit: int) -> str:
 
 def details(sentence: str) -> Iterator[str]:
     """Yield the names, numbers and dates of a sentence as they are written, in no order."""
-    for span in spans_in(sentence, _ANY_DAY):
-        if span.text in sentence:
-            yield span.text
-            sentence = sentence.replace(span.text, "," * len(span.text))  # its words are no details of their own
+    for day in dict.fromkeys(span.text for span in spans_in(sentence, _ANY_DAY)):
+        if day in sentence:
+            yield day
+            sentence = sentence.replace(day, "," * len(day))  # its words are no details of their own
     yield from (item[0].strip() for item in _NUMBER.finditer(sentence))
     for item in _CAPITAL.finditer(sentence):
         before = sentence[max(item.start() - 4, 0) : item.start()]
