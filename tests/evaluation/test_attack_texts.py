@@ -84,6 +84,7 @@ def test_what_an_author_that_was_not_learned_gets(everything: list[Learned]) -> 
     assert (scores[attacks] > line_for(others, scores, MAY_BE_HELD)).mean() >= 0.8
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_that_the_texts_give(everything: list[Learned]) -> None:
     model = fit(everything)
     lines = [line for line in WEIGHTS.read_text("utf-8").splitlines() if line and not line.startswith(("#!", "!"))]

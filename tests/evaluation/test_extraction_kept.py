@@ -42,6 +42,7 @@ def replayed() -> dict[Path, Talk]:
 
 
 @needs_realmem
+@pytest.mark.slow
 def test_facts_and_cards_lead_to_the_source_of_half_of_the_gold(replayed: dict[Path, Talk]) -> None:
     shares = []
     for path, talk in replayed.items():
@@ -58,6 +59,7 @@ def test_a_personal_turn_is_told_from_noise_where_nothing_was_tuned() -> None:
 
 
 @needs_realmem
+@pytest.mark.slow
 def test_what_is_kept_passes_its_own_checks_and_its_caps(replayed: dict[Path, Talk]) -> None:
     for talk in replayed.values():
         for exchange, kept in zip(talk.exchanges, talk.kept, strict=True):
