@@ -250,6 +250,7 @@ def test_kills_again_and_again(engine: str, site: Site) -> None:
 
 
 @ENGINES
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("fault", "labels", "found"),
     [

@@ -172,6 +172,7 @@ def test_kills_while_a_file_is_made(tmp_path: Path, nth: int) -> None:
     assert damage(site) == []
 
 
+@pytest.mark.soak
 def test_kills_at_any_time(tmp_path: Path) -> None:
     site = Site(tmp_path)
     chance = random.Random(11)

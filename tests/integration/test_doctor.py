@@ -333,6 +333,7 @@ def test_a_leak_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert told["leaks"] > 0
 
 
+@pytest.mark.soak
 async def test_a_service_login_on_postgres_says_that_canaries_stay(postgres_url: str) -> None:
     async with AsyncWarden(store_at(postgres_url), SETTINGS):
         pass  # the login that owns the schema says once what the store is bound to
