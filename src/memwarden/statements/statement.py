@@ -48,6 +48,11 @@ class PackedStatement(NamedTuple):
     subject: str
     vector: bytes
 
+    @property
+    def chance(self) -> float:
+        """That it states something that holds, of its likeliest attribute, and said the way such are: 0..1."""
+        return self.states * self.chances[0] * self.typical / 255**3
+
 
 def pack(statements: Sequence[PackedStatement]) -> bytes:
     """Return the bytes of a text's statements; none for none."""

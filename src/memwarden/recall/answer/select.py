@@ -514,11 +514,8 @@ def open_gates(
 class PendingSignals(Protocol):
     """Signals that are made after their rows were stored."""
 
-    def lacking(self, namespace: Namespace) -> int:
-        """Return how many rows of a namespace wait for theirs."""
-
-    async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
-        """Wait until none does, for so long at most."""
+    async def wait_for_recent(self, namespace: Namespace) -> bool:
+        """Wait a while for those of what was said just before; return whether any were awaited."""
 
 
 async def resolve_metadata(

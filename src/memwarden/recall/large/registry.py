@@ -56,8 +56,6 @@ MIN_CHANGED_ROWS: Final = 1_000
 RECHECK_SECONDS: Final = 10.0
 # Seconds until a failed preparation is tried again.
 RETRY_SECONDS: Final = 600.0
-# Seconds that an overview waits for statements: of so few rows, which were said just before, and of an import.
-RECENT_ROWS, RECENT_SECONDS, IMPORT_SECONDS = 1_000, 10.0, 1.0
 
 # Old rows whose signals are made before the next are looked for.
 MAX_FILLED_ROWS: Final = 2_000
@@ -206,8 +204,7 @@ class LargeNamespaces:
         if large is None or self.store is None:
             return None
         if self.filler is not None:
-            recent = self.filler.lacking(namespace) <= RECENT_ROWS
-            await self.filler.wait(namespace, RECENT_SECONDS if recent else IMPORT_SECONDS)
+            await self.filler.wait_for_recent(namespace)
         # What is over would take the places of older values that hold.
         valid = Condition("valid_to", UNSET_OR_AFTER, clock.now())
         open_ = OpenRows((*told, Condition("role", "$ne", "assistant"), valid))

@@ -38,9 +38,8 @@ class StatingRows:
         """Take in rows: number, when it was said, and its packed statements."""
         for number, said, packed in rows:
             for each in unpack(packed):
-                chance = each.states * each.chances[0] * each.typical / 255**3
-                if chance >= TIERS[0] and self._may_be_told(each.subject.split("+")):
-                    self._add((said, number), each, chance)
+                if each.chance >= TIERS[0] and self._may_be_told(each.subject.split("+")):
+                    self._add((said, number), each)
 
     def numbers(self) -> list[int]:
         """Return the rows that were picked."""
@@ -59,7 +58,8 @@ class StatingRows:
             self._surest.clear()
         return SELF in subject or not self._anybody_speaks
 
-    def _add(self, row: _Row, stated: PackedStatement, chance: float) -> None:
+    def _add(self, row: _Row, stated: PackedStatement) -> None:
+        chance = stated.chance
         key = (stated.subject, stated.attributes[0])
         for tier in TIERS:
             if chance >= tier:

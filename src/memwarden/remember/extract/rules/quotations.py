@@ -80,7 +80,7 @@ def quote_turn(
     ]
     if not found:
         return None
-    best, place = max(found, key=lambda pair: _chance(pair[0]))
+    best, place = max(found, key=lambda pair: pair[0].chance)
     words = _excerpt(turn.text, spans, told, place)
     if words is None or not _stands_alone(words, best):
         return None
@@ -93,7 +93,7 @@ def quote_turn(
         channel=Channel.SEMANTIC,
         kind=Kind.PREFERENCE if category == "preferences" else kind_of(words),
         category=category,
-        importance=round((0.5 + _chance(best)) / 2, 2),
+        importance=round((0.5 + best.chance) / 2, 2),
         sources=(turn.id,),
         valid_from=_begin_of(best, told_in, at),
         valid_to=_end_of(best, at),
@@ -215,13 +215,9 @@ def _stands_alone(words: str, best: PackedStatement) -> bool:
     """Whether words are no fragment: a surer statement needs fewer of them."""
     width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
     spaced = width < 1.5 * len(words)
-    sure = _chance(best) >= MIN_SURE or best.chances[0] * best.typical >= 255**2 * MIN_PLAIN
+    sure = best.chance >= MIN_SURE or best.chances[0] * best.typical >= 255**2 * MIN_PLAIN
     least, fewest = (MIN_WIDTH_SURE, MIN_WORDS_SURE) if sure else (MIN_WIDTH, MIN_WORDS)
     return width >= least and not (spaced and len(words.split()) < fewest)
-
-
-def _chance(each: PackedStatement) -> float:
-    return each.states * each.chances[0] * each.typical / 255**3
 
 
 def _place_of(each: PackedStatement, spans: Sequence[SentenceSpan]) -> int | None:
