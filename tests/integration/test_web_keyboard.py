@@ -7,21 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from web_site import Site, browser, site, tab
+from web_site import Site, tab
 
 MAX_TABS = 120
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site(tmp_path_factory.mktemp("site")) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def chromium(pages: Site) -> Iterator[Browser]:  # the store is filled before, by an event loop of its own
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

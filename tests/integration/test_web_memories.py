@@ -8,19 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from web_site import Site, browser, find_violations, site, tab
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site(tmp_path_factory.mktemp("site")) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def chromium(pages: Site) -> Iterator[Browser]:  # the store is filled before, by an event loop of its own
-    with browser() as started:
-        yield started
+from web_site import Site, find_violations, tab
 
 
 @pytest.fixture

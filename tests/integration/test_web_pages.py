@@ -12,19 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from memwarden.stores.transfer.erasure import read_receipt
-from web_site import Site, browser, find_violations, site, tab
+from web_site import Site, find_violations, site, tab
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with site(tmp_path_factory.mktemp("site"), "auto") as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def chromium(pages: Site) -> Iterator[Browser]:  # the store is filled before, by an event loop of its own
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture
