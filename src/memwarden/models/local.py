@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.errors import InvalidConfig, ModelMismatch, missing_extra
+from memwarden.models.products import multiply
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.settings import Settings
 
@@ -89,7 +90,7 @@ class MiniLMEmbedder:
         for row, states, ids in self.states(texts):
             vectors[row] = _unit(states.mean(axis=0))
             kept = np.flatnonzero(parts.says_something[np.array(ids[1:-1])])[:MAX_KEPT_PIECES]
-            pieces[row] = to_bytes(states[1:-1][kept] @ parts.basis)
+            pieces[row] = to_bytes(multiply(states[1:-1][kept], parts.basis))
         return EncodedTexts(vectors, pieces)
 
     def question(self, text: str) -> EncodedQuestion:
@@ -103,7 +104,7 @@ class MiniLMEmbedder:
         found = parts.tokenizer.encode(text, add_special_tokens=False)
         words = _ends(_words(text, found.word_ids, found.offsets))
         for _, states, _ in self._run([[_START, *_ends(found.ids), _END]]):
-            inner = states[1:-1] @ parts.basis
+            inner = multiply(states[1:-1], parts.basis)
             length = np.maximum(np.linalg.norm(inner, axis=1, keepdims=True), 1e-9)
             return EncodedQuestion(_unit(states.mean(axis=0)), np.asarray(inner / length, np.float32), words)
         nothing = np.zeros((0, self.piece_dimensions), np.float32)
@@ -276,8 +277,18 @@ class SideBySidePieceEmbedder(SideBySideEmbedder):
 
     def question(self, text: str) -> EncodedQuestion:
         """Return both vectors of a question side by side, and its word pieces' vectors."""
-        found = self._pieces.question(text)
-        other = self._multilingual.embed([text])[0]
+        return self.join(self.read_pieces(text), self.read_whole(text))
+
+    def read_pieces(self, text: str) -> EncodedQuestion:
+        """Return what the English model makes of a question."""
+        return self._pieces.question(text)
+
+    def read_whole(self, text: str) -> npt.NDArray[np.float32]:
+        """Return what the multilingual model makes of a question."""
+        return self._multilingual.embed([text])[0]
+
+    def join(self, found: EncodedQuestion, other: npt.NDArray[np.float32]) -> EncodedQuestion:
+        """Return a question of what both models made of it."""
         return EncodedQuestion(np.concatenate([found.vector, other]), found.pieces, found.words)
 
 

@@ -264,7 +264,10 @@ def subjects_of(
     common: words in lower case that are nobody's name although a sentence begins with them.
     """
     text = text[:MAX_SIGNS]
-    found = sorted(_mentions(text, common))
+    return _subjects_of(text, sorted(_mentions(text, common)), speaker, role)
+
+
+def _subjects_of(text: str, found: list[_Mention], speaker: str | None, role: str | None) -> tuple[str, ...]:
     # Chats drop the subject: "moved last week", "works fine now". The speaker is meant more often than not.
     if not found:
         return _self(speaker) if role != ASSISTANT else ()
@@ -355,7 +358,10 @@ def _unspaced_mentions(text: str) -> list[_Mention]:
 
 def own_relation(text: str, common: Collection[str] = frozenset()) -> str | None:
     """Return the only relation of whoever speaks that a text is about, where it says no name: "sister"."""
-    found = sorted(_mentions(text[:MAX_SIGNS], common))
+    return _own_relation(text, sorted(_mentions(text[:MAX_SIGNS], common)))
+
+
+def _own_relation(text: str, found: list[_Mention]) -> str | None:
     related = [mention for mention in found if mention.sort == "relation"]
     if len(related) != 1 or any(mention.sort == "name" for mention in found):
         return None
@@ -489,8 +495,9 @@ class StatementReader:
         kinds = _softmax(weights.question.scores(lines, buckets))[0]
         past, implicit = float(kinds[1]), float(kinds[2])
         attributes = _softmax(weights.attribute.scores(lines, buckets))[0]
-        subjects = subjects_of(text, None, "user", self._names())
-        relation = own_relation(text, self._names())
+        mentions = sorted(_mentions(text[:MAX_SIGNS], self._names()))
+        subjects = _subjects_of(text[:MAX_SIGNS], mentions, None, "user")
+        relation = _own_relation(text, mentions)
         # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
         if relation is not None and weights.of_relations[attributes.argmax()]:
             subjects = tuple(sorted({*subjects, SELF}))

@@ -290,9 +290,13 @@ def days_held(text: str, at: datetime) -> tuple[date, date | None]:
     return first, None
 
 
+# The key of whoever is spoken of as "she" or "they".
+ANYBODY: Final = "third"
+
+
 def same_subject(left: Collection[str], right: Collection[str]) -> bool:
     """Whether two clauses may be about the same: they share a key, or either names nobody."""
-    return not left or not right or "third" in left or "third" in right or not set(left).isdisjoint(right)
+    return not left or not right or ANYBODY in left or ANYBODY in right or not set(left).isdisjoint(right)
 
 
 def with_other_keys(asked: Sequence[str], told: Iterable[Sequence[str]]) -> set[str]:

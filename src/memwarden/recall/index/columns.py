@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,8 +11,9 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
+from memwarden.models.products import multiply_with_earlier
 from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights
-from memwarden.statements.statement import NO_DAY, NONE, WIDTH, PackedStatement, same_subject, unpack, with_other_keys
+from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack, with_other_keys
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -290,8 +289,6 @@ STATES_SHARE: Final = 0.3
 CHANGE_SHARE: Final = 0.3
 # From this score on the later of two texts that both bear on a question replaces the earlier text.
 REPLACES: Final = 1.0
-# No two statements share more of their attributes: chances add up to 1, but for what rounding them to bytes adds.
-MAX_OVERLAP: Final = 1.02
 TYPICAL_ENOUGH: Final = np.float32(64)  # of 255: so near to others of its attribute a statement tells its value
 # Vectors that are widened at a time: more leave the processor's cache.
 CHUNK_ROWS: Final = 8_192
@@ -357,6 +354,10 @@ class StatementTable:
         self._columns = GrowingArray(np.int32, 3)
         self._subjects: list[tuple[str, ...]] = []
         self._subject_of: dict[str, int] = {}
+        # The same, so that a question looks at none but those whom it may be about.
+        self._of_anybody: list[int] = []
+        self._of_several_keys: list[tuple[str, ...]] = []
+        self._with_key: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
         return len(self._place.array)
@@ -436,10 +437,11 @@ class StatementTable:
         similarity, attribute, states, sure = (np.zeros(size, np.float32) for _ in range(4))
         known, subject = (np.zeros(size, np.bool_) for _ in range(2))
         rows = self._rows(size, among)
-        if len(rows):
+        owner = self._place.array[rows]
+        if len(owner):
             # The rows of a place follow each other: the best of each is found without looking at single rows.
-            starts = _find_starts(self._place.array[rows])
-            place = self._place.array[rows[starts]]
+            starts = _find_starts(owner)
+            place = owner[starts]
             mine = self._are_about(rows, question.subjects)
             known[place] = True
             similarity[place] = np.maximum.reduceat(self._closeness(rows, question.vector), starts).clip(min=-1)
@@ -453,40 +455,47 @@ class StatementTable:
     def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
         """Return how surely the text at a place replaces that at another: line and column number ``places``.
 
-        Only a later text replaces an earlier text; all else, and what lies well below REPLACES, is -inf. From there on
-        two texts that bear on the same question tell an old and a new value; of texts that do not, the score says
-        little.
+        Only a later text replaces an earlier text; all else, and what lies below REPLACES, is -inf. From there on two
+        texts that bear on the same question tell an old and a new value; of texts that do not, the score says little.
 
         Args:
             times: when the texts were said, one number a place.
         """
         size = len(places)
         scores = np.full((size, size), -np.inf, np.float32)
-        wanted = np.asarray(places, np.int64)
-        order = np.argsort(wanted)
-        rows, sizes = self._rows_of(wanted[order])
+        # By when they were said, not by place: a row whose signals followed later has a later place.
+        order = np.argsort(times, kind="stable")
+        rows, sizes = self._rows_of(np.asarray(places, np.int64)[order])
         if not len(rows):
             return scores
         owner = np.repeat(order, sizes)
-        vectors = self._vectors.array[rows].astype(np.float32) / 127
-        sure = self._states.array[rows].astype(np.float32) / 255
-        change = CHANGE_SHARE * (self._changes.array[rows].astype(np.float32) / 255)
-        near = vectors @ vectors.T
-        # By when they were said, not by place: a row whose signals followed later has a later place.
         said = times[owner]
-        least = np.minimum(sure[:, None], sure[None])
-        least *= STATES_SHARE
-        possible = near + least >= (REPLACES - MAX_OVERLAP * ATTRIBUTE_SHARE) - change[:, None]
-        # Few pairs can replace each other at all: only these are asked for their attributes.
-        left, right = np.nonzero(possible & (said[:, None] > said[None]))
-        pair = near[left, right] + ATTRIBUTE_SHARE * self._overlap(rows[left], rows[right])
-        pair = pair + least[left, right] + change[left]
-        np.maximum.at(scores, (owner[left], owner[right]), pair)
+        sure = self._states.array[rows] * np.float32(STATES_SHARE / 255)
+        pair = multiply_with_earlier(self._traits(rows))
+        pair += np.minimum.outer(sure, sure)
+        pair += (self._changes.array[rows] * np.float32(CHANGE_SHARE / 255))[:, None]
+        left, right = np.nonzero((pair >= REPLACES) & (said[:, None] > said))
+        np.maximum.at(scores, (owner[left], owner[right]), pair[left, right])
         return scores
 
-    def _rows(self, size: int, among: Ints | None) -> Ints:
+    def _traits(self, rows: Ints) -> Floats:
+        """The meanings and the attributes of rows, side by side: the product of two is how alike both are."""
+        self._find_columns()
+        columns = self._columns.array[rows]
+        # The attributes of these rows alone; what no column knows, -1, is the last and counts for nothing.
+        used = np.zeros(len((self._given or load_weights()).attributes) + 1, np.bool_)
+        used[columns] = used[-1] = True
+        place = np.cumsum(used) + (WIDTH - 1)
+        traits = np.zeros((len(rows), int(place[-1]) + 1), np.float32)
+        np.multiply(self._vectors.array[rows], np.float32(1 / 127), out=traits[:, :WIDTH])
+        told = np.sqrt(self._chances.array[rows] * np.float32(ATTRIBUTE_SHARE / 255))
+        traits[np.arange(len(rows))[:, None], place[columns]] = told
+        traits[:, -1] = 0
+        return traits
+
+    def _rows(self, size: int, among: Ints | None) -> Ints | slice:
         if among is None:
-            return np.arange(int(self._place.array.searchsorted(size)))
+            return slice(int(self._place.array.searchsorted(size)))
         return self._rows_of(np.sort(among))[0]
 
     def _rows_of(self, places: Ints) -> tuple[Ints, Ints]:
@@ -496,25 +505,24 @@ class StatementTable:
         ends = np.cumsum(sizes)
         return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes), sizes
 
-    def _are_about(self, rows: Ints, subjects: Sequence[str]) -> Mask:
-        """Whether each statement may be of whom a question is about; asked once of those whom the rows name."""
-        named = self._subject.array[rows]
-        about = np.zeros(len(self._subjects), np.bool_)
-        about[named] = True
-        asked = with_other_keys(subjects, self._subjects)
-        for number in np.flatnonzero(about).tolist():
-            about[number] = same_subject(self._subjects[number], asked)
-        return np.asarray(about[named], np.bool_)
+    def _are_about(self, rows: Ints | slice, subjects: Sequence[str]) -> Mask:
+        """Whether each statement may be of whom a question is about (:func:`same_subject`)."""
+        asked = with_other_keys(subjects, self._of_several_keys)
+        about = np.full(len(self._subjects), not asked or ANYBODY in asked)
+        about[self._of_anybody] = True
+        for key in asked:
+            about[self._with_key.get(key, [])] = True
+        return np.asarray(about[self._subject.array[rows]], np.bool_)
 
-    def _closeness(self, rows: Ints, vector: Floats) -> Floats:
-        vectors = self._vectors.array
-        found = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), CHUNK_ROWS):
-            some = rows[start : start + CHUNK_ROWS]
-            found[start : start + len(some)] = vectors[some].astype(np.float32) @ vector
+    def _closeness(self, rows: Ints | slice, vector: Floats) -> Floats:
+        vectors = self._vectors.array[rows]
+        found = np.empty(len(vectors), np.float32)
+        for start in range(0, len(vectors), CHUNK_ROWS):
+            some = vectors[start : start + CHUNK_ROWS].astype(np.float32)
+            np.vecdot(some, vector, out=found[start : start + len(some)])
         return found / np.float32(127)
 
-    def _shared_attribute(self, rows: Ints, asked: Floats) -> Floats:
+    def _shared_attribute(self, rows: Ints | slice, asked: Floats) -> Floats:
         """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
         self._find_columns()
         # What no column knows is asked for with no chance: the last.
@@ -533,68 +541,20 @@ class StatementTable:
         known = (weights.codes[places] == codes) & (codes != _NONE_CODE)
         self._columns.extend(np.where(known, places, -1))
 
-    def _overlap(self, left: Ints, right: Ints) -> Floats:
-        """How much the statements of each pair of rows tell the same attributes, 0..1."""
-        codes, others = self._codes.array[left], self._codes.array[right]
-        told, told_there = (self._chances.array[rows].astype(np.float32) / 255 for rows in (left, right))
-        same = (codes[:, :, None] == others[:, None]) & (codes != _NONE_CODE)[:, :, None]
-        return np.asarray(np.sqrt(told[:, :, None] * told_there[:, None] * same).sum(axis=2).sum(axis=1), np.float32)
-
     def _number_of(self, key: str) -> int:
         number = self._subject_of.setdefault(key, len(self._subjects))
         if number == len(self._subjects):
-            self._subjects.append(tuple(key.split("+")) if key else ())
+            keys = tuple(key.split("+")) if key else ()
+            self._subjects.append(keys)
+            if not keys or ANYBODY in keys:
+                self._of_anybody.append(number)
+            if len(keys) > 1:
+                self._of_several_keys.append(keys)
+            for each in keys:
+                self._with_key.setdefault(each, []).append(number)
         return number
 
 
 def _find_starts(groups: Ints) -> Ints:
     """Return where each run of equal numbers begins; there is a first."""
     return np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
-
-
-class QuestionMaps(NamedTuple):
-    """What was learned of questions and statements.
-
-    Attributes:
-        asked, said: (512, 512): for a question and for what was said.
-        personal: (513,): how much a question asks about somebody's life rather than about the world; the last is the
-            constant.
-    """
-
-    asked: Floats
-    said: Floats
-    personal: Floats
-
-
-@cache
-def maps() -> QuestionMaps:
-    """Return the maps that lie beside this module; loaded at first use (1 MB)."""
-    with np.load(Path(__file__).with_name("question_maps.npz")) as stored:
-        return QuestionMaps(*(stored[name].astype(np.float32) for name in QuestionMaps._fields))
-
-
-def said_norms(vectors: Floats) -> Floats:
-    """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
-    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
-
-
-# Vectors that two questions are held against while they are in the processor's cache: reading them takes the time.
-HELD_ROWS: Final = 256
-
-
-def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple[Floats, Floats]:
-    """Return the question's product with each vector, and the cosine of the mapped question and mapped vectors."""
-    mapped = asked @ maps().asked
-    mapped /= max(float(np.linalg.norm(mapped)), 1e-6)
-    mapped = maps().said @ mapped
-    near, adapted = np.empty((2, len(vectors)), np.float32)
-    for start in range(0, len(vectors), HELD_ROWS):
-        held = vectors[start : start + HELD_ROWS]
-        np.matmul(held, asked, out=near[start : start + HELD_ROWS])
-        np.matmul(held, mapped, out=adapted[start : start + HELD_ROWS])
-    return near, adapted / norms
-
-
-def personal(asked: Floats) -> float:
-    """Return the logit that a question asks about somebody's life rather than about the world."""
-    return float(asked @ maps().personal[:-1] + maps().personal[-1])

@@ -29,9 +29,9 @@ from memwarden.recall.index.columns import (
     Rows,
     StatementTable,
     count_stems,
-    said_norms,
 )
 from memwarden.recall.index.model_watch import ModelWatch
+from memwarden.recall.index.question_maps import said_norms
 from memwarden.recall.index.view import (
     Edges,
     Links,

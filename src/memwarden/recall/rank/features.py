@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index import columns
+from memwarden.models.products import dot_rows, multiply
+from memwarden.recall.index import question_maps
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, Rows
 from memwarden.recall.index.view import NamespaceView, date_closeness
 from memwarden.recall.question import (
@@ -59,7 +60,7 @@ def best_matches(question: Floats, tokens: TokenVectors, starts: Ints, places: I
     sizes = sizes[filled]
     begins = np.cumsum(sizes) - sizes
     rows = np.arange(int(sizes.sum())) + np.repeat(starts[places[filled]] - begins, sizes)
-    met = tokens[rows].astype(np.float32) @ (question.T * _ONE)
+    met = multiply(tokens[rows].astype(np.float32), question.T * _ONE)
     best[:, filled] = np.maximum.reduceat(met, begins, axis=0).T
     return best
 
@@ -226,7 +227,7 @@ def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView)
     if side.name == "second":
         return _second_products(question, view)[0]
     if side.name not in question.memo:
-        question.memo[side.name] = np.asarray(side.vectors @ side.asked, np.float32)
+        question.memo[side.name] = dot_rows(side.vectors, side.asked)
     found: Floats = question.memo[side.name]
     return found
 
@@ -263,7 +264,7 @@ def cosine_other(question: Question, view: NamespaceView) -> Floats:
 
 
 def adapted(question: Question, view: NamespaceView) -> Floats:
-    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.columns`)."""
+    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.question_maps`)."""
     if question.second is None or view.second is None:
         return view.nothing
     return _second_products(question, view)[1]
@@ -275,7 +276,7 @@ def _second_products(question: Question, view: NamespaceView) -> tuple[Floats, F
     assert view.second is not None
     if "second" not in question.memo:
         side = view.second
-        question.memo["second"] = columns.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
+        question.memo["second"] = question_maps.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
     found: tuple[Floats, Floats] = question.memo["second"]
     return found
 
