@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from memwarden.models.local import make_embedder
 from memwarden.models.protocols import Embedder, EncodedQuestion
-from memwarden.recall.index import question_maps
+from memwarden.recall.index import columns as statement_table
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import dense_text, prepare_question
@@ -222,13 +222,13 @@ def fit_personal(rows: fit_statements.Rows, world: Mapping[str, Sequence[str]], 
 
 
 def fit_kind(
-    kind: str, rows: Sequence[Mapping[str, Any]], folds: Sequence[question_maps.QuestionMaps], stores: int
+    kind: str, rows: Sequence[Mapping[str, Any]], folds: Sequence[statement_table.QuestionMaps], stores: int
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return the weights of a kind of embedder, by language where it has two sides."""
     embedder = make_embedder(Settings(embedder=kind), None)
     world, found = read_world(WORLD), []
     for number, maps in enumerate(folds):
-        question_maps.maps = lambda maps=maps: maps
+        statement_table.maps = lambda maps=maps: maps
         indexes: dict[tuple[str, ...], NamespaceIndex] = {}
         held = [row for row in rows if row["fold"] == number]
         found += [measured(case, embedder, indexes) for case in cases(held, world, stores)]
@@ -253,16 +253,16 @@ def main() -> None:
     assert multilingual is not None
     personal = fit_personal(columns, read_world(WORLD), multilingual).astype(np.float32)
 
-    def maps_of(use: npt.NDArray[np.bool_]) -> question_maps.QuestionMaps:
+    def maps_of(use: npt.NDArray[np.bool_]) -> statement_table.QuestionMaps:
         said, asked = fit_statements.fit_maps(columns, use)
-        return question_maps.QuestionMaps(np.float32(asked), np.float32(said), personal)
+        return statement_table.QuestionMaps(np.float32(asked), np.float32(said), personal)
 
     folds = [maps_of(fold != number) for number in range(FOLDS)]
     same = json.loads((fit_statements.DATA / "attributes.json").read_text())["same"]
     rows = [row | {"fold": fold_of[same.get(row["attribute"], row["attribute"])]} for row in read_corpus()]
     weights = {name: found for kind in KINDS for name, found in fit_kind(kind, rows, folds, asked_for.stores).items()}
     whole = maps_of(np.ones(len(columns.text), np.bool_))
-    maps_file = (asked_for.out or Path(question_maps.__file__).parent) / "question_maps.npz"
+    maps_file = (asked_for.out or Path(statement_table.__file__).parent) / "question_maps.npz"
     np.savez_compressed(
         maps_file, asked=whole.asked.astype(np.float16), said=whole.said.astype(np.float16), personal=personal
     )

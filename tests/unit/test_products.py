@@ -5,22 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memwarden.models import products
+from memwarden.models import local
 
 
 @pytest.mark.parametrize("rows", [0, 1, 8, 92, 301])
 def test_blocks_give_the_product_of_the_whole(rows: int) -> None:
     left, right = np.random.default_rng(rows).standard_normal((2, rows, 40), dtype=np.float32)
-    assert np.allclose(products.multiply(left, right.T), left @ right.T, atol=1e-5)
-    if rows:
-        assert np.allclose(products.dot_rows(left, right[0]), left @ right[0], atol=1e-5)
+    assert np.allclose(local.multiply(left, right.T), left @ right.T, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 92, 301])
 def test_every_row_meets_itself_and_those_before_it(rows: int) -> None:
     left = np.random.default_rng(rows).standard_normal((rows, 300), dtype=np.float32)
     whole = np.tril(left @ left.T)
-    assert np.allclose(np.tril(products.multiply_with_earlier(left)), whole, atol=1e-4)
+    assert np.allclose(np.tril(local.multiply_with_earlier(left)), whole, atol=1e-4)
 
 
 def test_no_product_is_large_enough_to_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,9 +29,9 @@ def test_no_product_is_large_enough_to_be_shared(monkeypatch: pytest.MonkeyPatch
         sizes.append(left.size * right.shape[1])
         return real(left, right, out=out)
 
-    monkeypatch.setattr(products.np, "matmul", note)
+    monkeypatch.setattr(local.np, "matmul", note)
     rows = np.ones((120, 350), np.float32)
-    products.multiply(rows, rows.T)
-    products.multiply_with_earlier(rows)
+    local.multiply(rows, rows.T)
+    local.multiply_with_earlier(rows)
     assert len(sizes) > 8
-    assert max(sizes) <= products.MAX_UNSHARED
+    assert max(sizes) <= local.MAX_UNSHARED

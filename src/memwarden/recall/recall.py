@@ -18,6 +18,7 @@ from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
+    BudgetedAnswer,
     Found,
     OwnedCandidate,
     QueryContext,
@@ -37,10 +38,12 @@ from memwarden.recall.answer.budget import (
     list_leading,
     make_block_items,
     make_found_item,
+    pack_items,
+    rearrange_items,
     tell_words_once,
+    widen_items,
 )
 from memwarden.recall.answer.overview import find_overview_item, read_overview
-from memwarden.recall.answer.pack import BudgetedAnswer, pack_items, rearrange_items, widen_items
 from memwarden.recall.answer.render import CachedMemory, MemoryCache
 from memwarden.recall.answer.select import (
     OF_KNOWN_TRUST,

@@ -356,12 +356,9 @@ def _unspaced_mentions(text: str) -> list[_Mention]:
     return found
 
 
-def own_relation(text: str, common: Collection[str] = frozenset()) -> str | None:
+def own_relation(text: str, common: Collection[str] = frozenset(), found: list[_Mention] | None = None) -> str | None:
     """Return the only relation of whoever speaks that a text is about, where it says no name: "sister"."""
-    return _own_relation(text, sorted(_mentions(text[:MAX_SIGNS], common)))
-
-
-def _own_relation(text: str, found: list[_Mention]) -> str | None:
+    found = sorted(_mentions(text[:MAX_SIGNS], common)) if found is None else found
     related = [mention for mention in found if mention.sort == "relation"]
     if len(related) != 1 or any(mention.sort == "name" for mention in found):
         return None
@@ -497,7 +494,7 @@ class StatementReader:
         attributes = _softmax(weights.attribute.scores(lines, buckets))[0]
         mentions = sorted(_mentions(text[:MAX_SIGNS], self._names()))
         subjects = _subjects_of(text[:MAX_SIGNS], mentions, None, "user")
-        relation = _own_relation(text, mentions)
+        relation = own_relation(text, found=mentions)
         # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
         if relation is not None and weights.of_relations[attributes.argmax()]:
             subjects = tuple(sorted({*subjects, SELF}))

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer import render
-from memwarden.recall.answer.budget import QueryContext
-from memwarden.recall.answer.pack import ALWAYS_SHARE
+from memwarden.recall.answer.budget import ALWAYS_SHARE, QueryContext
 from memwarden.recall.answer.render import one_line
 from memwarden.recall.answer.select import mask_without_cards, rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,10 +13,9 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
-from memwarden.models.products import multiply_with_earlier
+from memwarden.models.local import multiply_with_earlier
 from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack, with_other_keys
-from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -259,16 +260,6 @@ class Postings:
         self._tail, self._tail_rows = {}, 0
 
 
-def count_stems(texts: Sequence[bytes]) -> Counts:
-    """Number of stems of each text: its term ids without those of surface forms."""
-    sizes = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
-    is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
-    before = np.concatenate(([0], np.cumsum(is_stem)))
-    ends = np.cumsum(sizes)
-    stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
-    return stems
-
-
 def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
     """Distinct (term, row) pairs of many texts and how often each occurs."""
     lengths = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
@@ -354,7 +345,6 @@ class StatementTable:
         self._columns = GrowingArray(np.int32, 3)
         self._subjects: list[tuple[str, ...]] = []
         self._subject_of: dict[str, int] = {}
-        # The same, so that a question looks at none but those whom it may be about.
         self._of_anybody: list[int] = []
         self._of_several_keys: list[tuple[str, ...]] = []
         self._with_key: dict[str, list[int]] = {}
@@ -516,11 +506,9 @@ class StatementTable:
 
     def _closeness(self, rows: Ints | slice, vector: Floats) -> Floats:
         vectors = self._vectors.array[rows]
-        found = np.empty(len(vectors), np.float32)
-        for start in range(0, len(vectors), CHUNK_ROWS):
-            some = vectors[start : start + CHUNK_ROWS].astype(np.float32)
-            np.vecdot(some, vector, out=found[start : start + len(some)])
-        return found / np.float32(127)
+        some = range(0, len(vectors), CHUNK_ROWS)
+        found = [np.vecdot(vectors[start : start + CHUNK_ROWS].astype(np.float32), vector) for start in some]
+        return np.concatenate(found) / np.float32(127)
 
     def _shared_attribute(self, rows: Ints | slice, asked: Floats) -> Floats:
         """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
@@ -558,3 +546,51 @@ class StatementTable:
 def _find_starts(groups: Ints) -> Ints:
     """Return where each run of equal numbers begins; there is a first."""
     return np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
+
+
+class QuestionMaps(NamedTuple):
+    """What was learned of questions and statements.
+
+    Attributes:
+        asked, said: (512, 512): for a question and for what was said.
+        personal: (513,): how much a question asks about somebody's life rather than about the world; the last is the
+            constant.
+    """
+
+    asked: Floats
+    said: Floats
+    personal: Floats
+
+
+@cache
+def maps() -> QuestionMaps:
+    """Return the maps that lie beside this module; loaded at first use (1 MB)."""
+    with np.load(Path(__file__).with_name("question_maps.npz")) as stored:
+        return QuestionMaps(*(stored[name].astype(np.float32) for name in QuestionMaps._fields))
+
+
+def said_norms(vectors: Floats) -> Floats:
+    """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
+    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
+
+
+# Vectors that two questions are held against while they are in the processor's cache: reading them takes the time.
+HELD_ROWS: Final = 256
+
+
+def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple[Floats, Floats]:
+    """Return the question's product with each vector, and the cosine of the mapped question and mapped vectors."""
+    mapped = asked @ maps().asked
+    mapped /= max(float(np.linalg.norm(mapped)), 1e-6)
+    mapped = maps().said @ mapped
+    near, adapted = np.empty((2, len(vectors)), np.float32)
+    for start in range(0, len(vectors), HELD_ROWS):
+        held = vectors[start : start + HELD_ROWS]
+        np.matmul(held, asked, out=near[start : start + HELD_ROWS])
+        np.matmul(held, mapped, out=adapted[start : start + HELD_ROWS])
+    return near, adapted / norms
+
+
+def personal(asked: Floats) -> float:
+    """Return the logit that a question asks about somebody's life rather than about the world."""
+    return float(asked @ maps().personal[:-1] + maps().personal[-1])

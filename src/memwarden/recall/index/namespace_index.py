@@ -28,10 +28,10 @@ from memwarden.recall.index.columns import (
     Postings,
     Rows,
     StatementTable,
-    count_stems,
+    said_norms,
 )
 from memwarden.recall.index.model_watch import ModelWatch
-from memwarden.recall.index.question_maps import said_norms
+from memwarden.recall.index.rows import count_stems
 from memwarden.recall.index.view import (
     Edges,
     Links,

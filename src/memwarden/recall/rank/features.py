@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.products import dot_rows, multiply
-from memwarden.recall.index import question_maps
+from memwarden.models.local import multiply
+from memwarden.recall.index import columns
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, Rows
 from memwarden.recall.index.view import NamespaceView, date_closeness
 from memwarden.recall.question import (
@@ -227,7 +227,7 @@ def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView)
     if side.name == "second":
         return _second_products(question, view)[0]
     if side.name not in question.memo:
-        question.memo[side.name] = dot_rows(side.vectors, side.asked)
+        question.memo[side.name] = np.vecdot(side.vectors, side.asked)
     found: Floats = question.memo[side.name]
     return found
 
@@ -276,7 +276,7 @@ def _second_products(question: Question, view: NamespaceView) -> tuple[Floats, F
     assert view.second is not None
     if "second" not in question.memo:
         side = view.second
-        question.memo["second"] = question_maps.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
+        question.memo["second"] = columns.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
     found: tuple[Floats, Floats] = question.memo["second"]
     return found
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from memwarden.recall.index import question_maps
+from memwarden.recall.index import columns
 from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
@@ -117,7 +117,7 @@ def shown_signals(
         **best,
         "lacking": _lacking(question, signals, view, allowed, rows, named),
         "unseen": _unseen(question, view, allowed),
-        "personal": 0.0 if question.second is None else question_maps.personal(question.second),
+        "personal": 0.0 if question.second is None else columns.personal(question.second),
         "self": float(question.asks_of_self),
         "named": named,
         "detail": float(np.log(len(question.terms) + 1)),
