@@ -16,6 +16,7 @@ from memwarden.clock import UNSET, microseconds
 from memwarden.models.local import multiply_with_earlier
 from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack, with_other_keys
+from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -260,6 +261,16 @@ class Postings:
         self._tail, self._tail_rows = {}, 0
 
 
+def count_stems(texts: Sequence[bytes]) -> Counts:
+    """Number of stems of each text: its term ids without those of surface forms."""
+    sizes = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
+    is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
+    before = np.concatenate(([0], np.cumsum(is_stem)))
+    ends = np.cumsum(sizes)
+    stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
+    return stems
+
+
 def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
     """Distinct (term, row) pairs of many texts and how often each occurs."""
     lengths = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
@@ -478,8 +489,8 @@ class StatementTable:
         place = np.cumsum(used) + (WIDTH - 1)
         traits = np.zeros((len(rows), int(place[-1]) + 1), np.float32)
         np.multiply(self._vectors.array[rows], np.float32(1 / 127), out=traits[:, :WIDTH])
-        told = np.sqrt(self._chances.array[rows] * np.float32(ATTRIBUTE_SHARE / 255))
-        traits[np.arange(len(rows))[:, None], place[columns]] = told
+        chances = self._chances.array[rows] * np.float32(ATTRIBUTE_SHARE / 255)
+        traits[np.arange(len(rows))[:, None], place[columns]] = np.sqrt(chances)
         traits[:, -1] = 0
         return traits
 
@@ -499,16 +510,14 @@ class StatementTable:
         """Whether each statement may be of whom a question is about (:func:`same_subject`)."""
         asked = with_other_keys(subjects, self._of_several_keys)
         about = np.full(len(self._subjects), not asked or ANYBODY in asked)
-        about[self._of_anybody] = True
-        for key in asked:
-            about[self._with_key.get(key, [])] = True
+        for numbers in (self._of_anybody, *(self._with_key.get(key, []) for key in asked)):
+            about[numbers] = True
         return np.asarray(about[self._subject.array[rows]], np.bool_)
 
     def _closeness(self, rows: Ints | slice, vector: Floats) -> Floats:
         vectors = self._vectors.array[rows]
-        some = range(0, len(vectors), CHUNK_ROWS)
-        found = [np.vecdot(vectors[start : start + CHUNK_ROWS].astype(np.float32), vector) for start in some]
-        return np.concatenate(found) / np.float32(127)
+        chunks = (vectors[start : start + CHUNK_ROWS] for start in range(0, len(vectors), CHUNK_ROWS))
+        return np.concatenate([np.vecdot(some.astype(np.float32), vector) for some in chunks]) / np.float32(127)
 
     def _shared_attribute(self, rows: Ints | slice, asked: Floats) -> Floats:
         """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
@@ -567,11 +576,6 @@ def maps() -> QuestionMaps:
     """Return the maps that lie beside this module; loaded at first use (1 MB)."""
     with np.load(Path(__file__).with_name("question_maps.npz")) as stored:
         return QuestionMaps(*(stored[name].astype(np.float32) for name in QuestionMaps._fields))
-
-
-def said_norms(vectors: Floats) -> Floats:
-    """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
-    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
 
 
 # Vectors that two questions are held against while they are in the processor's cache: reading them takes the time.

@@ -28,10 +28,9 @@ from memwarden.recall.index.columns import (
     Postings,
     Rows,
     StatementTable,
-    said_norms,
+    count_stems,
 )
 from memwarden.recall.index.model_watch import ModelWatch
-from memwarden.recall.index.rows import count_stems
 from memwarden.recall.index.view import (
     Edges,
     Links,
@@ -41,6 +40,7 @@ from memwarden.recall.index.view import (
     RelatedEdges,
     derive_links,
     lacks_signals,
+    said_norms,
     unpack_spans,
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan

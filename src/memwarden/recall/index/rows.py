@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import Where
-from memwarden.recall.index.columns import Counts, Ints, Mask
+from memwarden.recall.index.columns import Ints, Mask
 from memwarden.stores.shared.search import PackedColumns
-from memwarden.text.tokenizer import SURFACE_BIT
 
 if TYPE_CHECKING:
     from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -141,13 +140,3 @@ def find_nearest(index: NamespaceIndex, vector: Sequence[float], limit: int, whe
     closeness = index.vectors[places] @ (asked / length)
     best = places[np.lexsort((index.order[places], -closeness))[:limit]]
     return [index.columns.ids[place] for place in best]
-
-
-def count_stems(texts: Sequence[bytes]) -> Counts:
-    """Number of stems of each text: its term ids without those of surface forms."""
-    sizes = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
-    is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
-    before = np.concatenate(([0], np.cumsum(is_stem)))
-    ends = np.cumsum(sizes)
-    stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
-    return stems

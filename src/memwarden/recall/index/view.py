@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
+from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows, maps
 from memwarden.records import Channel, Edge, IndexRow, RelationType
 from memwarden.statements.statement import is_read
 from memwarden.text.dates.calendar import DaySpan, day_number
@@ -44,6 +44,11 @@ class MultilingualSide(NamedTuple):
     pair_norm: Floats | None
     session_norm: Floats | None
     adapted_norm: Floats
+
+
+def said_norms(vectors: Floats) -> Floats:
+    """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
+    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
 
 
 class RelatedEdges(NamedTuple):

@@ -19,10 +19,10 @@ import numpy as np
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.answer.select import normalize_text
-from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable
+from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, count_stems
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
-from memwarden.recall.index.rows import FoundRows, count_stems, merge_rows, unpack_rows
+from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
 from memwarden.recall.index.view import Links, LinkVectors, NamespaceView, derive_links, unpack_spans
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question

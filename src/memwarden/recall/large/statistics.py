@@ -19,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Floats, Ints, flatten_terms
-from memwarden.recall.index.rows import FoundRows, count_stems
+from memwarden.recall.index.columns import Floats, Ints, count_stems, flatten_terms
+from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import K1, B, Links, NamespaceView, derive_links
 from memwarden.recall.question import Question, QuestionSpread, idf
 from memwarden.recall.rank import features
