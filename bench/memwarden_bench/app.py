@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from enum import StrEnum
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.cli.options import read_pairs
@@ -37,33 +33,21 @@ from memwarden_bench import tiers as three_tiers
 from memwarden_bench.ablation import AblationReport, ablation_markdown, measure_parts
 from memwarden_bench.beside_report import beside_plot
 from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
+from memwarden_bench.command_line import Embedder, EmbedderName, Json, MarkdownFile, PlotFile, deliver, progress
 from memwarden_bench.everyday import DEFAULT_BUDGET
 from memwarden_bench.everyday_report import EverydayReport, everyday_markdown, everyday_plot, list_shown
 from memwarden_bench.first_hour import count_questions, measure_first_hour
 from memwarden_bench.fresh import install as install_fresh
 from memwarden_bench.peers import PEERS
-from memwarden_bench.replay import ADVERSARIAL, Tick, Variant
+from memwarden_bench.replay import ADVERSARIAL, Variant
 from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Kind
+from memwarden_bench.upkeep.app import app as upkeep_app
 
 # A measure loses nothing to a model that is slow.
 PATIENCE = 600.0
 
 app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
-
-
-class Embedder(StrEnum):
-    """The embedders that can be measured."""
-
-    AUTO = "auto"
-    NONE = "none"
-    WORDLLAMA = "wordllama"
-    MINILM = "minilm"
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
-MarkdownFile = Annotated[Path | None, typer.Option("--markdown", help="Also write the report to this file.")]
-PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra peers).")]
-EmbedderName = Annotated[Embedder, typer.Option(help="auto: the default of memwarden. none: words only.")]
+app.add_typer(upkeep_app)
 
 
 @app.command("quality")
@@ -95,7 +79,7 @@ def quality_command(
         }
         found = [figures for name in names for figures in measure.run_peer(sources, name, tick)]
     result = report.QualityReport(machine.circumstances(files), runs, found, notes=NOTES)
-    _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
     if plot is not None:
         report.quality_plot(result, plot)
 
@@ -123,7 +107,7 @@ def budgets_command(
     with progress(asked) as tick:
         found = budgets.measure(sources, embedder.value, budget or budgets.BUDGETS, tick)
     result = budgets.BudgetsReport(machine.circumstances(files), found, notes=BUDGET_NOTES)
-    _deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
     if plot is not None:
         budgets_plot(result, plot)
 
@@ -141,7 +125,7 @@ def shares_command(
     seeds = seed or learned_shares.DEFAULT_SEEDS
     with progress(len(seeds)) as tick:
         rows = learned_shares.measure_shares(seeds, contexts, tick)
-    _deliver(report.to_json(rows), learned_shares.shares_markdown(rows), as_json, markdown)
+    deliver(report.to_json(rows), learned_shares.shares_markdown(rows), as_json, markdown)
 
 
 @app.command("everyday")
@@ -176,7 +160,7 @@ def everyday_command(
         results.excluded,
         list_shown(results.texts, show),
     )
-    _deliver(report.to_json(result), everyday_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), everyday_markdown(result), as_json, markdown)
     if plot is not None:
         everyday_plot(result, plot)
 
@@ -193,7 +177,7 @@ def ablation_command(
     with progress(sum(len(history.questions) for history in histories)) as tick:
         rows = measure_parts(histories, budget, tick=tick)
     result = AblationReport(machine.circumstances(files), budget, rows)
-    _deliver(report.to_json(result), ablation_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), ablation_markdown(result), as_json, markdown)
 
 
 @app.command("speed")
@@ -255,7 +239,7 @@ def speed_command(
     files = [data] if data else []
     here = machine.circumstances(files)
     result = speed.SpeedReport(here, embedder.value, rows_from, bare, added, found, weighed, compared, tiered)
-    _deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
     if plot is not None:
         report.speed_plot(result, plot)
         if compared is not None:
@@ -280,7 +264,7 @@ def against_command(
     with progress(against.count_steps(sizes, rounds)) as tick:
         own, found = against.measure_against(checkout, sizes, embedders, rounds, queries, tick)
     result = against.AgainstReport(machine.circumstances(), embedders, rounds, own.took, own.cpu, found)
-    _deliver(report.to_json(result), against.against_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), against.against_markdown(result), as_json, markdown)
 
 
 @app.command("writes")
@@ -302,7 +286,7 @@ def writes_command(
             writes.measure(rows, embedder.value, folder=folder, rounds=rounds, batch=batch, tick=tick) for rows in sizes
         ]
     result = writes.WritesReport(machine.circumstances(), embedder.value, rounds, found)
-    _deliver(report.to_json(result), writes.markdown(result), as_json, markdown)
+    deliver(report.to_json(result), writes.markdown(result), as_json, markdown)
 
 
 @app.command("http")
@@ -328,7 +312,7 @@ def http_command(
             figures += asyncio.run(http_load.measure_mem0(mem0, memories, embedder.value, seconds))
     store = url.partition(":")[0]
     result = http_load.LoadReport(machine.circumstances(), store, workers, memories, figures)
-    _deliver(report.to_json(result), http_load.load_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), http_load.load_markdown(result), as_json, markdown)
 
 
 @app.command("same-fact")
@@ -345,10 +329,10 @@ def same_fact_command(
         raise InvalidInput("give either a file of labelled pairs or --profiles FILE")
     if profiles is not None:
         told = truths.measure(truths.read_profiles(profiles), machine.circumstances([profiles]))
-        _deliver(report.to_json(told), truths.markdown(told), as_json, markdown)
+        deliver(report.to_json(told), truths.markdown(told), as_json, markdown)
     elif file is not None:
         result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
-        _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
+        deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
 
 
 @app.command("keep")
@@ -373,7 +357,7 @@ def keep_command(
         asked = {"chat_model": "labels" if labels else name, "chat_url": url, "chat_seconds": PATIENCE} if url else {}
         size = {"chat_model_size": "small"} if small else {}
         found = keep.measure_kept(histories, {**settings, **asked, **size})
-    _deliver(report.to_json(found), keep.keep_markdown(found), as_json, markdown)
+    deliver(report.to_json(found), keep.keep_markdown(found), as_json, markdown)
 
 
 def _kinds(parts: Sequence[str]) -> list[Kind]:
@@ -400,23 +384,3 @@ BUDGET_NOTES = (
     "RealMem: its turns are those that a memory was written from, and the evidence's words those of that memory. "
     "Elsewhere the words are those of the gold turns. Words that every 20th turn holds, or the question, do not count.",
 )
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Tick]:
-    """Show a bar on stderr, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task("reading", total=total)
-
-        def tick(what: str) -> None:
-            bar.update(task, advance=0 if what.startswith("question without") else 1, description=what)
-
-        yield tick
-
-
-def _deliver(as_json_text: str, as_markdown: str, as_json: bool, markdown: Path | None) -> None:
-    typer.echo(as_json_text if as_json else as_markdown)
-    if markdown is not None:
-        markdown.write_text(as_markdown, encoding="utf-8")

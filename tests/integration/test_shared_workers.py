@@ -11,6 +11,8 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +22,9 @@ from memwarden import AsyncWarden, Warden
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.surfaces.cli.main import run
+from memwarden.upkeep import jobs, shared_worker
 from memwarden.upkeep.jobs import AsyncJobs
+from memwarden.upkeep.records import JobContext, JobKind, JobReport
 from memwarden.upkeep.shared_worker import SharedWorker
 
 USERS = 12
@@ -122,6 +126,36 @@ async def test_a_worker_survives_that_the_database_goes_away(
         stop.set()
         await asyncio.wait_for(worker, 60)
     assert next(looks) > 2
+
+
+async def test_a_worker_that_is_told_to_end_breaks_a_long_job_off_and_the_next_does_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stop, done = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def take_for_ever(context: JobContext) -> JobReport:
+        begun.set()
+        await asyncio.sleep(60)
+        return JobReport()
+
+    async def take_no_time(context: JobContext) -> JobReport:
+        done.append(context.namespace.path)
+        return JobReport()
+
+    monkeypatch.setattr(shared_worker, "CLOSE_SECONDS", 0.3)
+    job = JobKind("one", "", timedelta(days=1), False, lambda: take_for_ever)
+    monkeypatch.setattr(jobs, "JOBS", {"one": job})
+    async with AsyncWarden.open(postgres_url) as warden:
+        await warden.scope(user="ana").remember("Ana keeps bees.")
+        worker = asyncio.create_task(SharedWorker(warden.jobs, postgres_url, 0.2).run(stop))
+        await asyncio.wait_for(begun.wait(), 30)
+        told = time.monotonic()
+        stop.set()
+        await asyncio.wait_for(worker, 30)
+        assert time.monotonic() - told < 4
+        monkeypatch.setattr(jobs, "JOBS", {"one": replace(job, load=lambda: take_no_time)})
+        await SharedWorker(warden.jobs, postgres_url, 0.2).run(asyncio.Event(), once=True)
+        assert done == ["user/ana"]
 
 
 async def _wait_for_job(warden: AsyncWarden, user: str, worker: asyncio.Task[None]) -> None:

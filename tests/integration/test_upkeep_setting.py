@@ -29,7 +29,7 @@ from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.http import server
 from memwarden.surfaces.http.server import ServerPlan, make_worker, serve
-from memwarden.upkeep import embedded
+from memwarden.upkeep import embedded, shared_worker
 from memwarden.upkeep.embedded import ProgramWorker, pack_settings, unpack_settings
 from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.records import JobRun
@@ -250,6 +250,10 @@ def test_a_server_is_done_before_its_container_is_killed() -> None:
     given = re.search(r"stop_grace_period: (\d+)s", server_of)
     assert given is not None
     assert int(given[1]) > server.GRACE_SECONDS + embedded.END_SECONDS
+
+
+def test_a_child_with_a_queue_lets_go_of_its_job_before_it_is_killed() -> None:
+    assert shared_worker.CLOSE_SECONDS < embedded.END_SECONDS
 
 
 def test_a_child_that_cannot_be_started_is_tried_again_and_a_good_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,9 @@ SCHEMA_LOCK: Final = 0x6D776A62
 # A worker says that it lives so often; the job of a worker that was silent for longer is taken over.
 HEARTBEAT_SECONDS: Final = 10.0
 DEFAULT_STALLED_SECONDS: Final = 30.0
-# A worker that is told to end finishes its job within this time; else another takes it over.
-CLOSE_SECONDS: Final = 20.0
+# A worker that is told to end finishes its job within this time; else the job is broken off, and due again at once. It
+# is less than a program gives its child, which would be killed with a job in its hands.
+CLOSE_SECONDS: Final = 4.0
 # A database that went away is asked again after so long, and after twice as long each time, up to the second.
 FIRST_REST_SECONDS: Final = 1.0
 MAX_REST_SECONDS: Final = 60.0

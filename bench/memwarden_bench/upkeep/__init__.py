@@ -1,0 +1,1 @@
+"""Measures what the jobs of upkeep do over a year, to calls beside them, to duplicates and to vectors."""
