@@ -114,6 +114,77 @@ async def test_what_does_not_return_or_is_not_felt_is_none(texts: tuple[str, ...
         assert await me.find({"channel": "insight"}) == []
 
 
+async def test_a_feeling_is_told_once_in_thirty_days_and_not_again_when_it_was_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        await say(me, WORRIES)
+        (first,) = (await find_insights(warden)).changes
+        now += timedelta(days=1, minutes=1)
+        await me.observe([{"role": "user", "content": "I'm so worried about it.", "created_at": now}])
+        rev = (await me.journal.delta(since_rev=0)).rev
+        assert (await find_insights(warden)).changes == ()
+        assert not await me.journal.delta(since_rev=rev)
+        await me.forget(first.memory_id)
+        now += timedelta(days=1)
+        assert (await find_insights(warden)).changes == ()
+        now += timedelta(days=29)
+        for text in WORRIES:
+            now += timedelta(days=1)
+            await me.observe([{"role": "user", "content": text, "created_at": now}])
+        (again,) = (await find_insights(warden)).changes
+        assert (await me.get(again.memory_id)).text.startswith("The user spoke of worry on 3 days")
+
+
+@pytest.mark.parametrize(("hours", "reason"), [(23, "looked_today"), (25, "")])
+async def test_a_person_is_looked_at_once_in_a_day(hours: int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        await say(warden.scope(user="ana"), WORRIES)
+        await find_insights(warden)
+        later = clock.now() + timedelta(hours=hours)
+        monkeypatch.setattr(clock, "now", lambda: later)
+        assert (await find_insights(warden)).reason == reason
+
+
+async def test_what_is_no_feeling_of_three_days_of_this_month_and_of_the_person_is_none() -> None:
+    """Three turns of a day, an older turn, and what another said."""
+    now = clock.now()
+
+    def said(text: str, days: float, role: str = "user") -> dict[str, Any]:
+        return {"role": role, "content": text, "created_at": now - timedelta(days=days)}
+
+    for third in (said(WORRIES[2], 1.001), said(WORRIES[2], 31), said(WORRIES[2], 5, "assistant")):
+        async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+            await warden.scope(user="ana").observe([said(WORRIES[0], 1), said(WORRIES[1], 3), third])
+            assert (await find_insights(warden)).changes == ()
+
+
+async def test_rules_give_three_insights_at_most() -> None:
+    feelings = ("worried", "tired", "sad", "angry", "lonely")
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        await say(me, tuple(f"I'm so {feeling} today, day {day}." for day in range(3) for feeling in feelings))
+        assert len((await find_insights(warden)).changes) == 3
+
+
+async def test_a_model_reads_five_activities_three_facts_and_no_more() -> None:
+    model = ScriptedModel(json.dumps({"insights": [{"summary": f"The user trusts {n} people."} for n in range(9)]}))
+    async with AsyncWarden.open("memory://", {"embedder": "none", "merging": "off"}, chat_model=model) as warden:
+        me = warden.scope(user="ana")
+        for number in range(8):
+            await me.remember(f"The user walked path {number}.", channel="episodic")
+            await me.remember(f"The user owns house {number}.")
+        await say(me, WORRIES)
+        assert [change.verb for change in (await find_insights(warden, dry_run=True)).changes] == ["insight"]
+        assert model.asked == []  # a dry run spends nothing
+        assert len((await find_insights(warden)).changes) == 3
+        (asked,) = model.asked
+        assert (asked.prompt.count("walked path"), asked.prompt.count("owns house")) == (5, 3)
+
+
 async def test_a_model_gives_insights_within_its_limits() -> None:
     summaries = ["The user trusts plain words.", "I think you like tea.", "x" * 281, ""]
     answer = json.dumps({"insights": [{"summary": text, "tags": ["trust"]} for text in summaries[:3]]})

@@ -57,7 +57,7 @@ OF_THREAD: Final = "#"
 # Of a year's facts so many may be left where nobody asks for them.
 MAX_LEFT: Final = 0.5
 # What a delta tells of a run; a purge and a move of importance are told nowhere.
-TOLD: Final = ("soft_delete", "merge", "supersede")
+TOLD: Final = ("soft_delete", "merge", "supersede", "insight")
 
 
 class MovedClock:
@@ -197,8 +197,8 @@ class Life:
                 continue
             self.pass_until(event.asked_at)
             self.ask(way, event)
-            # Of an everyday question that was asked before the end another answer may hold now.
-            if event.asked_at > last or kind is ThreadWay:
+            # Of what was asked before the end another answer may hold now; RealMem's questions became turns themselves.
+            if event.asked_at > last and kind is MemwardenWay:
                 again.append(event)
         self.pass_until(begun + YEAR)
         for question in again:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.filters import Condition
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.records import Channel, Kind, Memory, Outcome, Scope, Trust
+from memwarden.records import Channel, Kind, Memory, MemoryState, Outcome, Scope, Trust
 from memwarden.text.tokenizer import estimate
 from memwarden.upkeep.feelings import NamedFeeling, find_feelings_in, load_feelings
 from memwarden.upkeep.records import UPKEEP, JobChange, JobContext, JobReport
@@ -39,6 +39,8 @@ CATEGORY: Final = "relationship_dynamic"
 FEELING_DAYS: Final = 30
 MIN_TURNS: Final = 3
 MAX_TURNS_READ: Final = 500
+# Earlier insights that are looked at, so that none is told twice.
+MAX_KNOWN: Final = 200
 
 SYSTEM: Final = (
     "You read what a memory holds of a person and say what it tells beyond single facts: feelings that return, trust, "
@@ -115,8 +117,8 @@ async def find_insights(context: JobContext) -> JobReport:
         return JobReport()
     store, namespace = context.parts.store, context.namespace
     mine = (Condition("channel", "$eq", str(Channel.INSIGHT)), Condition("actor_id", "$eq", UPKEEP))
-    newest = await store.find(namespace, mine, limit=1)
-    if newest and context.at - newest[0].updated_at < REST:
+    known = await store.find(namespace, mine, limit=MAX_KNOWN)
+    if known and context.at - known[0].updated_at < REST:
         return JobReport(reason="looked_today")
     since = context.at - timedelta(days=FEELING_DAYS)
     turns = await store.find(namespace, (
@@ -127,7 +129,19 @@ async def find_insights(context: JobContext) -> JobReport:
     insights = find_feelings(turns) if chat is None or context.dry_run else None
     if insights is None and chat is not None:
         insights, tokens = await _ask(context, chat, turns)
-    return JobReport(tuple(await _remember(context, insights or ())), "", tokens)
+    told = [*known, *await store.find(namespace, mine, limit=MAX_KNOWN, state=MemoryState.SOFT_DELETED)]
+    new = [item for item in insights or () if not _is_told(item, told, since)]
+    return JobReport(tuple(await _remember(context, new)), "", tokens)
+
+
+def _is_told(insight: Insight, told: Sequence[Memory], since: datetime) -> bool:
+    """Whether it was remembered already, in the same words, or as a feeling that was counted since then.
+
+    The days that were counted last are still among those that are counted now: without it a feeling that goes on would
+    be told anew each day, and what somebody forgot would come back.
+    """
+    counted = {tag for item in told if item.created_at > since and "turns" in item.metadata for tag in item.tags}
+    return insight.text in {item.text for item in told} or bool(insight.turns and counted & set(insight.tags))
 
 
 async def _ask(context: JobContext, chat: ChatModel, turns: Sequence[Memory]) -> tuple[list[Insight], int]:
