@@ -48,3 +48,16 @@ async def test_what_is_pinned_stays(url: str) -> None:
         await me.remember("Ana lives in Lisbon now.", created_at="2026-05-02")
         (run,) = await warden.jobs.run("clean", user="ana")
         assert run.changes == ()
+
+
+async def test_what_somebody_restored_is_left_alone() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none", "merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        await me.remember("Ana lives in Berlin.", created_at="2026-01-05")
+        await me.remember("Ana lives in Berlin.", created_at="2026-02-01")
+        (run,) = await warden.jobs.run("clean", user="ana")
+        (change,) = run.changes
+        assert change.verb == "forget"
+        await me.restore(change.memory_id)
+        (again,) = await warden.jobs.run("clean", user="ana")
+        assert again.changes == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +12,12 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncScope, AsyncWarden, clock
+from memwarden.observability.records import OpEvent
 from memwarden.records import Memory
 from memwarden.testing.scripted import ScriptedModel
+from memwarden.upkeep import consolidation
 from memwarden.upkeep.records import JobRun
+from memwarden.upkeep.token_budget import count_reserved, reserve_tokens
 
 PAIR = ("Ana lives in Berlin.", "Ana resides in Berlin.")
 
@@ -161,3 +165,142 @@ async def test_a_model_that_fails_costs_nothing_but_the_answer(url: str) -> None
     async with AsyncWarden.open(url, chat_model=ScriptedModel()) as warden:
         run = await consolidate(warden)
         assert (run.status, [change.verb for change in run.changes]) == ("ok", ["merge"])
+
+
+# --- what is compared, and how much of it in a run
+
+WORDS_ALONE = {"embedder": "none"}
+
+
+@pytest.fixture
+def store(tmp_path: Any) -> str:
+    return f"sqlite:///{tmp_path / 'store'}"
+
+
+@pytest.mark.parametrize(
+    ("hours", "importance", "merged"),
+    [(71, 0.5, 1), (73, 0.5, 0), (73, 0.6, 1), (24 * 89, 0.6, 1), (24 * 91, 0.6, 0)],
+    ids=["of three days", "before", "important", "of ninety days", "older"],
+)
+async def test_what_changed_lately_or_matters_is_compared(
+    store: str, hours: int, importance: float, merged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(store, PAIR, importance=importance)
+    later = clock.now() + timedelta(hours=hours)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    async with AsyncWarden.open(store, WORDS_ALONE) as warden:
+        assert len((await consolidate(warden)).changes) == merged
+
+
+@pytest.mark.parametrize(("others", "merged"), [(8, 0), (9, 1)])
+async def test_the_tenth_that_stands_in_most_answers_is_compared(
+    store: str, others: int, merged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = await fill(store, PAIR, importance=0.5)
+    later = clock.now() + timedelta(days=9)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    async with AsyncWarden.open(store, WORDS_ALONE) as warden:
+        namespace = warden.scope(user="ana").who.namespace
+        await warden.store.record([
+            OpEvent(clock.new_id(), namespace, "hotpath", "search", "ok", later, memory_id=memory_id)
+            for memory_id in (first, first, *(f"m{number}" for number in range(others)))
+        ])  # fmt: skip
+        assert len((await consolidate(warden)).changes) == merged
+
+
+async def test_a_model_is_asked_about_ten_pairs_at_once_and_never_in_a_dry_run(store: str) -> None:
+    texts = [
+        f"{said}{name}bank."
+        for name in names(12)
+        for said in ("Ana keeps her savings at the ", "Ana's money is at the ")
+    ]
+    await fill(store, tuple(texts))
+    model = ScriptedModel(*[answer(*["related"] * 10)] * 9)
+    async with AsyncWarden.open(store, chat_model=model) as warden:
+        assert (await consolidate(warden, dry_run=True)).tokens == 0
+        assert model.asked == []
+        await consolidate(warden)
+        assert len(model.asked) >= 2
+        assert max(asked.prompt.count('"older"') for asked in model.asked) == 10
+
+
+async def test_a_run_ends_when_its_seconds_are_over_and_the_job_is_due_again(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(store, PAIR)
+    async with AsyncWarden.open(store, WORDS_ALONE) as warden:
+        monkeypatch.setattr(consolidation, "MAX_SECONDS", -1.0)
+        run = await consolidate(warden)
+        assert (run.changes, run.reason) == ((), "seconds_of_a_run")
+        (status,) = [item for item in await warden.jobs.status(user="ana") if item.job == "consolidate"]
+        assert status.due is not None
+        monkeypatch.undo()
+        assert len((await consolidate(warden)).changes) == 1
+
+
+async def test_what_is_pinned_stays_and_is_not_ended(store: str) -> None:
+    async with AsyncWarden.open(store, {**WORDS_ALONE, "merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        now = clock.now()
+        await me.remember("Ana lives in Berlin.", created_at=now - timedelta(days=9))
+        pinned = (await me.remember("Ana resides in Berlin.", pinned=True, created_at=now - timedelta(days=8))).results
+        ben = [{"text": "Ben lives in Rome.", "pinned": True}, {"text": "Ben lives in Oslo now."}]
+        for number, fact in enumerate(ben):
+            await me.remember(
+                fact["text"], pinned=fact.get("pinned", False), created_at=now - timedelta(days=7 - number)
+            )
+    async with AsyncWarden.open(store, WORDS_ALONE) as warden:
+        run = await consolidate(warden)
+        assert [change.verb for change in run.changes] == ["merge"]
+        left = [item for item in await warden.scope(user="ana").find() if item.text.startswith("Ana")]
+        assert [item.id for item in left] == [pinned[0].id]
+        assert [item.valid_to for item in await warden.scope(user="ana").find() if "Rome" in item.text] == [None]
+
+
+async def test_facts_without_a_word_or_a_number_in_common_and_index_cards_are_not_compared(store: str) -> None:
+    await fill(store, ("Ana has a dog.", "Her puppy sleeps.", "Flat 12.", "Rent 900."))
+    async with AsyncWarden.open(store, WORDS_ALONE) as warden:
+        found = {item.text: item for item in await warden.scope(user="ana").find()}
+        now = clock.now()
+        assert not consolidation.may_be_same(found["Ana has a dog."], found["Her puppy sleeps."], now)
+        assert consolidation.may_be_same(found["Flat 12."], found["Rent 900."], now)
+        fact = found["Ana has a dog."]
+        assert consolidation.is_consolidated(fact)
+        assert not consolidation.is_consolidated(replace(fact, actor_id="memwarden", tags=("card",)))
+
+
+# --- tokens of a tenant's day
+
+
+async def test_users_of_a_tenant_share_the_tokens_of_a_day() -> None:
+    async with AsyncWarden.open("memory://", WORDS_ALONE) as warden:
+        noon = clock.now().replace(hour=12)
+        assert await reserve_tokens(warden.store, "acme", 600, 1_000, noon)
+        assert not await reserve_tokens(warden.store, "acme", 600, 1_000, noon)
+        assert await reserve_tokens(warden.store, "acme", 400, 1_000, noon)
+        assert await reserve_tokens(warden.store, "other", 600, 1_000, noon)
+        assert await count_reserved(warden.store, "acme", noon) == 1_000
+        for day in (-1, 1):
+            assert await reserve_tokens(warden.store, "acme", 600, 1_000, noon + timedelta(days=day))
+
+
+async def test_of_workers_that_reserve_the_last_tokens_at_once_no_two_get_them(tmp_path: Any) -> None:
+    """Each sees that there is room, writes, and looks again."""
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/store", WORDS_ALONE) as warden:
+        now = clock.now()
+        given = await asyncio.gather(*(reserve_tokens(warden.store, "acme", 600, 1_000, now) for _ in range(4)))
+        assert sum(given) <= 1
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
+async def test_two_users_do_not_spend_more_than_their_tenant_has(url: str) -> None:
+    async with AsyncWarden.open(url, {"merging": "off"}) as warden:
+        for user in ("ana", "ben"):
+            for text in UNDECIDED:
+                await warden.scope(user=user).remember(text)
+    model = ScriptedModel(*[answer("related")] * 2)
+    async with AsyncWarden.open(url, {"upkeep_tokens": 1_300}, chat_model=model) as warden:
+        runs = await warden.jobs.run("consolidate")
+        assert sorted(run.tokens > 0 for run in runs) == [False, True]
+        assert len(model.asked) == 1
+        assert sum(run.tokens for run in runs) <= 1_300

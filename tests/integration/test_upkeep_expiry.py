@@ -9,9 +9,10 @@ import pytest
 
 from memwarden import AsyncScope, AsyncWarden, clock
 from memwarden.categories import categories_content, read_categories
-from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.errors import Conflict, InvalidInput, ModelUnavailable, NotFound
 from memwarden.records import MemoryState
-from memwarden.upkeep.records import JobRun
+from memwarden.upkeep import jobs
+from memwarden.upkeep.records import JobContext, JobKind, JobReport, JobRun
 
 DAY = timedelta(days=1)
 
@@ -130,12 +131,24 @@ async def test_values_by_key_end_at_their_date_and_lose_old_versions(
     calendar.pass_days(2)
     (ended,) = await expire(async_warden)
     assert ended[0] == "soft_delete"
-    calendar.pass_days(29)
+    calendar.pass_days(27)
+    assert await expire(async_warden) == []
+    calendar.pass_days(2)
     assert [verb for verb, _ in await expire(async_warden)] == ["drop_versions"]
     assert await me.state.load("cities") == ["Graz", 3]
     assert [verb for verb, _ in await expire(async_warden)] == []
     page = await async_warden.store.dump_page(me.who.namespace)
     assert page.earlier == ()
+
+
+@pytest.mark.parametrize("embedded_url", ["memory"], indirect=True)
+async def test_what_matters_less_than_two_of_five_expires(embedded_url: str, calendar: Calendar) -> None:
+    async with AsyncWarden.open(embedded_url, {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        less = await remember(me, "Ana saw a heron.", importance=0.39)
+        await remember(me, "Ana keeps bees.", importance=0.4)
+        calendar.pass_days(61)
+        assert await expire(warden) == [("soft_delete", less)]
 
 
 @pytest.mark.parametrize("embedded_url", ["memory"], indirect=True)
@@ -180,6 +193,60 @@ async def test_runs_leave_an_event_and_tell_when_they_are_due(embedded_url: str,
         assert calendar.time < after.due <= calendar.time + DAY
         with pytest.raises(InvalidInput, match="jobs are: expire, "):
             await warden.jobs.run("expier")
+
+
+async def test_a_job_that_fails_on_a_person_spares_the_others_and_is_tried_again(
+    calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    async def fail_on_ana(context: JobContext) -> JobReport:
+        ran.append(context.namespace.path)
+        if context.namespace.path == "user/ana":
+            raise ModelUnavailable("nobody answers")
+        return JobReport()
+
+    monkeypatch.setattr(jobs, "JOBS", {"one": JobKind("one", "", DAY, False, lambda: fail_on_ana)})
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        for user in ("ana", "ben"):
+            await remember(warden.scope(user=user), "There is a heron.")
+        runs = {run.namespace.path: (run.status, run.reason) for run in await warden.jobs.run_due()}
+        assert runs == {"user/ana": ("error", "ModelUnavailable"), "user/ben": ("skipped", "")}
+        assert await warden.jobs.run_due() == []
+        calendar.pass_days(1)
+        await warden.jobs.run_due()
+        assert sorted(ran) == ["user/ana", "user/ana", "user/ben", "user/ben"]
+
+
+@pytest.mark.parametrize("name", ["expire", "retain", "weigh", "consolidate", "insights", "clean"])
+async def test_each_job_leaves_an_event_of_a_run_and_none_of_a_dry_run(name: str) -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none", "events": "off"}) as warden:
+        me = warden.scope(user="ana")
+        await remember(me, "Ana keeps bees.")
+        rev = (await warden.store.head(me.who.namespace)).rev
+        (tried,) = await warden.jobs.run(name, user="ana", dry_run=True)
+        assert tried.dry_run
+        assert await me.journal.events(node="worker", op="job") == []
+        assert (await warden.store.head(me.who.namespace)).rev == rev
+        await warden.jobs.run(name, user="ana")
+        (event,) = await me.journal.events(node="worker", op="job")
+        assert (event.reason.partition(":")[0], event.status, event.user_id) == (name, "skipped", "ana")
+
+
+async def test_tenants_are_spread_over_the_day(calendar: Calendar) -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        for number in range(40):
+            await remember(warden.scope(user="ana", tenant=f"t{number}"), "Ana keeps bees.")
+        await warden.jobs.run_due()
+        due = [
+            item.due
+            for number in range(40)
+            for item in await warden.jobs.status(tenant=f"t{number}")
+            if item.job == "expire"
+        ]
+        hours = {(at - calendar.time) // timedelta(hours=1) for at in due if at is not None}
+        assert len(hours) >= 12
+        assert hours <= set(range(24))
 
 
 def test_a_policy_stands_when_allowlists_are_written_again() -> None:
