@@ -28,6 +28,10 @@ PORT := 8765
 EXTRACTION := every_turn
 # Conversations with questions to measure on: make bench FILES="locomo10.json"
 FILES ?=
+# What upkeep is measured on besides: make bench HISTORIES="bikeshop.json" REALMEM="Kim_Ji_young_dialogues_256k.json"
+HISTORIES ?=
+REALMEM ?=
+UPKEEP := $(BIN)/memwarden bench upkeep
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -63,11 +67,16 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed beside peers, and real installs
+bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed beside peers, real installs, and upkeep
 	$(BIN)/memwarden bench quality $(DEMO)/history.json --questions $(DEMO)/questions.json
 	@if [ -n "$(FILES)" ]; then $(BIN)/memwarden bench quality $(FILES); fi
 	$(BIN)/memwarden bench speed --install . --tiers
 	$(BIN)/pytest -q -m slow
+	$(UPKEEP) load
+	$(UPKEEP) reembed
+	$(UPKEEP) reembed --memories 100000 --source none --target wordllama
+	@if [ -n "$(REALMEM)" ]; then $(UPKEEP) year $(REALMEM); $(UPKEEP) duplicates $(REALMEM); fi
+	@if [ -n "$(HISTORIES)" ]; then $(UPKEEP) year $(HISTORIES); fi
 
 soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test

@@ -56,7 +56,7 @@ def test_the_package_of_the_benchmark_names_what_it_imports() -> None:
     assert {"memwarden", "msgspec", "numpy", "rich", "typer"} == declared
     imported = {
         name.partition(".")[0]
-        for path in (ROOT / "bench/memwarden_bench").glob("*.py")
+        for path in (ROOT / "bench/memwarden_bench").rglob("*.py")
         for name in top_imports(ast.parse(path.read_text("utf-8")))
     }
     assert imported - set(sys.stdlib_module_names) <= {*declared, "memwarden_bench"}

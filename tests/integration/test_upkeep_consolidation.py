@@ -244,11 +244,8 @@ async def test_what_is_pinned_stays_and_is_not_ended(store: str) -> None:
         now = clock.now()
         await me.remember("Ana lives in Berlin.", created_at=now - timedelta(days=9))
         pinned = (await me.remember("Ana resides in Berlin.", pinned=True, created_at=now - timedelta(days=8))).results
-        ben = [{"text": "Ben lives in Rome.", "pinned": True}, {"text": "Ben lives in Oslo now."}]
-        for number, fact in enumerate(ben):
-            await me.remember(
-                fact["text"], pinned=fact.get("pinned", False), created_at=now - timedelta(days=7 - number)
-            )
+        await me.remember("Ben lives in Rome.", pinned=True, created_at=now - timedelta(days=7))
+        await me.remember("Ben lives in Oslo now.", created_at=now - timedelta(days=6))
     async with AsyncWarden.open(store, WORDS_ALONE) as warden:
         run = await consolidate(warden)
         assert [change.verb for change in run.changes] == ["merge"]

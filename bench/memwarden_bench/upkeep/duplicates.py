@@ -156,14 +156,14 @@ def inject(facts: Sequence[str], chance: random.Random) -> list[Injection]:
     """Make paraphrases of a fifth of the facts, and near-misses."""
     names = sorted({name for text in facts for name in _NAME.findall(text)})
     made: list[Injection] = []
+    known = frozenset(facts)
     able = [text for text in facts if next(paraphrases(text), None)]
     for text in chance.sample(able, min(len(able), round(SHARE * len(facts)))):
         other, kind = chance.choice(list(paraphrases(text)))
         made.append(Injection(text, other, kind, True))
     for text in facts:
-        made += [
-            Injection(text, other, kind, False) for other, kind in near_misses(text, names, chance) if other != text
-        ]
+        misses = near_misses(text, names, chance)
+        made += [Injection(text, other, kind, False) for other, kind in misses if other not in known]
     return made
 
 
@@ -195,9 +195,9 @@ class _Stored(NamedTuple):
         return next(self.injected[item].kind for item in (goes, stays) if item in self.injected)
 
 
-def store_all(url: str, facts: Sequence[str], made: Sequence[Injection]) -> _Stored:
+def store_all(url: str, facts: Sequence[str], made: Sequence[Injection], settings: Mapping[str, Any]) -> _Stored:
     """Remember facts and injections as another program would have, without merging."""
-    with Warden.open(url, {"merging": "off"}) as warden:
+    with Warden.open(url, {**settings, "merging": "off"}) as warden:
         me = warden.scope(user=USER)
         ids = {text: me.remember(text, category="activity").results[0].id for text in facts}
         written = [(me.remember(item.text, category="activity").results[0].id, item) for item in made]
@@ -260,7 +260,7 @@ def measure_duplicates(
     made = inject(facts, random.Random(SEED))
     with tempfile.TemporaryDirectory(prefix="memwarden-bench-") as folder:
         url = f"sqlite:///{folder}/store.db"
-        stored = store_all(url, facts, made)
+        stored = store_all(url, facts, made, settings)
         tick("written")
         with Warden.open(url, settings) as warden:
             me = warden.scope(user=USER)
