@@ -136,3 +136,18 @@ def test_a_change_of_subject_drops_the_talk_before(life: tuple[Life, Any]) -> No
         assert not later.context(messages).items
         with later.turn({"model": "any", "messages": messages}) as turn:
             assert told.said[1] not in str(turn.request)
+
+
+def test_a_german_noun_in_a_question_is_no_name_that_was_never_heard() -> None:
+    told = (
+        "Und es gibt eine Katze im neuen Haus, Herr Schmidt. Der gehört jetzt wohl uns.",
+        "Öffnungszeiten vom Blickfang: Mo bis Fr 9 bis 18 Uhr, Samstag bis 13 Uhr.",
+        "Heute Abend gibt es Kartoffelsuppe, ohne Sellerie, den vertrage ich nicht.",
+    )
+    with Warden.open("memory://", config={"embedder": "auto"}) as warden:
+        me = warden.scope(user="jule", thread="haus")
+        me.observe([{"role": "user", "content": text} for text in told])
+        asked = {"haben wir ein Haustier?": "Katze", "welche Öffnungszeiten hat der Laden?": "18 Uhr"}
+        for question, word in asked.items():
+            assert word in me.context(question).text, question
+        assert not me.context("Wie hoch ist der Eiffelturm?")

@@ -317,7 +317,7 @@ def asks_of_self(text: str) -> bool:
 
 def names_somebody(text: str) -> bool:
     """Whether a text names somebody or something: a capital inside a sentence, in languages that write names so."""
-    if language_of(text) == "german":
+    if language_of(text) == "de":
         return False
     return any(not names_month(found[1]) for found in _NAME.finditer(text))
 
