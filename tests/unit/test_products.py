@@ -29,7 +29,7 @@ def test_no_product_is_large_enough_to_be_shared(monkeypatch: pytest.MonkeyPatch
         sizes.append(left.size * right.shape[1])
         return real(left, right, out=out)
 
-    monkeypatch.setattr(local.np, "matmul", note)
+    monkeypatch.setattr(np, "matmul", note)
     rows = np.ones((120, 350), np.float32)
     local.multiply(rows, rows.T)
     local.multiply_with_earlier(rows)

@@ -317,7 +317,8 @@ class SideBySidePieceEmbedder(SideBySideEmbedder):
 
     def read_whole(self, text: str) -> npt.NDArray[np.float32]:
         """Return what the multilingual model makes of a question."""
-        return self._multilingual.embed([text])[0]
+        vector: npt.NDArray[np.float32] = self._multilingual.embed([text])[0]
+        return vector
 
     def join(self, found: EncodedQuestion, other: npt.NDArray[np.float32]) -> EncodedQuestion:
         """Return a question of what both models made of it."""

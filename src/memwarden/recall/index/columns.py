@@ -517,7 +517,7 @@ class StatementTable:
     def _closeness(self, rows: Ints | slice, vector: Floats) -> Floats:
         vectors = self._vectors.array[rows]
         chunks = (vectors[start : start + CHUNK_ROWS] for start in range(0, len(vectors), CHUNK_ROWS))
-        return np.concatenate([np.vecdot(some.astype(np.float32), vector) for some in chunks]) / np.float32(127)
+        return np.concatenate([np.vecdot(some * np.float32(1 / 127), vector) for some in chunks], dtype=np.float32)
 
     def _shared_attribute(self, rows: Ints | slice, asked: Floats) -> Floats:
         """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
