@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from memwarden_bench import metrics, sentences
 from memwarden_bench.marks import grid, number
 from memwarden_bench.replay import Tick
 from memwarden_bench.rounds import Seat, Sheet, Spread, rotate
-from memwarden_bench.systems import AT_DEFAULTS, model
+from memwarden_bench.systems import AT_DEFAULTS
 
 OBSERVING, HOT, LESS_MODEL = "turns observed a second", "hot query, ms", "hot query less the model's own time, ms"
 OBSERVING_CPU, HOT_CPU = "turns observed a second of processor time", "hot query, ms of processor time"
@@ -49,7 +48,8 @@ class OwnTime(NamedTuple):
 class AgainstReport:
     """The results of a comparison with another checkout. embedders: of before and now.
 
-    model_ms, model_cpu_ms: what the model of now alone takes for a question, and that of processor time.
+    model_ms, model_cpu_ms: what the model of now alone takes for a question, and that of processor time, measured
+    between the questions of the same rounds.
     """
 
     circumstances: Mapping[str, str]
@@ -66,11 +66,11 @@ def measure_against(
     """Measure both checkouts at every size. Returns the model's own time for a question, and the figures."""
     if not (checkout / "src/memwarden/__init__.py").is_file():
         raise InvalidInput(f"{str(checkout)!r} is no checkout of memwarden: it has no src/memwarden")
-    own = _time_model(embedders[1], sentences.questions(questions))
     found: list[CheckoutFigure] = []
+    alone: list[OwnTime] = []
     for rows in sizes:
-        found += _measure_size(checkout, rows, embedders, rounds, questions, own, tick)
-    return own, found
+        found += _measure_size(checkout, rows, embedders, rounds, questions, alone, tick)
+    return OwnTime(median(each.took for each in alone), median(each.cpu for each in alone)), found
 
 
 def count_steps(sizes: Sequence[int], rounds: int) -> int:
@@ -78,22 +78,8 @@ def count_steps(sizes: Sequence[int], rounds: int) -> int:
     return len(sizes) * (rounds + 2)
 
 
-def _time_model(embedder: str, questions: Sequence[str]) -> OwnTime:
-    if embedder == "none":
-        return OwnTime(0.0, 0.0)
-    embed = model(embedder).embed
-    embed(questions[:3])
-    taken, spent = [], []
-    for question in questions:
-        start, cpu = time.perf_counter(), time.process_time()
-        embed([question])
-        taken.append(1_000 * (time.perf_counter() - start))
-        spent.append(1_000 * (time.process_time() - cpu))
-    return OwnTime(median(taken), median(spent))
-
-
 def _measure_size(
-    checkout: Path, rows: int, embedders: tuple[str, str], rounds: int, questions: int, own: OwnTime, tick: Tick
+    checkout: Path, rows: int, embedders: tuple[str, str], rounds: int, questions: int, alone: list[OwnTime], tick: Tick
 ) -> Iterator[CheckoutFigure]:
     sheet = Sheet()
     with TemporaryDirectory(prefix="memwarden-bench-") as folder, ExitStack() as stack:
@@ -109,7 +95,9 @@ def _measure_size(
         tick(f"{rows:,} turns with their vectors")
         asked = sentences.questions(questions * (rounds + 1))
         for number_ in range(rounds + 1):
-            _ask(seats, asked[number_ * questions :][:questions], own, sheet if number_ else Sheet(), number_)
+            some = asked[number_ * questions :][:questions]
+            own = _ask(seats, some, embedders[1], sheet if number_ else Sheet(), number_)
+            alone += [own] if number_ else []
             tick(f"{rows:,} turns asked")
     for (_, name), figure in sheet.figures.items():
         ratio = figure.ratio("now", "before")
@@ -128,15 +116,21 @@ def _fill(seats: Mapping[str, Seat], rows: int, sheet: Sheet) -> None:
                 sheet.note("all", figure, "", name, 1_000 * sum(map(len, calls)) / sum(each[kind] for each in done))
 
 
-def _ask(seats: Mapping[str, Seat], questions: Sequence[str], own: OwnTime, sheet: Sheet, number_: int) -> None:
+def _ask(seats: Mapping[str, Seat], questions: Sequence[str], model: str, sheet: Sheet, number_: int) -> OwnTime:
+    """Ask both checkouts; return what the model of now alone took, in the same process, question by question."""
+    own = OwnTime(0.0, 0.0)
     for name in rotate(list(seats), number_):
-        answer: dict[str, Any] = seats[name].do("ask", user="somebody", questions=questions, seconds=SECONDS)
+        order = {"own": model} if name == "now" else {}
+        answer: dict[str, Any] = seats[name].do("ask", user="somebody", questions=questions, seconds=SECONDS, **order)
         took, cpu = metrics.percentile(answer["times"], 0.5), metrics.percentile(answer["cpu"], 0.5)
-        less = own if name == "now" else OwnTime(0.0, 0.0)
+        less = OwnTime(0.0, 0.0)
+        if answer["own"]:
+            less = own = OwnTime(metrics.percentile(answer["own"], 0.5), metrics.percentile(answer["own_cpu"], 0.5))
         sheet.note("all", HOT, "ms", name, took)
         sheet.note("all", LESS_MODEL, "ms", name, max(0.0, took - less.took))
         sheet.note("all", HOT_CPU, "ms", name, cpu)
         sheet.note("all", LESS_MODEL_CPU, "ms", name, max(0.0, cpu - less.cpu))
+    return own
 
 
 def against_markdown(report: AgainstReport) -> str:

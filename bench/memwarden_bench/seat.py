@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -37,18 +38,44 @@ def add(system: System, order: Order) -> Order:
 
 
 def ask(system: System, order: Order) -> Order:
-    """Ask questions in sequence until they or the seconds are spent."""
+    """Ask questions in sequence until they or the seconds are spent.
+
+    With ``own`` the model alone embeds each question after it was answered: what it takes then, it took in the answer.
+    """
     times: list[float] = []
     spent: list[float] = []
+    own: list[float] = []
+    own_spent: list[float] = []
+    embed = embed_alone(order["own"]) if order.get("own", "none") != "none" else None
     found: list[list[str]] = []
     end = time.perf_counter() + order["seconds"]
     for question in order["questions"]:
         cpu = time.process_time()
         times.append(_time_call(partial(_answer, found, system, order["user"], question, order.get("most", ITEMS))))
         spent.append(1_000 * (time.process_time() - cpu))
+        if embed is not None:
+            cpu = time.process_time()
+            own.append(_time_call(partial(embed, question)))
+            own_spent.append(1_000 * (time.process_time() - cpu))
         if len(times) >= MIN_QUESTIONS and time.perf_counter() > end:
             break
-    return {"times": times, "cpu": spent, "found": found}
+    return {"times": times, "cpu": spent, "found": found, "own": own, "own_cpu": own_spent}
+
+
+def embed_alone(embedder: str) -> Callable[[str], object]:
+    """Return what embeds a question as a query does, and nothing else: two models side by side."""
+    from memwarden.models.local import SideBySidePieceEmbedder  # other checkouts may not have it
+
+    made = model(embedder)
+    if not isinstance(made, SideBySidePieceEmbedder):
+        return lambda question: made.embed([question])
+    pool = ThreadPoolExecutor(1)
+
+    def both(question: str) -> object:
+        other = pool.submit(made.read_whole, question)
+        return made.join(made.read_pieces(question), other.result())
+
+    return both
 
 
 def add_and_ask(system: System, order: Order) -> Order:
