@@ -12,7 +12,8 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.local import MiniLMEmbedder
+from memwarden.models.local import MiniLMEmbedder, SideBySidePieceEmbedder
+from memwarden.models.protocols import EncodedQuestion, EncodedTexts
 from memwarden.recall.index.encode import Floats, QuestionEncoder
 from memwarden.recall.rank import features
 
@@ -162,3 +163,32 @@ async def test_a_question_is_read_once_and_nobody_waits_for_it() -> None:
     await encoder.encode("Question 599?")
     await encoder.encode("Where does Ana live?")
     assert len(model.asked) == 602
+
+
+class _Part:
+    """An embedder that waits until another is at work."""
+
+    english_only, slow, ready, dimensions, piece_dimensions = False, True, True, 2, 2
+
+    def __init__(self, name: str, both: threading.Barrier) -> None:
+        self.name, self._both = name, both
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        self._both.wait(timeout=5)
+        return np.full((len(texts), 2), 2, np.float32)
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        return EncodedTexts(np.ones((len(texts), 2), np.float32), [])
+
+    def question(self, text: str) -> EncodedQuestion:
+        self._both.wait(timeout=5)
+        return EncodedQuestion(np.ones(2, np.float32), np.ones((1, 2), np.float32), [text])
+
+
+def test_both_models_read_a_question_at_the_same_time() -> None:
+    both = threading.Barrier(2)
+    embedder = SideBySidePieceEmbedder(_Part("first", both), _Part("second", both))
+    found = asyncio.run(QuestionEncoder(embedder).encode("Where do I live?"))
+    assert found is not None
+    assert found.vector.tolist() == [1, 1, 2, 2]
+    assert found.words == ["Where do I live?"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.answer.budget import BudgetedAnswer, widen_items
+from memwarden.recall.answer.budget import BudgetedAnswer, pack_items, rearrange_items, widen_items
 from memwarden.records import Memory, Namespace, RecallItem, Why
 from memwarden.text.tokenizer import TokenCounter, estimate
 
@@ -42,6 +42,12 @@ def grown(block: Block, most: int, budget: int | None, count: TokenCounter = est
     return widen_items(packed, longer, budget=budget, render=block, count=count)
 
 
+def make_items(amount: int) -> Iterator[RecallItem]:
+    for number in range(amount):
+        memory = Memory(str(number), Namespace("default", "user/ana"), "w" * START, NOW, NOW)
+        yield RecallItem(memory.id, memory.text, "activity", "semantic", "note", 0.9, (), NOW, Why, memory)
+
+
 @pytest.mark.parametrize("budget", [None, 100_000, 12_000, 4_000, 1_700])
 def test_each_item_is_rendered_by_itself(budget: int | None) -> None:
     block = Block()
@@ -67,3 +73,20 @@ def test_what_is_too_much_together_is_taken_back(budget: int) -> None:
 
 def more_together(text: str) -> int:
     return estimate(text) + len(text) ** 2 // 40_000
+
+
+def test_what_fits_as_a_whole_is_rendered_once_and_packed_as_item_by_item() -> None:
+    items = list(make_items(12))
+
+    def packed(budget: int | None, cover: str = "") -> tuple[list[str], int]:
+        block = Block()
+        covering = {cover: ("0",)} if cover else {}
+        found = pack_items((), items, most=10, budget=budget, render=block, count=estimate, covering=covering)
+        assert rearrange_items(found, list(found.items), block, estimate) is found
+        return [item.id for item in found.items], block.rendered
+
+    ids = [str(number) for number in range(12)]
+    assert packed(None) == packed(10_000) == (ids[:10], 10)
+    # What is covered gives its place to the next, and what does not fit is passed over.
+    assert packed(10_000, "3")[0] == [*ids[:3], *ids[4:11]]
+    assert packed(estimate(Block()(items[:4])))[0] == ids[:4]
