@@ -17,6 +17,7 @@ from memwarden_bench import (
     beside,
     budgets,
     everyday,
+    first_byte,
     http_load,
     keep,
     machine,
@@ -313,6 +314,25 @@ def http_command(
     store = url.partition(":")[0]
     result = http_load.LoadReport(machine.circumstances(), store, workers, memories, figures)
     deliver(report.to_json(result), http_load.load_markdown(result), as_json, markdown)
+
+
+@app.command("first-byte")
+def first_byte_command(
+    memories: Annotated[int, typer.Option(min=10, help="Memories that are asked about.")] = 10_000,
+    questions: Annotated[int, typer.Option(min=1, help="Streams that are asked for.")] = 200,
+    embedder: EmbedderName = Embedder.AUTO,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Time the first byte of streams through the proxy, and of the same upstream alone; code 1: over the gate."""
+    with http_load.new_store(None) as folder, progress(questions + first_byte.WARM_UP) as tick:
+        db = f"sqlite:///{folder}/load.db"
+        result = first_byte.measure_first_byte(
+            db, memories, questions, embedder.value, machine.circumstances(), tick
+        )
+    _deliver(report.to_json(result), first_byte.first_byte_markdown(result), as_json, markdown)
+    if not result.passes:
+        raise typer.Exit(1)
 
 
 @app.command("same-fact")

@@ -21,19 +21,33 @@ class EventReader:
 
     def __init__(self, take: Callable[[Any], object]) -> None:
         self._take = take
-        self._rest = b""
+        self._line = bytearray()
+        self._after_return = False
         self._data: list[bytes] = []
         self._size = 0
         self.is_over = False
 
-    def feed(self, piece: bytes) -> None:
-        """Read on."""
-        lines = (self._rest + piece).split(b"\n")
-        self._rest = lines.pop()
-        if len(self._rest) > MAX_EVENT_BYTES:  # a flood without an end of line is no event
-            self._rest = b""
-        for line in lines:
-            self._read_line(line.removesuffix(b"\r"))
+    def feed(self, piece: bytes) -> int:
+        """Read on. Returns how many bytes of the piece come before the last event of the stream: without it, all.
+
+        A line ends with LF, CR or both, as the format says.
+        """
+        # The LF after a CR belongs to the line that was read.
+        place = int(self._after_return and piece.startswith(b"\n"))
+        begins, before_end = place, len(piece)
+        for part in piece[place:].splitlines(keepends=True):
+            line, was_over = part.rstrip(b"\r\n"), self.is_over
+            self._line += line if len(self._line) <= MAX_EVENT_BYTES else b""
+            place += len(part)
+            if len(line) == len(part):
+                break
+            whole, self._line = bytes(self._line), bytearray()
+            self._read_line(whole)
+            if self.is_over and not was_over:
+                before_end = begins
+            begins = begins if whole else place
+        self._after_return = piece.endswith(b"\r") if piece else self._after_return
+        return before_end
 
     def end(self) -> None:
         """Read what is left when the bytes end: some providers leave out the empty line after the last event."""
@@ -44,7 +58,7 @@ class EventReader:
             self._read_event()
         elif line.startswith(b"data:"):
             self._size += len(line)
-            if self._size <= MAX_EVENT_BYTES:
+            if self._size <= MAX_EVENT_BYTES:  # of a flood nothing is read
                 self._data.append(line[5:].removeprefix(b" "))
 
     def _read_event(self) -> None:
@@ -71,13 +85,15 @@ class DocumentReader:
         self._pieces: list[bytes] = []
         self.is_over = False
 
-    def feed(self, piece: bytes) -> None:
-        """Read on."""
+    def feed(self, piece: bytes) -> int:
+        """Read on. Returns how many bytes of the piece come before the end of the document: none or all."""
+        was_over = self.is_over
         self._size += len(piece)
         if self._size <= MAX_DOCUMENT_BYTES:
             self._pieces.append(piece)
         if self._size == self._length:
             self.end()
+        return 0 if self.is_over and not was_over else len(piece)
 
     def end(self) -> None:
         """Read the document, unless it was read already or is too long."""

@@ -99,6 +99,7 @@ class PassedAnswer(Response):
         self._exchange = exchange
         self._answer = answer
         self._end: asyncio.Task[None] | None = None
+        self._kept_until = 0.0
         self._decoded = exchange.records and "content-encoding" in answer.headers
         self.status_code = answer.status_code
         self.background = None
@@ -127,11 +128,12 @@ class PassedAnswer(Response):
         pieces = self._answer.aiter_bytes() if self._decoded else self._answer.aiter_raw()
         try:
             async for piece in pieces:
-                if reader is not None:
-                    reader.feed(piece)
-                    if reader.is_over:
-                        await self._keep()
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                before_end = len(piece) if reader is None else reader.feed(piece)
+                if before_end:
+                    await send({"type": "http.response.body", "body": piece[:before_end], "more_body": True})
+                if before_end < len(piece):
+                    await self._keep()
+                    await send({"type": "http.response.body", "body": piece[before_end:], "more_body": True})
         except httpx2.HTTPError as error:
             # Without its end the caller knows that the answer is not whole, as from the upstream itself.
             log.warning("the upstream broke off", error=type(error).__name__)
@@ -150,8 +152,10 @@ class PassedAnswer(Response):
         return self._exchange.read_document(int(length) if length.isdecimal() and not self._decoded else None)
 
     async def _keep(self) -> None:
-        """Store what was said before the caller has the end of it; for a limited time."""
-        await asyncio.wait([self._begin_end(answered=200 <= self.status_code < 300)], timeout=self._proxy.seconds)
+        """Store what was said before the caller has the end of it; for a limited time in all."""
+        ending, now = self._begin_end(answered=200 <= self.status_code < 300), asyncio.get_running_loop().time()
+        self._kept_until = self._kept_until or now + self._proxy.seconds
+        await asyncio.wait([ending], timeout=max(0.0, self._kept_until - now))
 
     def _begin_end(self, *, answered: bool) -> asyncio.Task[None]:
         if self._end is None:
