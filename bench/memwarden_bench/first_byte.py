@@ -26,7 +26,10 @@ MAX_ADDED_MS: Final = 5.0
 # The first questions load what is loaded once.
 WARM_UP: Final = 20
 THINKING_SECONDS: Final = 0.03
-_EVENTS: Final = b'data: {"choices": [{"index": 0, "delta": {"content": "Soup."}}]}\n\ndata: [DONE]\n\n'
+# Between the first token and the rest.
+TALKING_SECONDS: Final = 0.02
+_FIRST: Final = b'data: {"choices": [{"index": 0, "delta": {"content": "Soup"}}]}\n\n'
+_REST: Final = b'data: {"choices": [{"index": 0, "delta": {"content": "."}}]}\n\ndata: [DONE]\n\n'
 _STREAM, _QUERY, _UPSTREAM, _ADDED = "stream", "query", "upstream", "added"
 
 
@@ -74,10 +77,10 @@ class FirstByteReport:
 
 
 class Speaker(BaseHTTPRequestHandler):
-    """An upstream that thinks for a while, as every model does, and then answers with a stream."""
+    """An upstream that thinks for a while, as every model does, and then answers word by word."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body in a single packet: as two the second waits 40 ms for the caller's word that the first came.
+    # Head and first word in a single packet: as two the second waits 40 ms for the caller's word that the first came.
     wbufsize = -1
 
     def do_POST(self) -> None:
@@ -86,9 +89,12 @@ class Speaker(BaseHTTPRequestHandler):
         time.sleep(THINKING_SECONDS)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(_EVENTS)))
+        self.send_header("Content-Length", str(len(_FIRST + _REST)))
         self.end_headers()
-        self.wfile.write(_EVENTS)
+        self.wfile.write(_FIRST)
+        self.wfile.flush()
+        time.sleep(TALKING_SECONDS)
+        self.wfile.write(_REST)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

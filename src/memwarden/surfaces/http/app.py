@@ -132,9 +132,10 @@ def create_app(
     install_handlers(app)
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
+    # Routes are tried in order, and a stream's first byte waits for it.
     for noun in (
-        memory, memories, journal, turns, changes, people, data, state, tiers, tier_items, operation, health, jobs,
-        models, traces,
+        models, memory, memories, journal, turns, changes, people, data, state, tiers, tier_items, operation, health,
+        jobs, traces,
     ):  # fmt: skip
         app.include_router(noun.router)
     app.include_router(operation.scrape_router)
