@@ -473,6 +473,22 @@ def test_bench_is_mounted(fresh: Cli) -> None:
     assert "quality" in fresh.inside("bench", "--help").out
 
 
+def test_a_default_that_is_given_is_the_same_word(fresh: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--embedder auto`` names a default of an enumeration; what the command gets is of that kind."""
+    from memwarden_bench import http_load
+
+    given: list[str] = []
+
+    async def measure(url: str, memories: int, workers: int, embedder: str, seconds: float) -> list[object]:
+        given.append(embedder)
+        return []
+
+    monkeypatch.setattr(http_load, "measure_load", measure)
+    for arguments in ([], ["--embedder", "auto"], ["--embedder", "none"]):
+        assert fresh.inside("bench", "http", *arguments).code == 0
+    assert given == ["auto", "auto", "none"]
+
+
 def test_a_closed_pipe_is_no_traceback(demo: Cli) -> None:
     command = f"{MEMWARDEN} find --limit 1000 --json --db {demo.db} | head -c 20"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=QUIET, timeout=60, check=False)

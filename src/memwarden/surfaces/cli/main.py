@@ -170,7 +170,8 @@ def _spare_check(parameter: Any) -> Any:
     wanted = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
 
     def process_value(ctx: Any, value: Any) -> Any:
-        by_default = not parameter.required and value == parameter.default
+        # A text that was given may equal a default that is a word of an enumeration, and is none.
+        by_default = not parameter.required and type(value) is type(parameter.default) and value == parameter.default
         if not by_default and not (wanted is str and isinstance(value, str)):
             return check(parameter, ctx, value)
         return parameter.callback(ctx, parameter, value) if parameter.callback else value
