@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from http.cookiejar import CookieJar
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
@@ -197,6 +200,85 @@ def test_a_caller_who_hangs_up_ends_the_upstream_and_keeps_what_came(
     gone.set()
     assert wait_for(server, user, 2)[1].startswith("word")
     assert faulty.broken_off.wait(10)
+
+
+def test_a_caller_who_hangs_up_before_the_answer_ends_the_upstream(
+    server: ServerProcess, user: str, faulty: RawUpstream
+) -> None:
+    """A model that nobody waits for need not think on."""
+    never = threading.Event()
+    faulty.says(never, whole(completion("x" * 5_000_000)))
+    place, body = urlsplit(server.url), json.dumps(ask()).encode()
+    head_of_call = f"POST {CHAT} HTTP/1.1\r\nHost: {place.netloc}\r\nX-Memory-User: {user}\r\n"
+    with socket.create_connection((str(place.hostname), int(place.port or 0))) as caller:
+        caller.sendall(head_of_call.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        until = time.monotonic() + 30
+        while not faulty.calls and time.monotonic() < until:
+            time.sleep(0.02)
+    assert wait_for(server, user, 1) == [QUESTION]
+    with server.client() as client:
+        for _ in range(200):
+            if 'status="499"' in (told := client.get("/metrics").text):
+                break
+            time.sleep(0.02)
+    assert 'route="/v1/chat/completions",status="499"' in told
+    never.set()
+    assert faulty.broken_off.wait(10)
+
+
+def test_an_encoding_that_nobody_asked_for_passes_with_its_name(
+    server: ServerProcess, user: str, faulty: RawUpstream
+) -> None:
+    """An upstream may send Brotli although it was asked for none: without the header its bytes mean nothing."""
+    packed = bytes(range(256)) * 4
+    faulty.says(whole(packed, Content_Encoding="x-own"))
+    with (
+        server.client() as client,
+        client.stream("POST", CHAT, json=ask(), headers={"X-Memory-User": user}) as got,
+    ):
+        assert (b"".join(got.iter_raw()), got.headers["content-encoding"]) == (packed, "x-own")
+    faulty.says(whole(gzip.compress(completion("Almond cake.")), Content_Encoding="gzip"))
+    got = call(server, user, **{"X-Memory-Thread": "t2"})
+    assert "content-encoding" not in got.headers
+    assert got.json()["choices"][0]["message"]["content"] == "Almond cake."
+    assert wait_for(server, user, 3)[-1] == "Almond cake."
+
+
+async def test_cookies_of_an_upstream_are_nobodys(faulty: RawUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers share connections: a cookie for one is not kept for the next, and fills no memory."""
+    kept: list[Any] = []
+    monkeypatch.setattr(CookieJar, "set_cookie", lambda jar, cookie: kept.append(cookie))
+    faulty.says(whole(completion("Almond cake."), Set_Cookie="session=ana; Path=/"))
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "upstream": faulty.url}) as warden:
+        async with calling(warden, ServerOptions(open_door=True)) as client:
+            for user in ("ana", "bob"):
+                got = await client.post(CHAT, json=ask(), headers={"X-Memory-User": user})
+                assert (got.status_code, "set-cookie" in got.headers) == (200, False)
+    assert not kept
+    assert not any(b"cookie" in first.lower() for first, _ in faulty.calls)
+
+
+async def test_a_store_that_hangs_holds_the_end_of_a_stream_up_once(
+    faulty: RawUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever comes after the last event, and however it is cut: the limit is for all of it."""
+
+    async def hang(*args: Any, **named: Any) -> Any:
+        await asyncio.sleep(60)
+
+    after = [event("more"), DONE, event("and more"), DONE, b": words\n\n"]
+    faulty.says(STREAM + event("Almond cake.") + DONE, *(step for piece in after for step in (piece, piece)))
+    config = {"embedder": "none", "upstream": faulty.url, "memory_seconds": 0.8}
+    monkeypatch.setattr(turns, "MAX_SECONDS_AFTER", 2)
+    async with AsyncWarden.open("memory://", config=config) as warden:
+        async with calling(warden, ServerOptions(open_door=True)) as client:
+            with monkeypatch.context() as patch:
+                patch.setattr(warden.store, "apply", hang)
+                began = time.monotonic()
+                got = await client.post(CHAT, json=ask(stream=True), headers={"X-Memory-User": "ana"})
+                took = time.monotonic() - began
+    assert got.content.endswith(b": words\n\n")
+    assert 0.8 < took < 1.5
 
 
 def wait_for(server: ServerProcess, user: str, number: int) -> list[str]:

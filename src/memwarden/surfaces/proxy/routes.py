@@ -30,6 +30,10 @@ router = APIRouter(prefix="/v1", tags=["models"])
 # How long what was said may take to be stored once the server is told to stop.
 CLOSE_SECONDS: Final = 5.0
 MIN_SECONDS: Final = 0.001
+# What the log says of a caller who did not wait for an answer; nobody gets it.
+HUNG_UP: Final = 499
+# Encodings of answers that can be undone here, so that their words can be kept.
+DECODED: Final = frozenset(("identity", "gzip", "deflate"))
 
 
 class ModelProxy:
@@ -56,14 +60,26 @@ class ModelProxy:
             # A store that hangs already held the check of the key up.
             await exchange.begin(opened, asked, max(MIN_SECONDS, self.seconds - request.scope["state"][KEY_SECONDS]))
         try:
-            provider = find_provider(request.scope) or "openai"
-            answer = await self._upstream.send(
-                request, provider, exchange.body, plain=exchange.records, sent=exchange.note_sent
-            )
+            answer = await self._ask(self._upstream, request, exchange)
         except BaseException:
             self.run_beside(exchange.end(answered=False))
             raise
+        if answer is None:
+            self.run_beside(exchange.end(answered=False))
+            return Response(status_code=HUNG_UP)
         return PassedAnswer(self, exchange, answer)
+
+    async def _ask(self, upstream: UpstreamClient, request: Request, exchange: MemoryExchange) -> Any:
+        """Return the upstream's answer as it begins; None once the caller has hung up, and then nobody asks on."""
+        provider = find_provider(request.scope) or "openai"
+        send = upstream.send(request, provider, exchange.body, plain=exchange.records, sent=exchange.note_sent)
+        asking, gone = asyncio.create_task(send), asyncio.create_task(_wait_for_hang_up(request.receive))
+        try:
+            await asyncio.wait((asking, gone), return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else None
+        finally:
+            gone.cancel()
+            asking.cancel()
 
     @property
     def seconds(self) -> float:
@@ -100,7 +116,10 @@ class PassedAnswer(Response):
         self._answer = answer
         self._end: asyncio.Task[None] | None = None
         self._kept_until = 0.0
-        self._decoded = exchange.records and "content-encoding" in answer.headers
+        encodings = {item.strip().lower() for item in answer.headers.get("content-encoding", "identity").split(",")}
+        # Whatever else an upstream chose without being asked passes as it is.
+        self._is_readable = exchange.records and encodings <= DECODED
+        self._decoded = self._is_readable and encodings != {"identity"}
         self.status_code = answer.status_code
         self.background = None
         own = [(name.lower().encode(), value.encode()) for name, value in exchange.headers().items()]
@@ -144,7 +163,7 @@ class PassedAnswer(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _choose_reader(self) -> EventReader | DocumentReader | None:
-        if not self._exchange.records or not 200 <= self.status_code < 300:
+        if not self._is_readable or not 200 <= self.status_code < 300:
             return None
         if "event-stream" in self._answer.headers.get("content-type", ""):
             return self._exchange.read_stream()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -92,7 +93,9 @@ class UpstreamClient:
     def _open(self) -> httpx2.AsyncClient:
         import httpx2
 
-        return httpx2.AsyncClient(limits=httpx2.Limits(max_connections=MAX_CONNECTIONS))
+        # The connections are shared by all callers: what an upstream wants one to bring again is none of the others'.
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+        return httpx2.AsyncClient(limits=httpx2.Limits(max_connections=MAX_CONNECTIONS), cookies=no_cookies)
 
 
 def open_upstream(settings: Settings) -> UpstreamClient | None:
