@@ -64,7 +64,7 @@ class TimeFigures:
 
 @dataclass(frozen=True, slots=True)
 class FirstByteReport:
-    """Times of streams that were asked for. hits: those into which memories were put. passes: whether the gate holds."""
+    """Times of streams. hits: those into which memories were put. passes: whether the gate holds."""
 
     circumstances: Mapping[str, str]
     embedder: str

@@ -30,6 +30,7 @@ from server_process import ServerProcess
 
 NUMBERS = count()
 CHAT = "/v1/chat/completions"
+OPEN = ServerOptions(open_door=True)
 QUESTION = "Which cake may Ana eat?"
 ODD_BODY = b'{ "model":"gpt-5",\n "messages": [{"role":"user","content":"Z\\u00fcrich \\ud83e"}], "x":1.10, "x": 1e3}'
 """What no parser writes as it read it: blanks, escapes, a lone surrogate, a name twice, numbers."""
@@ -249,11 +250,11 @@ async def test_cookies_of_an_upstream_are_nobodys(faulty: RawUpstream, monkeypat
     kept: list[Any] = []
     monkeypatch.setattr(CookieJar, "set_cookie", lambda jar, cookie: kept.append(cookie))
     faulty.says(whole(completion("Almond cake."), Set_Cookie="session=ana; Path=/"))
-    async with AsyncWarden.open("memory://", config={"embedder": "none", "upstream": faulty.url}) as warden:
-        async with calling(warden, ServerOptions(open_door=True)) as client:
-            for user in ("ana", "bob"):
-                got = await client.post(CHAT, json=ask(), headers={"X-Memory-User": user})
-                assert (got.status_code, "set-cookie" in got.headers) == (200, False)
+    config = {"embedder": "none", "upstream": faulty.url}
+    async with AsyncWarden.open("memory://", config=config) as warden, calling(warden, OPEN) as client:
+        for user in ("ana", "bob"):
+            got = await client.post(CHAT, json=ask(), headers={"X-Memory-User": user})
+            assert (got.status_code, "set-cookie" in got.headers) == (200, False)
     assert not kept
     assert not any(b"cookie" in first.lower() for first, _ in faulty.calls)
 
@@ -270,13 +271,12 @@ async def test_a_store_that_hangs_holds_the_end_of_a_stream_up_once(
     faulty.says(STREAM + event("Almond cake.") + DONE, *(step for piece in after for step in (piece, piece)))
     config = {"embedder": "none", "upstream": faulty.url, "memory_seconds": 0.8}
     monkeypatch.setattr(turns, "MAX_SECONDS_AFTER", 2)
-    async with AsyncWarden.open("memory://", config=config) as warden:
-        async with calling(warden, ServerOptions(open_door=True)) as client:
-            with monkeypatch.context() as patch:
-                patch.setattr(warden.store, "apply", hang)
-                began = time.monotonic()
-                got = await client.post(CHAT, json=ask(stream=True), headers={"X-Memory-User": "ana"})
-                took = time.monotonic() - began
+    async with AsyncWarden.open("memory://", config=config) as warden, calling(warden, OPEN) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(warden.store, "apply", hang)
+            began = time.monotonic()
+            got = await client.post(CHAT, json=ask(stream=True), headers={"X-Memory-User": "ana"})
+            took = time.monotonic() - began
     assert got.content.endswith(b": words\n\n")
     assert 0.8 < took < 1.5
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_events_are_read_however_the_bytes_are_cut(ending: str) -> None:
     for places in cuts:
         read: list[Any] = []
         reader = EventReader(read.append)
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             reader.feed(stream[start:end])
         assert read == [*EVENTS, {"choices": []}], places
         assert reader.is_over
