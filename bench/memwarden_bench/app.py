@@ -328,7 +328,7 @@ def first_byte_command(
     with http_load.new_store(None) as folder, progress(questions + first_byte.WARM_UP) as tick:
         db = f"sqlite:///{folder}/load.db"
         result = first_byte.measure_first_byte(db, memories, questions, embedder.value, machine.circumstances(), tick)
-    _deliver(report.to_json(result), first_byte.first_byte_markdown(result), as_json, markdown)
+    deliver(report.to_json(result), first_byte.first_byte_markdown(result), as_json, markdown)
     if not result.passes:
         raise typer.Exit(1)
 
