@@ -40,7 +40,7 @@ from memwarden.remember.extract.rules import (
 )
 from memwarden.remember.imports import logs, notes
 from memwarden.remember.ingest import intake, messages
-from memwarden.remember.resolve import changes, paraphrases, told_context, user_context
+from memwarden.remember.resolve import changes, countables, lookalikes, told_context, user_context
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.security.injection import detector
@@ -188,7 +188,9 @@ RULES: dict[str, Callable[[str], Any]] = {
     "questions cut": question.cut_middle,
 }
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
-    "days and numbers": paraphrases._unspaced_values,
+    "days and numbers": countables._unspaced_values,
+    "signs of lookalikes": lambda text: lookalikes._signs_differ(text, text + "后半"),
+    "lookalikes": lambda text: (lookalikes._sorts(text), lookalikes._turned(text, text), lookalikes._PLANS.search(text)),
     "exchanges": lambda text: exchange.extract_exchange([Said(text)], two_person=True, said_at=NOW),
     "cards": lambda text: exchange.extract_exchange(
         [Said(text), Said(text, "assistant")], two_person=False, said_at=NOW

@@ -225,7 +225,7 @@ def _merge_number(words: list[str], lists: WordLists) -> list[str]:
     return _metres(out)
 
 
-_SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+_SCALES: Final = {"hundred": 100, "thousand": 1000, "grand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
 
 
 def _scale_number(out: list[str], scale: int) -> bool:
