@@ -232,6 +232,8 @@ class Services:
     embedder: Embedder | None
     filler: SignalFiller | None
     chat: ChatModel | None
+    # A small model judges no pairs: it calls nearly every two statements of one thing a new value.
+    pair_judge: ChatModel | None
 
 
 class OpenTurn(Protocol):

@@ -152,6 +152,15 @@ async def test_a_tenant_spends_its_tokens_of_the_day_and_no_more(url: str, token
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_small_model_is_not_asked(url: str) -> None:
+    await fill(url, UNDECIDED)
+    model = ScriptedModel(answer("same"))
+    async with AsyncWarden.open(url, {"chat_model_size": "small"}, chat_model=model) as warden:
+        assert (await consolidate(warden)).changes == ()
+    assert model.asked == []
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 async def test_a_guard_is_stronger_than_a_model(url: str) -> None:
     await fill(url, ("Ana's rent is 900 euros a month.", "Ana pays 950 euros each month for her flat."))
     model = ScriptedModel(answer("same"), answer("same"))

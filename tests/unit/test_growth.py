@@ -190,7 +190,11 @@ RULES: dict[str, Callable[[str], Any]] = {
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
     "days and numbers": countables._unspaced_values,
     "signs of lookalikes": lambda text: lookalikes._signs_differ(text, text + "后半"),
-    "lookalikes": lambda text: (lookalikes._sorts(text), lookalikes._turned(text, text), lookalikes._PLANS.search(text)),
+    "lookalikes": lambda text: (
+        lookalikes._sorts(text),
+        lookalikes._turned(text, text),
+        lookalikes._PLANS.search(text),
+    ),
     "exchanges": lambda text: exchange.extract_exchange([Said(text)], two_person=True, said_at=NOW),
     "cards": lambda text: exchange.extract_exchange(
         [Said(text), Said(text, "assistant")], two_person=False, said_at=NOW

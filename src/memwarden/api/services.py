@@ -91,10 +91,12 @@ class ServiceMaker:
         recorded = InstrumentedStore(store, parts.events.put) if settings.events == "on" else store
         # Nothing but consent gets a store without the guard.
         guarded = GuardedStore(recorded, settings.categories)
+        small = settings.chat_model_size == "small"
+        pair_judge = None if small else self._chat
         resolver = Resolver(
             guarded,
             indexes,
-            chat=self._chat,
+            chat=pair_judge,
             model=embedder.name if embedder else None,
             link_min=settings.link_min,
             merging=settings.merging == "auto",
@@ -109,7 +111,7 @@ class ServiceMaker:
             preset=settings.preset,
             most_a_day=settings.facts_a_day,
             instructions=settings.extraction_instructions,
-            small=settings.chat_model_size == "small",
+            small=small,
         )
         filler = None
         if embedder is not None:  # a quick model, too: others may have written with a model that the store had before
@@ -131,6 +133,7 @@ class ServiceMaker:
             embedder=embedder,
             filler=filler,
             chat=self._chat,
+            pair_judge=pair_judge,
         )
 
     def _follow_move(self, model: str) -> None:

@@ -137,7 +137,7 @@ async def _consolidate_as_read(context: JobContext) -> JobReport:
     if left <= 0:
         return JobReport(reason="pairs_of_the_day")
     pairs, late = await _judge_pairs(context, index, until)
-    chat = context.parts.working.chat
+    chat = context.parts.working.pair_judge
     asked: list[StoredPair] = []
     tokens = 0
     if chat is not None and not context.dry_run:
