@@ -461,7 +461,7 @@ class AsyncConsent(ScopeHandle):
 
     async def _fill(self) -> None:
         if self.who.agent is None:
-            from memwarden.remember.resolve.inbox import fill_inbox  # read where somebody looks into the inbox
+            from memwarden.remember.resolve.told_context import fill_inbox  # read where somebody looks into the inbox
 
             await fill_inbox(self._parts.store, self._proposals, self.who)
 

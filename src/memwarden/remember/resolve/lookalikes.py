@@ -53,8 +53,8 @@ _PLANS: Final = re.compile(
 _DENIALS: Final = re.compile(
     "(?<!差)不(?![过過错錯少])|[没沒无無未]|(?<![特分区區])[别別](?!人)|ない|ません|なし|ナシ|ずに"
 )
-_LEAST: Final = re.compile("至少|起码|以上|最低|不少于|少なくとも")
-_MOST: Final = re.compile("最多|至多|顶多|以下|以内|不到|不超过|未満|最大")
+_LOWER_LIMITS: Final = re.compile("至少|起码|以上|最低|不少于|少なくとも")
+_UPPER_LIMITS: Final = re.compile("最多|至多|顶多|以下|以内|不到|不超过|未満|最大")
 _AFTER: Final = re.compile(
     "以后|之后|饭后|[课会食]后|后(?=[再去洗吃打])|以降|食後|後(?=に|の|で)|てから|でから|あと(?=に|で)"
 )
@@ -191,7 +191,7 @@ def _rare(signature: Signature, other: Signature) -> list[str]:
 
 
 def _signs_differ(first: str, second: str) -> bool:
-    for words in (_DENIALS, _LEAST, _MOST, _HALF_HOUR):
+    for words in (_DENIALS, _LOWER_LIMITS, _UPPER_LIMITS, _HALF_HOUR):
         if bool(words.search(first)) != bool(words.search(second)):
             return True
     if _are_split(_BEFORE, _AFTER, first, second):
