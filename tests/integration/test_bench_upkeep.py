@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden_bench.app import app
-from memwarden_bench.upkeep import load, reembed, year
+from memwarden_bench.everyday import CONTEXT, QUERY
+from memwarden_bench.upkeep import load, reembed
 from memwarden_bench.upkeep.gates import Gate, tell_gates
 
 END = ", when the year is over"
@@ -79,9 +80,9 @@ def test_a_year_is_lived_with_upkeep_and_without(tmp_path: Path) -> None:
     assert counts["purge"] >= counts["soft_delete"] > 0
     never = ("failed runs", "pinned or procedural lost", "changes not in the journal", "runs told wrongly")
     assert [counts[name] for name in never] == [0] * 4
-    assert set(found["kept"]["ways"]) == {way + when for way in (year.CONTEXT, year.QUERY) for when in ("", END)}
+    assert set(found["kept"]["ways"]) == {way + when for way in (CONTEXT, QUERY) for when in ("", END)}
     missed = [gate["what"] for gate in found["gates"] if gate["bound"] == "above"]
-    assert missed == [f"right: {year.CONTEXT}"]  # a question that is right anyway cannot become better
+    assert missed == [f"right: {CONTEXT}"]  # a question that is right anyway cannot become better
     assert code == 1
 
 
