@@ -32,6 +32,7 @@ from memwarden.text.dates.calendar import (
     weekend_of,
 )
 from memwarden.text.dates.grammar import find_dates, one_day, try_year
+from memwarden.text.dates.habits import drop_habits
 from memwarden.text.dates.symbols import (
     ANCHORS,
     GATE,
@@ -312,6 +313,8 @@ def read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
+    if spans and not question:
+        spans = drop_habits(text, spans)
     if language in ("ja", "zh"):
         return spans
     read = SymbolText(text, said, language, question)
@@ -321,7 +324,7 @@ def read_days(
     if since is not None:
         found = [other for item in found for other in _in_each_year(item, _years(said, since))]
     named = (DaySpan(*item.days, read.text_of(item.start, item.end), item.exact) for item in found)
-    return (*spans, *named)
+    return (*spans, *(named if question else drop_habits(text, named)))
 
 
 _LETTERS_OF_DATES: Final = frozenset(letters(f"{ANCHORS}|year|numeric_date|day_pair|year_pair|ordinal"))
@@ -435,7 +438,9 @@ class SymbolText:
         before = self._right_before(low, start)
         booked = not self.language.booked.isdisjoint(self.words[low:high])
         said_for = any(self.is_token(place, "for") for place in before)
-        return (booked and said_for) or any(self.words[place] in self.language.present for place in before)
+        whole = self.words[low:high]
+        to_come = not self.language.appointment.isdisjoint(whole) and self.language.had.isdisjoint(whole)
+        return to_come or (booked and said_for) or any(self.words[place] in self.language.present for place in before)
 
     def _right_before(self, low: int, start: int) -> range:
         return range(max(low, start - _MAX_WORDS_BEFORE), start)

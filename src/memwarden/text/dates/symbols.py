@@ -111,6 +111,7 @@ class TimeWords:
         words: the meaning of a word, a sign or a phrase (with blanks). phrases: those of several words.
         future, past: words that tell the tense of a sentence. past_endings: endings of verbs in the past.
         booked: words for what was done for a day to come. present: forms of "is".
+        appointment: words for what lies ahead, with or without "for"; had: words that say that it does not.
         day_first: whether 8/5/2023 is in May.
     """
 
@@ -120,6 +121,8 @@ class TimeWords:
     past: frozenset[str]
     past_endings: tuple[str, ...]
     booked: frozenset[str]
+    appointment: frozenset[str]
+    had: frozenset[str]
     present: frozenset[str]
     day_first: bool = True
 
@@ -151,6 +154,8 @@ def _load_language(code: str) -> TimeWords:
         past=frozenset(table["past"].split()),
         past_endings=tuple(table["past_endings"].split()),
         booked=frozenset(table["booked"].split()),
+        appointment=frozenset(table.get("appointment", "").split()),
+        had=frozenset(table.get("had", "").split()),
         present=frozenset(table["is"].split()),
         day_first=table.get("day_first", True),
     )
