@@ -138,6 +138,7 @@ def everyday_command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of memwarden; again for more. JSON too."),
     ] = None,
+    labels: Annotated[bool, typer.Option(help="Look threads through with a model that says their labels.")] = False,
     show: Annotated[
         str | None, typer.Option(help="Also print the questions of this type (or all) and what they got.")
     ] = None,
@@ -149,8 +150,11 @@ def everyday_command(
     given = read_pairs(settings, "setting") or {}
     histories, small = everyday.read_files(files)
     asked = sum(len(history.questions) for history in histories) + count_questions(small)
-    with progress(asked) as tick:
-        results = everyday.measure(histories, budget, peers=peers, settings=given, tick=tick)
+    labelled = keep.read_labelled(files) if labels else []
+    with oracle.serve_labels(labelled) if labels else nullcontext(None) as url, progress(asked) as tick:
+        reading = {"extraction": "every_turn", "chat_model": "labels", "chat_url": url, "chat_seconds": PATIENCE}
+        settings_of = {**(reading if labels else {}), **given}
+        results = everyday.measure(histories, budget, peers=peers, settings=settings_of, tick=tick)
         first_hour = measure_first_hour(small, tick)
     result = EverydayReport(
         machine.circumstances(files),

@@ -183,9 +183,9 @@ class NamespaceIndex:
         return len(self._place_of)
 
     def extracted(self, *named: str) -> Mask | None:
-        """Mask of what was extracted and has only this tag, or any of these; None without any."""
+        """Mask of what was extracted and has only this tag, or any of these ("": none at all); None without any."""
         actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
-        codes = [tags.code((tag,)) for tag in named if (tag,) in tags.values]
+        codes = [tags.code(key) for tag in named if (key := (tag,) if tag else ()) in tags.values]
         if EXTRACTED_BY not in actors.values or not codes:
             return None
         return np.asarray((actors.codes == actors.code(EXTRACTED_BY)) & np.isin(tags.codes, codes), np.bool_)
@@ -389,6 +389,7 @@ class NamespaceIndex:
             by_model=self._by_model(),
             related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
+            worded=self.extracted(""),
         )
 
     def _by_model(self) -> Mask | None:

@@ -112,6 +112,7 @@ class NamespaceView:
         related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
         whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
+        worded: the facts that were extracted in words of their own, dead ones too; None without any.
         ages: how many sessions began after a place's own, where the numbers of the sessions do not tell.
     """
 
@@ -143,7 +144,9 @@ class NamespaceView:
         ages: Ints | None = None,
         second: MultilingualSide | None = None,
         by_model: Mask | None = None,
+        worded: Mask | None = None,
     ) -> None:
+        self.worded = worded
         self.whole = whole
         self._ages = ages
         self.postings = postings

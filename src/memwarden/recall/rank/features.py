@@ -442,6 +442,7 @@ def stated(question: Question, view: NamespaceView) -> Floats:
     if "stated" not in question.memo:
         found = view.statements.evidence(question.reading, view.size, _best_by_base(question, view))
         question.memo["attribute"], question.memo["sure"] = found.attribute, found.sure
+        question.memo["similarity"] = found.similarity
         near = found.similarity + np.float32(0.2) * found.states + np.float32(0.3) * found.attribute
         known = near[found.known]
         # A row without statements is unknown, not far: it stands where the mean does.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from pathlib import Path
-from typing import Final, NamedTuple
+from functools import cached_property, partial
+from typing import Final
 
 import numpy as np
 
@@ -17,14 +15,20 @@ from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
+from memwarden.recall.rank.calibration import (
+    SignalWeights,
+    calibration,
+    chance_where_read,
+    kind_of,
+    lift_scores,
+    read_share,
+)
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
 from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
-
-SignalWeights = Mapping[str, float]
 
 MAX_LOGIT = 60.0
 # Logits of what speaks for an answer, and how often it then stands in what is shown; of questions about somebody who
@@ -42,45 +46,6 @@ ITEMS_FOR_HALF_OF_SPEAKER = 1
 
 # A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
 MIN_WORDS = 8
-
-
-class Calibration(NamedTuple):
-    """Weights of a kind of embedder and a language.
-
-    Attributes:
-        item: of what speaks for a single memory. shown: of what speaks for the whole answer.
-        score: from the answer's logit and the distance to the best ranked memory to an item's logit.
-    """
-
-    item: SignalWeights
-    shown: SignalWeights
-    score: SignalWeights
-
-
-@cache
-def _stored() -> Mapping[str, Mapping[str, SignalWeights]]:
-    found: Mapping[str, Mapping[str, SignalWeights]] = json.loads(
-        Path(__file__).with_name("evidence.json").read_text(encoding="utf-8")
-    )
-    return found
-
-
-def kind_of(question: Question, view: NamespaceView, model: str | None) -> str:
-    """Name the calibration that suits the vectors at hand."""
-    side = features.leading(question, view)
-    if side is None:
-        return "words"
-    if question.second is not None and view.second is not None:
-        first = "minilm" if (model or "").startswith("all-minilm") else "wordllama"
-        return f"{first}+multilingual:{'english' if question.english else 'other'}"
-    known = {"all-minilm": "minilm", "wordllama": "wordllama"}
-    return next((name for start, name in known.items() if (model or "").startswith(start)), "words")
-
-
-def calibration(kind: str) -> Calibration:
-    """Return the weights of a kind."""
-    stored = _stored()[kind]
-    return Calibration(stored["item"], stored["shown"], stored["score"])
 
 
 def item_signals(question: Question, view: NamespaceView) -> dict[str, Floats]:
@@ -435,7 +400,8 @@ def rank(
             total += np.float32(weight) * values
     if question.small_talk:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
-    learned = calibration(kind_of(question, view, model))
+    kind = kind_of(question, view, model)
+    learned = calibration(kind)
     signals = item_signals(question, view)
     known = {name: values for name, values in signals.items() if values is not view.nothing}
     logits = item_logits(learned.item, known, view.size, rows)
@@ -459,7 +425,11 @@ def rank(
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER))
-    scores = chance(of_item)
+    read = read_share(question, view, allowed, kind)
+    if read and confidence >= DEFAULT_THRESHOLD:
+        where_read = chance_where_read(question, view, allowed, known, (found, shown["own"]))
+        confidence += read * (where_read - confidence)
+    scores = lift_scores(chance(of_item), read) if read else chance(of_item)
     is_told = bool(leaders) and question.reading is not None and question.reading.asks_for_single
     floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, is_told)
     return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, floor, found)

@@ -23,6 +23,7 @@ from memwarden.text.dates.calendar import (
     MAX_STORED_SPANS,
     Days,
     DaySpan,
+    drop_habits,
     season_days,
     shifted,
     thirds,
@@ -32,7 +33,6 @@ from memwarden.text.dates.calendar import (
     weekend_of,
 )
 from memwarden.text.dates.grammar import find_dates, one_day, try_year
-from memwarden.text.dates.habits import drop_habits
 from memwarden.text.dates.symbols import (
     ANCHORS,
     GATE,
