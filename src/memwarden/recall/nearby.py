@@ -10,7 +10,7 @@ import numpy.typing as npt
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import PSEUDO_MASS, everyday_share, find_word, form_ids, idf, surface_of_stems
-from memwarden.recall.rank.score import score_pair
+from memwarden.recall.rank.calibration import score_pair
 from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]

@@ -1,9 +1,10 @@
-"""Fitted weights: of evidence for an answer, and of whether it is lacking where a model has read what was said."""
+"""What brings closeness to chances: of two statements, and where a model has read what was said."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,45 +25,6 @@ READ_KIND: Final = "minilm+multilingual:"
 READ_SHARE: Final = (0.06, 0.12)
 # Of fewer facts it is not known what they leave out.
 READ_FACTS: Final = (15.0, 30.0)
-
-
-class Calibration(NamedTuple):
-    """Weights of a kind of embedder and a language.
-
-    Attributes:
-        item: of what speaks for a single memory. shown: of what speaks for the whole answer.
-        score: from the answer's logit and the distance to the best ranked memory to an item's logit.
-    """
-
-    item: SignalWeights
-    shown: SignalWeights
-    score: SignalWeights
-
-
-@cache
-def _stored() -> Mapping[str, Mapping[str, SignalWeights]]:
-    found: Mapping[str, Mapping[str, SignalWeights]] = json.loads(
-        Path(__file__).with_name("evidence.json").read_text(encoding="utf-8")
-    )
-    return found
-
-
-def kind_of(question: Question, view: NamespaceView, model: str | None) -> str:
-    """Name the calibration that suits the vectors at hand."""
-    side = features.leading(question, view)
-    if side is None:
-        return "words"
-    if question.second is not None and view.second is not None:
-        first = "minilm" if (model or "").startswith("all-minilm") else "wordllama"
-        return f"{first}+multilingual:{'english' if question.english else 'other'}"
-    known = {"all-minilm": "minilm", "wordllama": "wordllama"}
-    return next((name for start, name in known.items() if (model or "").startswith(start)), "words")
-
-
-def calibration(kind: str) -> Calibration:
-    """Return the weights of a kind."""
-    stored = _stored()[kind]
-    return Calibration(stored["item"], stored["shown"], stored["score"])
 
 
 class ReadCalibration(NamedTuple):
@@ -147,3 +109,56 @@ def lift_scores(scores: Floats, read: float) -> Floats:
     """Return scores as they are where a model has read so much of what was said; their order stays."""
     lifted = np.interp(scores, SCORES, SCORES_WHERE_READ)
     return np.asarray(scores + np.float32(read) * (lifted - scores), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How near two statements have to be to have to do with each other: for words only, and by embedding model.
+
+    The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
+    that a score means the same in a store of ten memories and of ten thousand.
+
+    Attributes:
+        middle: the evidence, less the growth, at which the score is .5.
+        slope: logits for each unit of evidence.
+        growth: evidence that each e-fold of places brings by chance.
+    """
+
+    middle: float
+    slope: float = 10.0
+    growth: float = 0.04
+
+    def logit(self, found: float, rows: int) -> float:
+        """The logit that so much evidence, the best among so many rows, is no chance."""
+        return self.slope * (found - self.growth * float(np.log(max(rows, 1))) - self.middle)
+
+
+WORDS_SCALE: Final = Scale(middle=0.07)
+# By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone.
+DENSE_SCALES: Final[Mapping[str, Scale]] = {
+    "wordllama-l2-supercat-128": Scale(middle=0.33),
+    # Of a question to a wrong store the best evidence grows by .053 (RealMem) and .062 (LoCoMo) an e-fold.
+    "all-minilm-l6-v2-int8-80": Scale(middle=0.31, growth=0.05),
+}
+
+# No more logits than this are given to two statements.
+MAX_LOGITS: Final = 3.0
+# Weight of the share of words that two statements share, beside a cosine.
+WORD_WEIGHT: Final = 0.7
+
+
+def scale_of(model: str | None) -> Scale | None:
+    """The scale of a model, or of the first of two side by side."""
+    return DENSE_SCALES.get((model or "").partition("+")[0])
+
+
+def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
+    """Return how related two statements are, on the scale of questions and answers.
+
+    heard: the share of the first's words that the second holds. rows: the number of rows searched.
+    """
+    dense = None if cosine is None else scale_of(model)
+    scale = dense or WORDS_SCALE
+    found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
+    logits = min(scale.logit(found, rows), MAX_LOGITS)
+    return float(1 / (1 + np.exp(-max(logits, -60.0))))

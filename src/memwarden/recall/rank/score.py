@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Final
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -16,12 +18,13 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.calibration import (
+    WORD_WEIGHT,
+    WORDS_SCALE,
     SignalWeights,
-    calibration,
     chance_where_read,
-    kind_of,
     lift_scores,
     read_share,
+    scale_of,
 )
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
@@ -46,6 +49,45 @@ ITEMS_FOR_HALF_OF_SPEAKER = 1
 
 # A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
 MIN_WORDS = 8
+
+
+class Calibration(NamedTuple):
+    """Weights of a kind of embedder and a language.
+
+    Attributes:
+        item: of what speaks for a single memory. shown: of what speaks for the whole answer.
+        score: from the answer's logit and the distance to the best ranked memory to an item's logit.
+    """
+
+    item: SignalWeights
+    shown: SignalWeights
+    score: SignalWeights
+
+
+@cache
+def _stored() -> Mapping[str, Mapping[str, SignalWeights]]:
+    found: Mapping[str, Mapping[str, SignalWeights]] = json.loads(
+        Path(__file__).with_name("evidence.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def kind_of(question: Question, view: NamespaceView, model: str | None) -> str:
+    """Name the calibration that suits the vectors at hand."""
+    side = features.leading(question, view)
+    if side is None:
+        return "words"
+    if question.second is not None and view.second is not None:
+        first = "minilm" if (model or "").startswith("all-minilm") else "wordllama"
+        return f"{first}+multilingual:{'english' if question.english else 'other'}"
+    known = {"all-minilm": "minilm", "wordllama": "wordllama"}
+    return next((name for start, name in known.items() if (model or "").startswith(start)), "words")
+
+
+def calibration(kind: str) -> Calibration:
+    """Return the weights of a kind."""
+    stored = _stored()[kind]
+    return Calibration(stored["item"], stored["shown"], stored["score"])
 
 
 def item_signals(question: Question, view: NamespaceView) -> dict[str, Floats]:
@@ -271,44 +313,10 @@ PRESETS: Final[Mapping[str, Preset]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How near two statements have to be to have to do with each other: for words only, and by embedding model.
-
-    The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
-    that a score means the same in a store of ten memories and of ten thousand.
-
-    Attributes:
-        middle: the evidence, less the growth, at which the score is .5.
-        slope: logits for each unit of evidence.
-        growth: evidence that each e-fold of places brings by chance.
-    """
-
-    middle: float
-    slope: float = 10.0
-    growth: float = 0.04
-
-    def logit(self, found: float, rows: int) -> float:
-        """The logit that so much evidence, the best among so many rows, is no chance."""
-        return self.slope * (found - self.growth * float(np.log(max(rows, 1))) - self.middle)
-
-
-WORDS_SCALE: Final = Scale(middle=0.07)
-# By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone.
-DENSE_SCALES: Final[Mapping[str, Scale]] = {
-    "wordllama-l2-supercat-128": Scale(middle=0.33),
-    # Of a question to a wrong store the best evidence grows by .053 (RealMem) and .062 (LoCoMo) an e-fold.
-    "all-minilm-l6-v2-int8-80": Scale(middle=0.31, growth=0.05),
-}
-
 # Logits at the middle of a scale: there an answer is just given.
 AT_MIDDLE: Final = 0.35
 # No more logits than this are given to an answer, however many words it shares with the question.
 MAX_TOLD: Final = 4.0
-# No more logits than this are given to two statements.
-MAX_LOGITS: Final = 3.0
-# Weight of the share of words that two statements share, beside a cosine.
-WORD_WEIGHT: Final = 0.7
 
 
 @dataclass(frozen=True)
@@ -425,7 +433,7 @@ def rank(
     evidence = min(found, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER))
-    read = read_share(question, view, allowed, kind)
+    read = 0.0 if view.worded is None else read_share(question, view, allowed, kind)
     if read and confidence >= DEFAULT_THRESHOLD:
         where_read = chance_where_read(question, view, allowed, known, (found, shown["own"]))
         confidence += read * (where_read - confidence)
@@ -524,11 +532,6 @@ def _weigh_time(preset: Preset, question: Question) -> Preset:
     return {**preset, features.newness: 0.0, features.recent: 0.0, features.on_day: PAST_DAY_WEIGHT}
 
 
-def _scale_of(model: str | None) -> Scale | None:
-    """The scale of a model, or of the first of two side by side."""
-    return DENSE_SCALES.get((model or "").partition("+")[0])
-
-
 def _told_of_partner(
     question: Question, view: NamespaceView, allowed: Mask, rows: int, model: str | None
 ) -> float | None:
@@ -539,24 +542,12 @@ def _told_of_partner(
     """
     if not question.speakers or question.asks_of_self or not question.english:
         return None
-    scale = _scale_of(model) if features.first_side(question, view) else WORDS_SCALE
+    scale = scale_of(model) if features.first_side(question, view) else WORDS_SCALE
     if scale is None:
         return None
     heard = features.heard_on_days(question, view)
     near = features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard if scale is not WORDS_SCALE else heard
     return min(scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE, MAX_TOLD)
-
-
-def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
-    """Return how related two statements are, on the scale of questions and answers.
-
-    heard: the share of the first's words that the second holds. rows: the number of rows searched.
-    """
-    dense = None if cosine is None else _scale_of(model)
-    scale = dense or WORDS_SCALE
-    found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
-    logits = min(scale.logit(found, rows), MAX_LOGITS)
-    return float(1 / (1 + np.exp(-max(logits, -60.0))))
 
 
 def is_unsure(confidence: float, relevant: bool, message: str) -> bool:

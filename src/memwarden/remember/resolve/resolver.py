@@ -17,7 +17,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
-from memwarden.recall.rank.score import score_pair
+from memwarden.recall.rank.calibration import score_pair
 from memwarden.records import (
     ALREADY,
     CARD,
