@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -17,7 +18,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.api.scope import AsyncScope
 from memwarden.arguments import check_category, check_kind
 from memwarden.errors import InvalidInput
-from memwarden.records import ALREADY, Channel, Outcome, Scope, Trust, WriteResult
+from memwarden.records import ALREADY, Channel, Namespace, Outcome, Scope, Trust, WriteResult
 from memwarden.remember.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
 from memwarden.remember.imports.memories import check_channel
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 # Records that are read at a time, off the event loop.
 READ_AHEAD = 20
 DEFAULT_USER = "default"
+# Bytes of files from which an import holds one model at a time.
+LARGE_IMPORT = 32 * 1024**2
+# Between two looks at how much has its vectors.
+WAIT_SECONDS = 0.5
 # Turns of a thread that are compared with what comes.
 _ALL = 10**7
 ImportTick = Callable[[int, int], object]
@@ -118,6 +123,8 @@ async def import_paths(
     trust: str | None,
     dry_run: bool,
     progress: ImportTick | None,
+    wait: bool = False,
+    encoding: ImportTick | None = None,
 ) -> ImportSummary:
     """Import files, folders and zips. See :meth:`memwarden.api.warden.AsyncWarden.import_files`."""
     sources = [ImportSource(path, options) for path in paths]
@@ -128,9 +135,20 @@ async def import_paths(
             yield from reader.read(source)
 
     formats = tuple(dict.fromkeys(reader.name for reader in readers))
-    return await import_records(
-        parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
-    )
+    with _in_little_memory(parts, sum(source.size for source in sources)):
+        done = await import_records(
+            parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
+        )
+        if wait and not dry_run:
+            await make_findable(parts, [Scope(tenant=tenant, user=name).namespace for name in done.users], encoding)
+    return done
+
+
+def _in_little_memory(parts: Runtime, size: int) -> AbstractContextManager[None]:
+    """Hold one model at a time while much is imported, unless both are in memory already: then somebody needs them."""
+    embedder = parts.working.embedder
+    hold: Callable[[], AbstractContextManager[None]] | None = getattr(embedder, "hold_one_at_a_time", None)
+    return nullcontext() if hold is None or size < LARGE_IMPORT or getattr(embedder, "ready", True) else hold()
 
 
 async def import_records(
@@ -166,6 +184,29 @@ async def import_records(
             progress(writer.done, checked.total)
     await writer.finish()
     return writer.summarise(checked, formats)
+
+
+async def make_findable(parts: Runtime, namespaces: Sequence[Namespace], tick: ImportTick | None = None) -> None:
+    """Wait until everything in some namespaces has its vectors, also what an earlier process left without.
+
+    tick: is told how many memories have been looked at, of how many.
+    """
+    filler = parts.working.filler
+    if filler is None:
+        return
+    total = 0
+    for namespace in namespaces:
+        ids = await parts.store.find_ids(namespace)
+        filler.add(namespace, ids)
+        total += len(ids)
+    done = not total
+    while not done:
+        done = await filler.wait(None, WAIT_SECONDS)
+        if getattr(parts.working.embedder, "alternating", False):
+            for namespace in namespaces:  # made again for the next question; it holds a copy of every vector
+                parts.working.indexes.drop(namespace)
+        if tick is not None:
+            tick(total - min(total, sum(map(filler.lacking, namespaces))), total)
 
 
 async def _stream(records: Iterable[ImportRecord]) -> Any:

@@ -157,6 +157,7 @@ class AsyncScope(ScopeChanges):
         metadata: Mapping[str, Any] | None = None,
         trust: str | None = None,
         key: str | None = None,
+        document_id: str | None = None,
     ) -> WriteResult:
         """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
 
@@ -190,18 +191,28 @@ class AsyncScope(ScopeChanges):
                 ``quarantined``: kept apart, never shown to a model.
             key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
                 others it is a Conflict.
+            document_id: names the document that states these texts, and nothing else: what it stated in an earlier
+                call and states no longer is ended, with what rests on that alone; an empty list: it is gone. What it
+                states already is not stored again. Its words are from outside unless ``trust`` says otherwise.
 
         Returns for each text ``created``; ``merged`` with the id of the memory that says the same; ``superseded`` with
         its own id when it took the place of older ones, which the reason names; or ``rejected`` for a greeting or
-        thanks alone. Raises InvalidInput, Conflict, StoreError.
+        thanks alone; of a document then ``updated`` for each memory that ended. Raises InvalidInput, Conflict,
+        StoreError.
         """
         settings = self._parts.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(item for item in Channel if item != Channel.TURN)
             raise InvalidInput(f"channel is {stated}, not {quote(channel)}; use observe for turns")
+        given = checked_name(source, "source")
+        if checked_name(document_id, "document_id") is not None:
+            from memwarden.remember.documents import remember_document, source_of  # for those who keep documents
+
+            if key is not None:
+                raise InvalidInput("what a document states is known by its document_id; leave out key")
+            given = given or source_of(str(document_id))
         if trust is not None:
             word(Trust).check(trust, "trust")
-            given = checked_name(source, "source")
             if trust == Trust.PERSON and self.who.agent is not None and trust_of(None, kind, given) == Trust.EXTERNAL:
                 raise Denied(f"agent {self.who.agent!r} cannot vouch for {given or kind!r}: it is no person's words")
         draft = Draft(
@@ -214,7 +225,7 @@ class AsyncScope(ScopeChanges):
             importance=scale.check_importance(importance),
             tags=checked_names(tags, "tags"),
             pinned=arguments.check_truth(pinned, "pinned"),
-            source=checked_name(source, "source"),
+            source=given,
             sources=checked_names(sources, "sources"),
             summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
             context=None if context is None else checked_text(context, "context", settings.max_text_bytes),
@@ -228,8 +239,12 @@ class AsyncScope(ScopeChanges):
         draft = replace(draft, expires_at=arguments.check_expiry(expires_at, since))
         if channel == Channel.PROCEDURAL:
             arguments.check_category(settings, procedures.CATEGORY)
-        stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
+        gone = document_id is not None and isinstance(text_or_messages, list | tuple) and not text_or_messages
+        stated_texts = () if gone else read_stated(text_or_messages, settings.max_text_bytes)
         drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
+        if document_id is not None:
+            working = self._parts.working
+            return await remember_document(working.guard, working.writer, self.who, document_id, drafts, self._readable)
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @instrumented(Node.HOTPATH, Op.CREATE)

@@ -273,6 +273,8 @@ class AsyncWarden:
         trust: str | None = None,
         dry_run: bool = False,
         progress: ImportTick | None = None,
+        wait: bool = False,
+        encoding: ImportTick | None = None,
     ) -> ImportSummary:
         """Read what other programs keep, with its dates: exports of chats, memories, notes, graphs, logs, tables.
 
@@ -285,6 +287,9 @@ class AsyncWarden:
             options: what the file does not say: a time zone, the order of days and months, columns.
             trust: whom statements come from; None: from outside (``external``). Messages are of who said them.
             dry_run: check and count. progress: is told how many messages and statements are done, of how many.
+            wait: until what came in is found by its meaning too; else that goes on beside, for as long as the warden is
+                open, and what is left when it closes is made while the next one reads there. encoding: is told how
+                many memories have been looked at meanwhile, of how many.
 
         Raises InvalidInput that names the file and the line, and then nothing was imported; NotFound; StoreError.
         """
@@ -296,7 +301,7 @@ class AsyncWarden:
         said = options or ImportOptions()
         return await import_paths(
             self._parts, [Path(path) for path in listed], user=user, tenant=tenant, name=format, options=said,
-            trust=trust, dry_run=dry_run, progress=progress,
+            trust=trust, dry_run=dry_run, progress=progress, wait=wait, encoding=encoding,
         )  # fmt: skip
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:

@@ -55,6 +55,7 @@ from memwarden.records.index_rows import Edge, Fill, Head, IndexRow, Promises, R
 from memwarden.records.memory import (
     APART,
     CARD,
+    DOCUMENT,
     EXTRACTED_BY,
     QUOTATION,
     RESET,
@@ -73,6 +74,7 @@ __all__ = [
     "ALREADY",
     "APART",
     "CARD",
+    "DOCUMENT",
     "EXTRACTED_BY",
     "OVERVIEW_ID",
     "QUOTATION",

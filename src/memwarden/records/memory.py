@@ -67,6 +67,8 @@ CARD = "card"
 QUOTATION = "quotation"
 # What stands for turns and is no answer beside them.
 STANDING_IN = (CARD, QUOTATION)
+# The name in the metadata of a memory for the document that states it.
+DOCUMENT = "document_id"
 # What says in the journal that a memory went with everything else.
 RESET = "reset"
 

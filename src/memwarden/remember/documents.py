@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from memwarden import clock, filters
 from memwarden.records import (
+    ALREADY,
+    DOCUMENT,
     Batch,
     Channel,
     Link,
     Memory,
     MemoryState,
+    MessageResult,
     Namespace,
     Outcome,
     Put,
     Scope,
     WriteMode,
+    WriteResult,
 )
 from memwarden.remember.imports.records import ImportedDocument, ImportedStatement, digest_parts
 from memwarden.remember.ingest.messages import MAX_NAME, Draft
@@ -27,10 +31,11 @@ from memwarden.remember.writer import Writer
 from memwarden.stores.protocol import StoreReader
 
 # What the metadata of a document's memory says of it; an export leaves these out.
-DOCUMENT, PART, ENDED = "document_id", "document_part", "document_ended"
+PART, ENDED = "document_part", "document_ended"
 OWN_METADATA: Final = frozenset({DOCUMENT, PART, ENDED})
 SOURCE = "document/"
 LINKS_TO = "links_to"
+NO_LONGER_STATED = "its document no longer states it"
 # Statements, or changes, that a batch holds.
 MAX_BATCH = 200
 _STATES = (MemoryState.ACTIVE, MemoryState.SOFT_DELETED, MemoryState.MERGED, MemoryState.QUARANTINED)
@@ -56,9 +61,15 @@ class DocumentCounts:
     linked: int = 0
 
 
-async def read_documents(store: StoreReader, namespace: Namespace) -> dict[str, dict[str, DocumentPart]]:
-    """Return what is remembered of documents: by document, by the fingerprint of what it states."""
-    where = filters.parse({f"metadata.{DOCUMENT}": {"$ne": None}})
+async def read_documents(
+    store: StoreReader, namespace: Namespace, document: str | None = None, readable: Collection[str] | None = None
+) -> dict[str, dict[str, DocumentPart]]:
+    """Return what is remembered of documents, or of one: by document, by the fingerprint of what it states.
+
+    readable: the categories that the caller may read; None for all.
+    """
+    wanted: dict[str, object] = {f"metadata.{DOCUMENT}": {"$ne": None} if document is None else document}
+    where = filters.parse(wanted if readable is None else {**wanted, "category": list(readable)})
     found: dict[str, dict[str, DocumentPart]] = {}
     for state in _STATES:
         ids = await store.find_ids(namespace, where, state=state)
@@ -171,7 +182,6 @@ class DocumentWriter:
             self._known.setdefault(document, {})[statement.digest] = DocumentPart(told.id, live=True, ended=False)
 
     def _draft(self, document: str, statement: ImportedStatement) -> Draft:
-        source = f"{SOURCE}{document}"
         return Draft(
             text=statement.text,
             channel=statement.channel,
@@ -180,7 +190,7 @@ class DocumentWriter:
             importance=statement.importance,
             tags=statement.tags,
             pinned=statement.pinned,
-            source=source if len(source) <= MAX_NAME else f"{source[: MAX_NAME - 24]}…{digest_parts(source)}",
+            source=source_of(document),
             summary=statement.summary,
             context=statement.context,
             created_at=statement.created_at,
@@ -191,18 +201,7 @@ class DocumentWriter:
         )
 
     async def _change(self, ids: Sequence[str], at: datetime, *, end: bool) -> None:
-        namespace = self._who.namespace
-        for start in range(0, len(ids), MAX_BATCH):
-            found = await self._store.get(namespace, ids[start : start + MAX_BATCH])
-            changes = tuple(
-                Put(
-                    _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
-                    expected_version=memory.version, meta={"document": "no longer states it" if end else "states it"},
-                )
-                for memory in found
-            )  # fmt: skip
-            if changes:
-                await self._store.apply(Batch(namespace, changes, at, actor=self._who.actor))
+        await _change(self._store, self._who, ids, at, end=end)
 
     async def _link(self, at: datetime) -> None:
         edges = [edge for edge in map(self._edge, dict.fromkeys(self._links)) if edge is not None]
@@ -215,6 +214,79 @@ class DocumentWriter:
         """Return the edge between the first memories of two documents, where both have any."""
         ends = [next((part.id for part in self._known.get(name, {}).values() if part.live), None) for name in link]
         return None if ends[0] is None or ends[1] is None or ends[0] == ends[1] else Link(ends[0], ends[1], LINKS_TO)
+
+
+async def remember_document(
+    store: GuardedStore,
+    writer: Writer,
+    who: Scope,
+    document: str,
+    drafts: Sequence[Draft],
+    readable: Collection[str] | None,
+) -> WriteResult:
+    """Store what a document states now: what is new in it, and the end of what it no longer states.
+
+    Returns a result for each draft, and then for each memory that ended: ``updated``. A call that was broken off is
+    repeated.
+    """
+    known = (await read_documents(store, who.namespace, document, readable)).get(document, {})
+    digests = [_digest(draft) for draft in drafts]
+    new = {digest: draft for digest, draft in zip(digests, drafts, strict=True) if digest not in known}
+    marked = [
+        replace(draft, metadata={**(draft.metadata or {}), DOCUMENT: document, PART: digest})
+        for digest, draft in new.items()
+    ]
+    written = (await writer.remember(who, marked, readable)).results if marked else ()
+    told = dict(zip(new, written, strict=True))
+    back = [known[digest].id for digest in dict.fromkeys(digests) if digest in known and known[digest].ended]
+    going = [part.id for digest, part in known.items() if digest not in digests and part.live]
+    going += await _find_resting(store, who.namespace, going) if going else []
+    at = clock.now()
+    await _change(store, who, back, at, end=False)
+    await _change(store, who, going, at, end=True)
+    seen: set[str] = set()
+    results = []
+    for digest in digests:
+        results.append(_tell_part(told.get(digest), known.get(digest), again=digest in seen))
+        seen.add(digest)
+    results += [MessageResult(item, Outcome.UPDATED, NO_LONGER_STATED) for item in going]
+    return WriteResult((await store.head(who.namespace)).rev, tuple(results))
+
+
+def _tell_part(new: MessageResult | None, known: DocumentPart | None, *, again: bool) -> MessageResult:
+    """Return what became of a statement of a document. again: it stands in the document twice."""
+    if new is not None:
+        return replace(new, reason=ALREADY) if again and new.id else new
+    assert known is not None, "a statement is new, or known"
+    if known.ended and not again:
+        return MessageResult(known.id, Outcome.RESTORED, "the document states it again")
+    return MessageResult(known.id, Outcome.CREATED, ALREADY)
+
+
+def _digest(draft: Draft) -> str:
+    """Return the fingerprint of a draft, the same as of an imported statement that says the same."""
+    return ImportedStatement(
+        draft.text,
+        valid_from=draft.valid_from,
+        valid_to=draft.expires_at,
+        tags=draft.tags,
+        metadata=draft.metadata or {},
+    ).digest
+
+
+async def _change(store: GuardedStore, who: Scope, ids: Sequence[str], at: datetime, *, end: bool) -> None:
+    """End memories, or open them again."""
+    for start in range(0, len(ids), MAX_BATCH):
+        found = await store.get(who.namespace, ids[start : start + MAX_BATCH])
+        changes = tuple(
+            Put(
+                _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
+                expected_version=memory.version, meta={"document": "no longer states it" if end else "states it"},
+            )
+            for memory in found
+        )  # fmt: skip
+        if changes:
+            await store.apply(Batch(who.namespace, changes, at, actor=who.actor or who.agent, agent=who.agent))
 
 
 def _ended(memory: Memory, at: datetime) -> Memory:
@@ -246,6 +318,12 @@ async def _get_all(store: StoreReader, namespace: Namespace, ids: Sequence[str])
     for start in range(0, len(ids), 500):
         found += await store.get(namespace, ids[start : start + 500], removed=True)
     return found
+
+
+def source_of(document: str) -> str:
+    """Return the source of what a document states."""
+    source = f"{SOURCE}{document}"
+    return source if len(source) <= MAX_NAME else f"{source[: MAX_NAME - 24]}…{digest_parts(source)}"
 
 
 def leave_out_own(metadata: Mapping[str, object]) -> dict[str, object]:

@@ -137,8 +137,13 @@ class RemoteWarden:
         trust: str | None = None,
         dry_run: bool = False,
         progress: ImportTick | None = None,
+        wait: bool = False,
+        encoding: ImportTick | None = None,
     ) -> ImportSummary:
-        """Send a file or zip to the server, which reads what another program keeps."""
+        """Send a file or zip to the server, which reads what another program keeps.
+
+        wait, encoding: mean nothing here, since the server goes on with the meanings by itself.
+        """
         check_tenant(tenant)
         (path,) = [paths] if isinstance(paths, str | Path) else paths
         said = options or ImportOptions()

@@ -218,6 +218,8 @@ def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
 
 # Rows that are made ready between two writes: about a third of a second with MiniLM beside the multilingual model.
 BATCH_ROWS = 64
+# The same for an embedder that loads its models anew for each batch.
+LARGE_BATCH_ROWS = 512
 # A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
 # A question waits so long for the vectors of what was said just before, and less when more rows than these lack
@@ -296,7 +298,8 @@ class SignalFiller:
         try:
             while self._due:
                 namespace, ids = next(iter(self._due.items()))
-                some = list(ids)[:BATCH_ROWS]
+                alternating = getattr(self._embedder, "alternating", False)
+                some = list(ids)[: LARGE_BATCH_ROWS if alternating else BATCH_ROWS]
                 for memory_id in some:
                     del ids[memory_id]
                 if not ids:

@@ -64,6 +64,13 @@ class ImportSource:
         return self.path.stem
 
     @cached_property
+    def size(self) -> int:
+        """Bytes of the file, or of a folder's files; of a zip packed."""
+        if self.path.is_dir():
+            return sum((self.path / part).stat().st_size for part in self.parts)
+        return self.path.stat().st_size
+
+    @cached_property
     def is_zip(self) -> bool:
         return self.path.is_file() and self._first(4) == ZIP
 

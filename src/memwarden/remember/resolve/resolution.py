@@ -15,6 +15,7 @@ from typing import Any
 from memwarden import filters
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import (
+    DOCUMENT,
     EXTRACTED_BY,
     QUOTATION,
     BatchChange,
@@ -146,7 +147,12 @@ def resolve(
 
 
 def may_merge(new: Memory, old: Memory) -> bool:
-    """Whether a merge loses nothing: same category, channel and trust, and metadata that do not disagree."""
+    """Whether a merge loses nothing: same category, channel and trust, and metadata that do not disagree.
+
+    What a document states ends with the document, so it is merged with nothing that somebody else stated.
+    """
+    if new.metadata.get(DOCUMENT) != old.metadata.get(DOCUMENT):
+        return False
     if (new.category, new.channel, new.trust) != (old.category, old.channel, old.trust):
         return False
     return all(old.metadata.get(name, value) == value for name, value in new.metadata.items())

@@ -181,10 +181,9 @@ class MemoryBody(IdentifiedBody):
     """Something worth knowing, as stated."""
 
     text: Annotated[str, Field(min_length=1)] | MessageBody | None = None
-    texts: (
-        Annotated[list[Annotated[str, Field(min_length=1)] | MessageBody], Field(min_length=1, max_length=MAX_TEXTS)]
-        | None
-    ) = Field(None, description="Several in place of text; each becomes a memory.")
+    texts: Annotated[list[Annotated[str, Field(min_length=1)] | MessageBody], Field(max_length=MAX_TEXTS)] | None = (
+        Field(None, description="Several in place of text; each becomes a memory. None with document_id: it is gone.")
+    )
     channel: Literal["semantic", "episodic", "insight", "procedural", "state"] = "semantic"
     kind: Name | None = None
     category: Name | None = None
@@ -202,6 +201,7 @@ class MemoryBody(IdentifiedBody):
     metadata: Metadata | None = None
     trust: Literal["person", "assistant", "external"] | None = None
     key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
+    document_id: Name | None = Field(None, description="The document that states this; what it stated before ends.")
 
 
 class ResponseBody(IdentifiedBody):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -95,6 +95,9 @@ async def import_(
     trust: Annotated[
         str | None, typer.Option(metavar="WHO", help="Whom statements come from: person, assistant or external.")
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Until what came in is found by its meaning, too.")
+    ] = True,
 ) -> int:
     """Read what another program keeps, or a file that export wrote, with its dates.
 
@@ -103,7 +106,8 @@ async def import_(
     ASSISTANT:, IRC logs, tables; and bundles of memwarden export, which must be alone.
 
     All is checked before anything is written. Importing again takes only what changed; what was broken off goes on.
-    What was left out is counted; the exit code is 5 when the store refused a part.
+    What was left out is counted; the exit code is 5 when the store refused a part. At the end the meanings of what came
+    in are read, some hundred messages a second; whoever breaks that off has all of it stored, and found by its words.
 
     \b
     Examples:
@@ -119,15 +123,17 @@ async def import_(
         return await _import_bundle(options, files[0], dry_run)
     if options.agent is not None:
         raise InvalidInput("an import writes for the person: leave out --agent")
+    from memwarden.models.little_memory import keep_process_small
     from memwarden.remember.imports.source import ImportOptions
 
+    keep_process_small()
     mapping = {name: str(value) for name, value in (read_pairs(column, "column") or {}).items()}
     said = ImportOptions(zone, day_first, mapping, thread, branches)
     async with options.open() as warden:
         with _shown_progress() as tick:
             done = await warden.import_files(
                 [*files], user=options.user, tenant=options.tenant, format=form, options=said, trust=trust,
-                dry_run=dry_run, progress=tick,
+                dry_run=dry_run, progress=tick("importing"), wait=wait, encoding=tick("reading meanings"),
             )  # fmt: skip
     if options.as_json:
         print_json(done)
@@ -138,20 +144,23 @@ async def import_(
 
 
 @contextmanager
-def _shown_progress() -> Iterator[ImportTick]:
-    """Show a bar once it is known how much there is."""
+def _shown_progress() -> Iterator[Callable[[str], ImportTick]]:
+    """Show a bar for what is done now, once it is known how much there is of it."""
     with ExitStack() as stack:
-        ticks: list[Tick] = []
-        last = 0
+        shown: dict[str, tuple[Tick, int]] = {}
 
-        def tick(done: int, total: int) -> None:
-            nonlocal last
-            if not ticks:
-                ticks.append(stack.enter_context(progress("importing", total)))
-            ticks[0](done - last)
-            last = done
+        def make_tick(what: str) -> ImportTick:
+            def tick(done: int, total: int) -> None:
+                if what not in shown:
+                    stack.close()  # a terminal shows a single bar
+                    shown[what] = stack.enter_context(progress(what, total)), 0
+                advance, last = shown[what]
+                advance(done - last)
+                shown[what] = advance, done
 
-        yield tick
+            return tick
+
+        yield make_tick
 
 
 def describe_import(done: ImportSummary) -> Iterator[str]:
