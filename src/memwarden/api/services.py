@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memwarden.errors import MemwardenError, ModelUnavailable
 from memwarden.models.local import make_embedder
-from memwarden.models.protocols import IsolatedReranker, first_width, second_width
+from memwarden.models.protocols import first_width, second_width
 from memwarden.recall.index.encode import SignalFiller, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.recall.large.registry import LargeNamespaces
