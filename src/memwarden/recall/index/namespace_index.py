@@ -30,7 +30,7 @@ from memwarden.recall.index.columns import (
     StatementTable,
     count_stems,
 )
-from memwarden.recall.index.model_watch import ModelWatch
+from memwarden.recall.index.rows import ModelWatch
 from memwarden.recall.index.view import (
     Edges,
     Links,

@@ -1,8 +1,8 @@
-"""The rows of a store's search as arrays, and the rows nearest to a vector."""
+"""The rows of a store's search as arrays, the rows nearest to a vector, and whether the store still has their model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy.typing as npt
 from memwarden.errors import InvalidInput
 from memwarden.filters import Where
 from memwarden.recall.index.columns import Ints, Mask
+from memwarden.records import Namespace
+from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import PackedColumns
 
 if TYPE_CHECKING:
@@ -140,3 +142,37 @@ def find_nearest(index: NamespaceIndex, vector: Sequence[float], limit: int, whe
     closeness = index.vectors[places] @ (asked / length)
     best = places[np.lexsort((index.order[places], -closeness))[:limit]]
     return [index.columns.ids[place] for place in best]
+
+
+class ModelWatch:
+    """Tells the indexes of a model whether their store still holds its vectors.
+
+    An index that is held when the store moves stays true for what it holds, and goes on answering with the model that
+    it is made of until the indexes of the new model are built.
+    """
+
+    def __init__(self, store: Store, model: str) -> None:
+        """model: the name of the model, or ``none``."""
+        self._store = store
+        self._model = model
+        self._passed: set[Namespace] = set()
+        self.moved = False
+        """Whether the store is known to hold the vectors of another model."""
+        self.on_moved: Callable[[str], None] = lambda model: None
+        """Called with the model that the store was moved to."""
+
+    async def only_moved(self, namespace: Namespace, known: int, epoch: int) -> bool:
+        """Whether the move alone made a namespace's new epoch, so that an index of the epoch before stays true."""
+        if epoch != known + 1 or not await self.look():
+            return False
+        first = namespace not in self._passed
+        self._passed.add(namespace)
+        return first
+
+    async def look(self) -> bool:
+        """Ask whether the store was moved, and say so."""
+        bound = await self._store.identity(self._model)
+        if bound != self._model:
+            self.moved = True
+            self.on_moved(bound)
+        return self.moved
