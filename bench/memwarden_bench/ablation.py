@@ -83,7 +83,7 @@ PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
         _without(features.only_asks),
     ),
     "whom a question is about": (
-        (columns, "same_subject", _idle(True)),
+        (columns, "with_other_keys", _idle(())),  # no keys: whoever it is about
         (features, "asks_of_nobody", _idle(False)),
     ),
     "calibrated confidence": ((score, "logit", lambda _weights, signals: float(signals["item"])),),
