@@ -122,7 +122,7 @@ def rewrite(file: Path, change: Callable[[list[str]], object], name: str = "page
 DAMAGES: dict[str, tuple[Callable[[list[str]], object], str]] = {
     "half a line": (lambda lines: lines.__setitem__(1, lines[1][:99] + "\n"), "line 2"),
     "a line is missing": (lambda lines: lines.pop(0), "line 1: it does not follow revision 0"),
-    "the last is missing": (lambda lines: lines.pop(), "line 1: it ends at revision 500"),
+    "the last is missing": (lambda lines: lines.pop(), "line 1: it ends at revision 100"),
     "a number as text": (
         lambda lines: lines.__setitem__(1, lines[1].replace('"text": "', '"text": 5, "source": "', 1)),
         "line 2: .*text of a memory is 5",
@@ -134,7 +134,7 @@ DAMAGES: dict[str, tuple[Callable[[list[str]], object], str]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_damaged_bundle_is_refused_with_the_line_and_nothing_is_imported(damage: str, tmp_path: Path) -> None:
     file = tmp_path / "b"
-    await a_bundle(file, memories=500)
+    await a_bundle(file, memories=100)
     change, told = DAMAGES[damage]
     rewrite(file, change)
     store = await opened("memory://")
@@ -206,7 +206,7 @@ def test_a_killed_import_goes_on_where_it_was(engine: str, new_url: Callable[[st
     async def go_on() -> None:
         store = await opened(url)
         result = await import_bundle(store, file)
-        assert (result.there, result.new) == (500, 122)
+        assert (result.there, result.new) == (100, 522)
         await export_bundle(store, NAMESPACE, tmp_path / "again")
         await store.close()
 
@@ -228,9 +228,9 @@ async def test_an_import_that_breaks_off_tells_what_is_in_and_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(store, "load_page", load_first)
-        with pytest.raises(StoreFull, match=r"no room left\. 500 of 622 changes are in: import the file again"):
+        with pytest.raises(StoreFull, match=r"no room left\. 100 of 622 changes are in: import the file again"):
             await import_bundle(store, file)
-    assert (await import_bundle(store, file)).new == 122
+    assert (await import_bundle(store, file)).new == 522
     other = await opened("memory://")
 
     async def load_beside(page: Page) -> None:
@@ -240,7 +240,7 @@ async def test_an_import_that_breaks_off_tells_what_is_in_and_goes_on(
 
     other_load = other.load_page
     monkeypatch.setattr(other, "load_page", load_beside)
-    with pytest.raises(Conflict, match=r"somebody else wrote\. 500 of 622 changes are in, beside what was written"):
+    with pytest.raises(Conflict, match=r"somebody else wrote\. 100 of 622 changes are in, beside what was written"):
         await import_bundle(other, file)
 
 

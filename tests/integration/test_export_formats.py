@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memwarden import Warden
+from memwarden.api import exports
 from memwarden.errors import Conflict, InvalidInput, NotFound
-from memwarden.records import Memory
+from memwarden.records import Batch, Memory, Namespace, Put, Signals
+from memwarden.stores.url import store_at
 
 CONFIG = {"embedder": "none", "extraction": "off"}
 TURNS: list[dict[str, Any]] = [
@@ -135,3 +140,126 @@ def test_the_command_exports(tmp_path: Path) -> None:
     told = subprocess.run(command, timeout=60, check=True, capture_output=True, text=True).stdout
     assert "(mem0): 1 memories, 0 turns." in told
     assert json.loads(file.read_text())["results"][0]["memory"] == "Ana keeps bees."
+
+
+def test_a_long_thread_goes_on_in_further_notes(
+    warden: Warden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import refuses notes of over 16 MB, and reads those of a thread in their order."""
+    monkeypatch.setattr(exports, "MAX_NOTE", 3_000)
+    said = [{"role": "user", "content": f"{number} " + "sea " * 40, "id": f"n{number}"} for number in range(120)]
+    warden.scope(user="ana", thread="long").observe(said)
+    for form, name in (("markdown", "vault"), ("markdown-zip", "v.zip")):
+        warden.export_format(tmp_path / name, form, user="ana")
+        with imported(tmp_path / name) as other:
+            assert turns(other) == turns(warden)
+            found = other.scope(user="ana").find({"thread_id": "long"}, order_by="written", descending=False, limit=200)
+            assert [item.sources[0] for item in found] == [f"n{number}" for number in range(120)]
+    notes = sorted((tmp_path / "vault/threads").glob("long*"))
+    assert len(notes) > 5
+    assert all(note.stat().st_size < 4_000 for note in notes)
+
+
+def test_edges_between_pages_come_once(warden: Warden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = warden.export_format(tmp_path / "m1.json", "mem0", user="ana")
+    warden.export_format(tmp_path / "g1.jsonl", "graph", user="ana")
+    warden.export_format(tmp_path / "v1", "markdown", user="ana")
+    monkeypatch.setattr(exports, "PAGE", 1)
+    assert warden.export_format(tmp_path / "m2.json", "mem0", user="ana") == whole
+    warden.export_format(tmp_path / "g2.jsonl", "graph", user="ana")
+    warden.export_format(tmp_path / "v2", "markdown", user="ana")
+    assert whole.left_out["links"] > 0
+    assert (tmp_path / "m1.json").read_bytes() == (tmp_path / "m2.json").read_bytes()
+    lines = [sorted((tmp_path / name).read_text("utf-8").splitlines()) for name in ("g1.jsonl", "g2.jsonl")]
+    assert lines[0] == lines[1]
+    notes = [
+        {file.name: sorted(file.read_text("utf-8").splitlines()) for file in (tmp_path / name).rglob("*.md")}
+        for name in ("v1", "v2")
+    ]
+    assert notes[0] == notes[1]
+
+
+# Says how much more a second, larger export takes than a first, of each format.
+_EXPORTED = """
+import re, sys
+from pathlib import Path
+from memwarden import Warden
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+folder = Path(sys.argv[1])
+with Warden.open(f"sqlite:///{folder / 'm.db'}", config={"embedder": "none", "extraction": "off"}) as warden:
+    for form in ("bundle", "mem0", "graph", "markdown", "markdown-zip"):
+        for user in ("little", "much"):
+            before, file = peak(), folder / f"{form}-{user}"
+            if form == "bundle":
+                warden.export(file, user=user)
+            else:
+                warden.export_format(file, form, user=user)
+        print(peak() - before)
+"""
+
+
+def _fill(url: str, user: str, count: int) -> None:
+    """Write texts of 20 KB: as many statements as turns."""
+    asyncio.run(_write(url, user, count))
+
+
+async def _write(url: str, user: str, count: int) -> None:
+    store, namespace, at = store_at(url), Namespace("default", f"user/{user}"), datetime(2024, 1, 1, tzinfo=UTC)
+    await store.open()
+    puts = [
+        Put(
+            Memory(f"{kind}{number}", namespace, f"{number} the sea " * 2000, created_at=at, updated_at=at,
+                   channel=kind, user_id=user, role="user", thread_id="t", sources=(f"{number}",)),
+            Signals(),
+        )
+        for kind in ("turn", "semantic") for number in range(count)
+    ]  # fmt: skip
+    for start in range(0, len(puts), 100):
+        await store.apply(Batch(namespace, tuple(puts[start : start + 100]), at))
+    await store.close()
+
+
+def test_an_export_streams(tmp_path: Path) -> None:
+    """16 MB of text take, held whole, that and more; page by page nothing beside the first page."""
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    _fill(url, "little", 110)
+    _fill(url, "much", 400)
+    ran = subprocess.run(
+        [sys.executable, "-c", _EXPORTED, tmp_path], timeout=60, check=True, capture_output=True, text=True
+    )
+    assert (tmp_path / "mem0-much").stat().st_size > 7_500_000
+    assert all(int(line) < 10_000 for line in ran.stdout.split()), ran.stdout
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from memwarden import Warden
+from memwarden.stores.sqlite.store import SqliteStore
+
+asked, ask = [], SqliteStore.get
+
+async def get(self, *arguments, **options):
+    asked.append(1)
+    if len(asked) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return await ask(self, *arguments, **options)
+
+SqliteStore.get = get
+with Warden.open(sys.argv[1], config={"embedder": "none", "extraction": "off"}) as warden:
+    warden.export_format(Path(sys.argv[2]), sys.argv[3], user="ana")
+"""
+
+
+@pytest.mark.parametrize(("form", "name"), [("mem0", "m.json"), ("markdown", "vault")])
+def test_a_killed_export_leaves_nothing_under_its_name(form: str, name: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    _fill(url, "ana", 300)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, url, tmp_path / name, form], timeout=60, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / name).exists()
+    with Warden.open(url, config=CONFIG) as warden:
+        assert warden.export_format(tmp_path / name, form, user="ana").memories == 300

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
 from memwarden.checks import quote
@@ -24,10 +24,13 @@ from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
-from memwarden.records import Channel, Memory, MemoryState, Scope, Trust
+from memwarden.records import Channel, Memory, MemoryState, Namespace, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
+
+if TYPE_CHECKING:
+    from memwarden.stores.protocol import StoreReader
 
 # An agent with an allowlist reads and writes state only when this category is in it.
 CATEGORY = "state"
@@ -46,6 +49,8 @@ MAX_DESCRIPTION = 1_000
 _SOURCE = "state"
 _PREFIX = "state:"
 _ALL = 10**9
+# Values that are read at a time where all are wanted.
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +303,19 @@ class AsyncState:
 
 # Saved values; proposals for the user context share their channel.
 SAVED_STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
+
+
+async def read_saved(
+    store: StoreReader, namespace: Namespace, prefixes: tuple[str, ...]
+) -> AsyncIterator[tuple[str, Any]]:
+    """Yield keys that begin so, and their values, in the order of first writing; a page of them is in memory."""
+    begins = tuple(f"{_PREFIX}{prefix}" for prefix in prefixes)
+    ids = [item for item in await store.find_ids(namespace, SAVED_STATE) if item.startswith(begins)]
+    now = clock.now()
+    for start in range(0, len(ids), _PAGE):
+        for item in await store.get(namespace, ids[start : start + _PAGE]):
+            if _is_saved(item) and _is_there(item, now):
+                yield _name(item), _value(item)
 
 
 def _key(key: Any) -> str:

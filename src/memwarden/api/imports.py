@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memwarden import checks as scale
 from memwarden import clock, filters
-from memwarden.agent.state import AsyncState
+from memwarden.agent.state import AsyncState, read_saved
 from memwarden.api.scope import AsyncScope
 from memwarden.arguments import check_category, check_kind
-from memwarden.errors import InvalidInput
+from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.records import ALREADY, Channel, Namespace, Outcome, Scope, Trust, WriteResult
 from memwarden.remember.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
@@ -30,6 +29,7 @@ from memwarden.remember.imports.records import (
     ImportRecord,
     MalformedPart,
     digest_parts,
+    in_parts,
 )
 from memwarden.remember.imports.registry import find_reader
 from memwarden.remember.imports.source import ImportOptions, ImportSource
@@ -43,6 +43,7 @@ from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
     from memwarden.runtime import Runtime
+    from memwarden.stores.protocol import Store
 
 # Records that are read at a time, off the event loop.
 READ_AHEAD = 20
@@ -51,8 +52,8 @@ DEFAULT_USER = "default"
 LARGE_IMPORT = 32 * 1024**2
 # Between two looks at how much has its vectors.
 WAIT_SECONDS = 0.5
-# Turns of a thread that are compared with what comes.
-_ALL = 10**7
+# Turns that are read at a time to compare what comes with them.
+_PAGE = 100
 ImportTick = Callable[[int, int], object]
 
 
@@ -211,8 +212,8 @@ async def make_findable(parts: Runtime, namespaces: Sequence[Namespace], tick: I
 
 async def _stream(records: Iterable[ImportRecord]) -> Any:
     """Yield records that a worker thread reads, some at a time."""
-    iterator = iter(records)
-    while part := await asyncio.to_thread(lambda: list(islice(iterator, READ_AHEAD))):
+    parts = in_parts(records, READ_AHEAD)
+    while part := await asyncio.to_thread(lambda: next(parts, ())):
         for record in part:
             yield record
 
@@ -283,7 +284,7 @@ class RecordWriter:
             self.done += len(record.statements)
         else:
             if whose not in self._graphs:
-                self._graphs[whose] = GraphWriter(self._scope(whose).state)
+                self._graphs[whose] = GraphWriter(self._parts.store, self._scope(whose).state)
             await self._graphs[whose].add(record, dry_run=self._dry_run)
 
     async def finish(self) -> None:
@@ -297,6 +298,8 @@ class RecordWriter:
         refused = self._counts.refused.copy()
         for documents in self._documents.values():
             refused.update(documents.refused)
+        for graph in self._graphs.values():
+            refused.update(graph.refused)
         times = [at.isoformat() for at in checked.times]
         return ImportSummary(
             formats=formats,
@@ -334,8 +337,12 @@ class RecordWriter:
     async def _read_thread(self, me: AsyncScope) -> dict[str, str]:
         """Return the ids of a thread's turns, with fingerprints of their words."""
         where = filters.parse({"thread_id": me.who.thread, "channel": Channel.TURN})
-        turns = await self._parts.store.find(me.who.namespace, where, limit=_ALL)
-        return {turn.sources[0]: digest_parts(turn.text) for turn in turns if turn.sources}
+        store, held = self._parts.store, dict[str, str]()
+        ids = await store.find_ids(me.who.namespace, where)
+        for start in range(0, len(ids), _PAGE):
+            turns = await store.get(me.who.namespace, ids[start : start + _PAGE])
+            held |= {turn.sources[0]: digest_parts(turn.text) for turn in turns if turn.sources}
+        return held
 
     def _count(self, result: WriteResult) -> None:
         for item in result.results:
@@ -363,35 +370,58 @@ def _words_of(message: Mapping[str, Any]) -> str:
 
 
 class GraphWriter:
-    """Adds entities and relations to the knowledge graph that the graph tools of MCP show."""
+    """Adds entities and relations to the knowledge graph that the graph tools of MCP show.
 
-    def __init__(self, state: AsyncState) -> None:
-        self._state = state
-        self._entities: dict[str, tuple[str, Any]] | None = None
-        self._relations: list[Any] = []
+    It knows them by their names and by fingerprints of what they say.
+    """
+
+    def __init__(self, store: Store, state: AsyncState) -> None:
+        self._store, self._state = store, state
+        self._keys: dict[str, str] | None = None
+        self._said: dict[str, set[str]] = {}
+        self._relations: set[str] = set()
         self.new = 0
+        self.refused = Counter[str]()
 
     async def add(self, record: ImportedNode, *, dry_run: bool) -> None:
-        """Add a node, or with an entity that is there what it does not hold yet."""
-        if self._entities is None:
-            nodes = await self._state.search(f"{ENTITIES}*")
-            self._entities = {node["name"]: (key, node) for key, node in nodes.items() if "name" in node}
-            self._relations = list((await self._state.search(f"{RELATIONS}*")).values())
+        """Add a node, or to an entity that is there what it does not hold yet."""
+        if self._keys is None:
+            self._keys = await self._read_graph()
         node = dict(record.node)
         if "name" not in node:
-            if node not in self._relations:
-                self._relations.append(node)
+            relation = digest_parts(sorted(node.items()))
+            if relation not in self._relations:
+                self._relations.add(relation)
                 await self._save(f"{RELATIONS}{clock.new_id()}", node, dry_run=dry_run)
             return
-        key, there = self._entities.get(node["name"], (f"{ENTITIES}{clock.new_id()}", None))
-        if there is not None:
-            new = [text for text in node["observations"] if text not in there["observations"]]
-            node = {**there, "observations": [*there["observations"], *new]}
-        if node != there:
-            self._entities[node["name"]] = key, node
-            await self._save(key, node, dry_run=dry_run)
+        name, said = str(node["name"]), node["observations"]
+        known = self._said.get(name)
+        new = [text for text in said if known is None or digest_parts(text) not in known]
+        if known is not None and not new:
+            return
+        self._said.setdefault(name, set()).update(map(digest_parts, new))
+        key = self._keys.setdefault(name, f"{ENTITIES}{clock.new_id()}")
+        if known is not None and not dry_run:
+            with suppress(NotFound):  # refused before, or cleared meanwhile: then it is new
+                there = await self._state.load(key)
+                node = {**there, "observations": [*there["observations"], *new]}
+        await self._save(key, node, dry_run=dry_run)
+
+    async def _read_graph(self) -> dict[str, str]:
+        """Note what is saved; return the keys of entities by name."""
+        keys: dict[str, str] = {}
+        async for key, node in read_saved(self._store, self._state.who.namespace, (ENTITIES, RELATIONS)):
+            if key.startswith(RELATIONS):
+                self._relations.add(digest_parts(sorted(node.items())))
+            elif "name" in node:
+                keys[node["name"]] = key
+                self._said[node["name"]] = set(map(digest_parts, node["observations"]))
+        return keys
 
     async def _save(self, key: str, node: Mapping[str, Any], *, dry_run: bool) -> None:
-        self.new += 1
-        if not dry_run:
-            await self._state.save(key, node, trust=Trust.EXTERNAL)
+        try:
+            if not dry_run:
+                await self._state.save(key, node, trust=Trust.EXTERNAL)
+            self.new += 1
+        except Denied as error:  # it looks like orders to an assistant
+            self.refused[str(error)] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -24,7 +24,7 @@ from memwarden.records import (
     WriteMode,
     WriteResult,
 )
-from memwarden.remember.imports.records import ImportedDocument, ImportedStatement, digest_parts
+from memwarden.remember.imports.records import MAX_PART, ImportedDocument, ImportedStatement, digest_parts
 from memwarden.remember.ingest.messages import MAX_NAME, Draft
 from memwarden.remember.write_store import GuardedStore
 from memwarden.remember.writer import Writer
@@ -38,6 +38,8 @@ LINKS_TO = "links_to"
 NO_LONGER_STATED = "its document no longer states it"
 # Statements, or changes, that a batch holds.
 MAX_BATCH = 200
+# Memories that are read at a time.
+_PAGE = 100
 _STATES = (MemoryState.ACTIVE, MemoryState.SOFT_DELETED, MemoryState.MERGED, MemoryState.QUARANTINED)
 _DERIVED = (Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT, Channel.PROCEDURAL)
 
@@ -73,7 +75,7 @@ async def read_documents(
     found: dict[str, dict[str, DocumentPart]] = {}
     for state in _STATES:
         ids = await store.find_ids(namespace, where, state=state)
-        for memory in await _get_all(store, namespace, ids):
+        async for memory in _read_all(store, namespace, ids):
             held = memory.metadata
             part = DocumentPart(memory.id, state == MemoryState.ACTIVE and not held.get(ENDED), bool(held.get(ENDED)))
             found.setdefault(str(held[DOCUMENT]), {})[str(held.get(PART))] = part
@@ -128,6 +130,7 @@ class DocumentWriter:
         self._who, self._trust, self._category = who, trust, category
         self._known = known
         self._waiting: list[tuple[str, ImportedStatement]] = []
+        self._characters = 0
         self._going: list[str] = []
         self._coming: list[str] = []
         self._links: list[tuple[str, str]] = []
@@ -144,13 +147,14 @@ class DocumentWriter:
         for digest, statement in stated.items():
             if digest not in known:
                 self._waiting.append((document.id, statement))
+                self._characters += len(statement.text)
             elif known[digest].ended:
                 self._coming.append(known[digest].id)
             else:
                 self.counts.known += 1
         self._going += [part.id for digest, part in known.items() if digest not in stated and part.live]
         self._links += [(document.id, target) for target in document.links]
-        if len(self._waiting) >= MAX_BATCH:
+        if len(self._waiting) >= MAX_BATCH or self._characters >= MAX_PART:
             await self._flush()
 
     async def finish(self) -> None:
@@ -169,7 +173,7 @@ class DocumentWriter:
         await self._link(at)
 
     async def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._characters = self._waiting, [], 0
         if not waiting:
             return
         drafts = [self._draft(document, statement) for document, statement in waiting]
@@ -303,8 +307,11 @@ def _reopened(memory: Memory, at: datetime) -> Memory:
 async def _find_resting(store: StoreReader, namespace: Namespace, gone: Iterable[str]) -> list[str]:
     """Return the memories that rest on nothing but what goes, and on what goes with that."""
     where = (filters.Condition("channel", "$in", tuple(map(str, _DERIVED))),)
-    known = await _get_all(store, namespace, await store.find_ids(namespace, where))
-    resting = {memory.id: set(memory.sources) for memory in known if memory.sources and memory.valid_to is None}
+    resting = {
+        memory.id: set(memory.sources)
+        async for memory in _read_all(store, namespace, await store.find_ids(namespace, where))
+        if memory.sources and memory.valid_to is None
+    }
     going, found = set(gone), list[str]()
     while new := [item for item, sources in resting.items() if item not in going and sources <= going]:
         going.update(new)
@@ -312,12 +319,11 @@ async def _find_resting(store: StoreReader, namespace: Namespace, gone: Iterable
     return found
 
 
-async def _get_all(store: StoreReader, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
-    """Return memories of any state, read in parts."""
-    found: list[Memory] = []
-    for start in range(0, len(ids), 500):
-        found += await store.get(namespace, ids[start : start + 500], removed=True)
-    return found
+async def _read_all(store: StoreReader, namespace: Namespace, ids: Sequence[str]) -> AsyncIterator[Memory]:
+    """Yield memories of any state; a page of them is in memory."""
+    for start in range(0, len(ids), _PAGE):
+        for memory in await store.get(namespace, ids[start : start + _PAGE], removed=True):
+            yield memory
 
 
 def source_of(document: str) -> str:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,13 +16,16 @@ from typing import Any
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel
-from memwarden.remember.imports.messages import describe, read_rows
+from memwarden.remember.imports.messages import PART, describe, read_rows
 from memwarden.remember.imports.records import (
+    MAX_PART,
+    ContentIds,
     ImportedDocument,
     ImportedStatement,
     ImportedThread,
     ImportRecord,
     MalformedPart,
+    count_characters,
 )
 from memwarden.remember.imports.source import ImportSource
 
@@ -93,8 +96,7 @@ def is_zep(source: ImportSource) -> bool:
 
 def read_zep(source: ImportSource) -> Iterator[ImportRecord]:
     """Yield messages as conversations, and facts with the time in which they hold."""
-    threads: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    skipped = Counter[str]()
+    threads, skipped = _ZepThreads(source), Counter[str]()
     if source.shape.get("") == "start_array":
         paths: Sequence[str] = ("item",)
     else:
@@ -107,17 +109,41 @@ def read_zep(source: ImportSource) -> Iterator[ImportRecord]:
             if isinstance(row.get("fact"), str):
                 yield _zep_fact(row, where)
             elif row.get("role_type") or (row.get("role") and "content" in row):
-                threads[_text(row.get("thread_id") or row.get("session_id")) or source.name].append(_zep_message(row))
+                yield from threads.add(_text(row.get("thread_id") or row.get("session_id")) or source.name, row)
             elif row.get("content") and row.get("source") != "json":
                 yield _zep_episode(row, where)
             else:
                 skipped["nodes and episodes of data"] += 1
-    for thread, rows in threads.items():
-        left_out, skipped = skipped, Counter()
-        where = f"{source.place(source.main)}, thread {thread}"
-        yield ImportedThread(thread, read_rows(rows, where, left_out), where, skipped=left_out)
+    yield from threads.flush()
     if skipped:
         yield ImportedDocument("zep/nodes", (), source.name, skipped=skipped)
+
+
+class _ZepThreads:
+    """Collects the messages of threads that may alternate, and gives them out in parts."""
+
+    def __init__(self, source: ImportSource) -> None:
+        self._place = source.place(source.main)
+        self._known: dict[str, tuple[ContentIds, set[str]]] = {}
+        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._held = self._characters = 0
+
+    def add(self, thread: str, row: Mapping[str, Any]) -> Iterator[ImportedThread]:
+        """Take a message; yield what waits once it is much."""
+        self._waiting.setdefault(thread, []).append(_zep_message(row))
+        self._held += 1
+        self._characters += count_characters(row)
+        if self._held == PART or self._characters >= MAX_PART:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[ImportedThread]:
+        """Yield what waits."""
+        waiting, self._waiting, self._held, self._characters = self._waiting, {}, 0, 0
+        for thread, rows in waiting.items():
+            ids, known = self._known.setdefault(thread, (ContentIds(), set()))
+            left_out, where = Counter[str](), f"{self._place}, thread {thread}"
+            read = read_rows(rows, where, left_out, ids=ids, known=known)
+            yield ImportedThread(thread, read, where, skipped=left_out)
 
 
 def _zep_message(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -43,9 +43,11 @@ def read_one(source: ImportSource, rows: Iterable[Any], thread: str) -> Iterator
     """Yield a long conversation in parts."""
     ids, known = ContentIds(), set[str]()
     where = source.place(source.main)
-    for number, part in enumerate(in_parts(iter(rows), PART)):
+    first = 1
+    for part in in_parts(rows, PART):
         left_out = Counter[str]()
-        read = read_rows(part, where, left_out, ids=ids, known=known, first=number * PART + 1)
+        read = read_rows(part, where, left_out, ids=ids, known=known, first=first)
+        first += len(part)
         yield ImportedThread(thread, read, where, skipped=left_out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -85,6 +85,10 @@ class ImportedNode:
 ImportRecord = ImportedThread | ImportedDocument | ImportedNode
 
 
+# Characters of messages or records that are in memory at a time: a single message may have a quarter of a million.
+MAX_PART = 1_000_000
+
+
 class MalformedPart(InvalidInput):
     """Raised by readers for a malformed part of a file, with its place."""
 
@@ -113,12 +117,32 @@ class ContentIds:
         return {**message, "id": digest if again == 1 else f"{digest}-{again}"}
 
 
-def in_parts(items: Iterator[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield lists of at most ``size`` items; at least an empty list."""
+def in_parts(items: Iterable[T], size: int, characters: int = MAX_PART) -> Iterator[Sequence[T]]:
+    """Yield lists of at most ``size`` items, which end with the item that makes their texts this long.
+
+    The last list may be empty.
+    """
     part: list[T] = []
+    held = 0
     for item in items:
-        if len(part) == size:
-            yield part
-            part = []
         part.append(item)
+        held += count_characters(item)
+        if len(part) == size or held >= characters:
+            yield part
+            part, held = [], 0
     yield part
+
+
+def count_characters(value: Any) -> int:
+    """Return how many characters a value's texts have, however deep they lie."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, ImportedThread):
+        return count_characters(value.messages)
+    if isinstance(value, ImportedDocument):
+        return sum(len(statement.text) + count_characters(statement.metadata) for statement in value.statements)
+    if isinstance(value, ImportedNode):
+        return count_characters(value.node)
+    if isinstance(value, Mapping):
+        return sum(map(count_characters, value.values()))
+    return sum(map(count_characters, value)) if isinstance(value, list | tuple) else 0

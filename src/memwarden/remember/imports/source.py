@@ -81,8 +81,8 @@ class ImportSource:
             found = (item for item in self.path.rglob("*") if item.is_file() and not item.is_symlink())
             names = [item.relative_to(self.path).as_posix() for item in found]
         elif self.is_zip:
-            with _unpacking(self.path), ZipFile(self.path) as archive:
-                entries = [item for item in archive.infolist() if not item.is_dir()]
+            with _unpacking(self.path):
+                entries = [item for item in self._archive.infolist() if not item.is_dir()]
                 most = self.options.max_unpacked
                 if sum(item.file_size for item in entries) > most:
                     raise InvalidInput(f"{str(self.path)!r} unpacks to more than {most:,} bytes; split it")
@@ -93,12 +93,17 @@ class ImportSource:
             raise InvalidInput(f"{str(self.path)!r} holds more than {MAX_PARTS:,} files; split it")
         return tuple(sorted(name for name in names if not any(f"/{noise}" in f"/{name}" for noise in NOISE)))
 
+    @cached_property
+    def _archive(self) -> ZipFile:
+        # Opened once: its table of contents is read whole, and a vault has a part for each note.
+        return ZipFile(self.path)
+
     @contextmanager
     def open(self, part: str) -> Iterator[BinaryIO]:
         """Open a part. Raises InvalidInput for a damaged zip."""
         try:
             if self.is_zip:
-                with _unpacking(self.path), ZipFile(self.path) as archive, archive.open(part) as opened:
+                with _unpacking(self.path), self._archive.open(part) as opened:
                     yield opened  # type: ignore[misc]  # a stream of bytes, which is all that is read of it
             else:
                 place = self.path / part if self.path.is_dir() else self.path

@@ -20,6 +20,7 @@ from memwarden.remember.imports.records import (
     ImportRecord,
     MalformedPart,
     digest_parts,
+    in_parts,
 )
 from memwarden.remember.imports.source import ImportSource
 
@@ -129,12 +130,11 @@ def _threads(source: ImportSource, rows: Iterable[tuple[int, dict[str, str]]]) -
             yield ImportedThread(thread, read, where, user=user, skipped=skipped)
         waiting.clear()
 
-    for held, (number, row) in enumerate(rows, 1):
-        thread = row.get("thread") or source.options.thread or source.name
-        waiting.setdefault((row.get("user") or None, thread), []).append(_message(source, number, row))
-        if held % PART == 0:
-            yield from flush()
-    yield from flush()
+    for part in in_parts(rows, PART):
+        for number, row in part:
+            thread = row.get("thread") or source.options.thread or source.name
+            waiting.setdefault((row.get("user") or None, thread), []).append(_message(source, number, row))
+        yield from flush()
 
 
 def _message(source: ImportSource, number: int, row: Mapping[str, str]) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -41,6 +41,8 @@ from memwarden.stores.transfer.pages import Page
 # 2: with items and checkpoints; a bundle without any is written as 1, which earlier versions read.
 FORMAT = 2
 PAGES, READABLE, BESIDE = "pages.jsonl", "memories.jsonl", "beside.jsonl"
+# Changes of a page, which is in memory whole, several times over: a text may be of 256 KB.
+_PAGE = 100
 # Times that an export begins anew because somebody writes meanwhile.
 _MAX_ATTEMPTS = 5
 _SHOWN = ("id", "text", "channel", "kind", "category", "role", "name", "thread_id", "source", "summary", "context")
@@ -120,7 +122,7 @@ async def import_bundle(
     line; Conflict when the store holds something else of the person, ModelMismatch for vectors of another model.
     """
     with open_bundle(file) as (archive, manifest):
-        await asyncio.to_thread(_check_pages, archive, manifest, file)
+        ends = await asyncio.to_thread(_check_pages, archive, manifest, file)
         there = await _find_common(store, archive, manifest, file)
         await _check_beside(store, archive, manifest, file)
         result = ImportResult(manifest, there, _left_behind(store, manifest))
@@ -141,7 +143,7 @@ async def import_bundle(
         if BESIDE in manifest.sha256:
             with archive.open(BESIDE) as packed:
                 await write_beside(store, manifest.namespace, _lines(packed))
-        await _compare(store, manifest)
+        await _compare(store, manifest, ends)
         return result
 
 
@@ -216,7 +218,7 @@ async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: T
     with open_private(folder / PAGES, "wb") as pages, open_private(folder / READABLE, "wb") as readable:
         files: dict[str, BinaryIO] = {PAGES: pages, READABLE: readable}
         while since < head.rev:
-            page = await store.dump_page(namespace, since)
+            page = await store.dump_page(namespace, since, limit=_PAGE)
             if page.head != head.rev:
                 return None
             for name, said in ((PAGES, _encode(page)), (READABLE, _encode_memories(page))):
@@ -339,17 +341,22 @@ def _check_memory(memory: Memory) -> None:
             raise ValueError(f"{name} of a memory is {getattr(memory, name)!r:.80}")
 
 
-def _check_pages(archive: ZipFile, manifest: BundleManifest, file: Path) -> None:
-    """Read every line before anything is written: each page follows the one before it, and all are of one namespace."""
-    rev, number = 0, 0
+def _check_pages(archive: ZipFile, manifest: BundleManifest, file: Path) -> list[int]:
+    """Read every line before anything is written: each page follows the one before it, and all are of one namespace.
+
+    Returns the revisions at which the pages end.
+    """
+    rev, number, ends = 0, 0, list[int]()
     for number, page in _read_pages(archive, file):
         if page.namespace != manifest.namespace:
             raise _wrong_line(file, number, f"it is of {page.namespace}, the manifest of {manifest.namespace}")
         if page.since != rev or [entry.seq for entry in page.changes] != list(range(rev + 1, page.rev + 1)):
             raise _wrong_line(file, number, f"it does not follow revision {rev}")
         rev = page.rev
+        ends.append(rev)
     if rev != manifest.rev:
         raise _wrong_line(file, number, f"it ends at revision {rev}, the manifest at {manifest.rev}")
+    return ends
 
 
 async def _find_common(store: Store, archive: ZipFile, manifest: BundleManifest, file: Path) -> int:
@@ -389,11 +396,11 @@ def _left_behind(store: Store, manifest: BundleManifest) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count and not kept[name]}
 
 
-async def _compare(store: Store, manifest: BundleManifest) -> None:
-    """Hold the store against the bundle: exported again it is the same to the byte."""
+async def _compare(store: Store, manifest: BundleManifest, ends: Sequence[int]) -> None:
+    """Hold the store against the bundle: exported again, in pages that end where its own do, it is the same."""
     digest, since = hashlib.sha256(), 0
-    while since < manifest.rev:
-        page = await store.dump_page(manifest.namespace, since)
+    for end in ends:
+        page = await store.dump_page(manifest.namespace, since, limit=end - since)
         digest.update(_encode(page))
         since = page.rev
     same = since != manifest.rev or digest.hexdigest() == manifest.sha256[PAGES]
