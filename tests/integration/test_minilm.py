@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memwarden import Warden
+from memwarden import AsyncWarden, Warden
 from memwarden.errors import ModelMismatch
 from memwarden.models.local import MiniLMEmbedder, SideBySidePieceEmbedder
 from memwarden.models.protocols import EncodedQuestion, EncodedTexts
@@ -192,3 +193,61 @@ def test_both_models_read_a_question_at_the_same_time() -> None:
     assert found is not None
     assert found.vector.tolist() == [1, 1, 2, 2]
     assert found.words == ["Where do I live?"]
+
+
+async def test_the_other_vector_is_at_hand_while_the_slower_model_still_reads() -> None:
+    gone_on, seen = threading.Event(), list[list[float]]()
+
+    class English(_Part):
+        def question(self, text: str) -> EncodedQuestion:
+            assert gone_on.wait(5)
+            return super().question(text)
+
+    def go_on(second: Floats) -> None:
+        seen.append(second.tolist())
+        gone_on.set()
+
+    both = threading.Barrier(1)
+    encoder = QuestionEncoder(SideBySidePieceEmbedder(English("first", both), _Part("second", both)))
+    assert await encoder.encode("Where do I live?", go_on) is not None
+    assert seen == [[2, 2]]
+    assert await encoder.encode("Where do I live?", go_on) is not None
+    assert len(seen) == 1  # it is known, and nothing is waited for
+
+
+async def test_what_was_begun_while_a_model_read_changes_no_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also when the namespace has changed before that model ends."""
+    begun: list[int] = []
+    waits: list[AsyncWarden] = []
+    encode = QuestionEncoder.encode
+
+    async def encode_slowly(
+        encoder: QuestionEncoder, text: str, meanwhile: Callable[[Floats], None] | None = None
+    ) -> EncodedQuestion | None:
+        def note(second: Floats) -> None:
+            assert meanwhile is not None
+            meanwhile(second)
+            begun.append(len(text))
+
+        found = await encode(encoder, text, note)
+        if waits:  # somebody else says something and asks, so that the view is another
+            me = waits.pop().scope(user="nora", thread="b")
+            await me.observe([{"id": "9", "role": "user", "content": "we live in Ghent since May"}])
+            await me.query("what is my rent?")
+        return found
+
+    monkeypatch.setattr(QuestionEncoder, "encode", encode_slowly)
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/m.db", config={"embedder": "minilm+multilingual"}) as warden:
+        me = warden.scope(user="nora", thread="a")
+        await me.observe([{"id": str(at), "role": "user", "content": text} for at, text in enumerate(TEXTS)])
+        for question in ("which city do we live in?", "what colour is my kitchen?", "wo wohne ich?"):
+            if question.startswith("which"):
+                waits.append(warden)
+            found = [await me.query(question, top_k=20, threshold=0.0) for _ in range(2)]
+            first, again = [[(item.id, item.score, item.why.features) for item in each.items] for each in found]
+            assert first == again
+            assert found[0].confidence == found[1].confidence
+            assert len(first) == len(TEXTS) + 1
+    assert len(begun) == 4

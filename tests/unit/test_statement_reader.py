@@ -11,7 +11,7 @@ import pytest
 
 from memwarden.models import local as multilingual
 from memwarden.recall.index.columns import StatementTable
-from memwarden.recall.rank.score import demote_outdated
+from memwarden.recall.rank.score import demote_outdated, find_replacements
 from memwarden.records import Memory, Namespace, Statement
 from memwarden.statements.reader import SaidText, StatementReader
 from memwarden.statements.statement import show_statements, unpack
@@ -174,6 +174,28 @@ def test_an_implicit_request_needs_an_attribute(reader: StatementReader) -> None
     found = reader.question("find me a decent ramen place nearby for tonight")
     assert found.implicit > 0.5
     assert reader.question("what is my shoe size?").implicit < 0.5
+
+
+def test_what_replaces_what_is_found_once_for_early_places(
+    reader: StatementReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["I live in Ghent", "my rent is 740", "got the keys for our place in Porto, we live here now"]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    far = 259  # what is found of places from 256 on is not kept
+    table.extend(far, reader.pack_all([SaidText("I live in Ghent", SAID)]))
+    asked: list[list[int]] = []
+    compare = StatementTable.replacement_scores
+
+    def replacement_scores(table: StatementTable, places: Any, times: Any) -> Any:
+        asked.append(list(places))
+        return compare(table, places, times)
+
+    monkeypatch.setattr(StatementTable, "replacement_scores", replacement_scores)
+    for places in ([2, 0], [0, 2], [0, 1, 2], [1, 2, 0], [], [far, 2], [far, 2]):
+        found = find_replacements(table, places, np.array(places, np.int64))
+        assert found.tolist() == (compare(table, places, np.array(places)) >= REPLACES).tolist()
+    assert asked == [[2, 0], [0, 1, 2], [far, 2], [far, 2]]
 
 
 def test_an_outdated_value_ranks_just_below_the_value_that_replaced_it(reader: StatementReader) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -535,17 +535,13 @@ def prepare_question(
     asked_days = _asked_days(text, view, now)
     stems = question_terms(_without_relative(text, asked_days), partners)
     stems = stems or question_terms(text, partners)  # "on Monday?" asks for the word itself
-    return Question(
+    question = Question(
         text=text,
         terms=tuple(tokenizer.term_id(stem) for stem in stems),
         idf_prior=tuple(everyday_share(stem) for stem in stems),
         stems=tuple(stems),
         forms=surface_of_stems(text, stems),
-        vector=None if encoded is None else encoded.vector[: _first_width(encoded, view)],
-        second=None if encoded is None else _second_of(encoded, view),
         english=is_english(text),
-        pieces=encoded.pieces if encoded else None,
-        piece_words=tuple(encoded.words) if encoded else (),
         speakers=tuple(view.speakers[name] for name in partner_names(text, partners)),
         when=is_when_question(text),
         asked_days=asked_days,
@@ -553,16 +549,20 @@ def prepare_question(
         small_talk=not asked_days and is_small_talk(text, partners),
         left_out=left_out,
     )
+    return question if encoded is None else add_vectors(question, view, encoded)
 
 
-def _first_width(encoded: EncodedQuestion, view: NamespaceView) -> int:
-    return len(encoded.vector) if view.vectors is None else view.vectors.shape[1]
-
-
-def _second_of(encoded: EncodedQuestion, view: NamespaceView) -> npt.NDArray[np.float32] | None:
-    """The multilingual part of a question's vector; None from an embedder with one side."""
-    width = _first_width(encoded, view)
-    return encoded.vector[width:] if view.second is not None and len(encoded.vector) > width else None
+def add_vectors(question: Question, view: NamespaceView, encoded: EncodedQuestion) -> Question:
+    """Return a question with its vectors; what was worked out for it stays."""
+    width = len(encoded.vector) if view.vectors is None else view.vectors.shape[1]
+    return replace(
+        question,
+        vector=encoded.vector[:width],
+        # None from an embedder with one side.
+        second=encoded.vector[width:] if view.second is not None and len(encoded.vector) > width else None,
+        pieces=encoded.pieces,
+        piece_words=tuple(encoded.words),
+    )
 
 
 # After such a silence a conversation is past, and "last week" counts from its own last turn.

@@ -66,15 +66,15 @@ from memwarden.recall.answer.select import (
     select_candidates,
     unanswering_flags,
 )
-from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
-from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, is_unsure, rank
+from memwarden.recall.question import Question, add_vectors, dense_text, prepare_question
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
 from memwarden.recall.time.changes import (
     ChangeCursor,
     IndexMoment,
@@ -163,7 +163,7 @@ class Recall:
         untold = request.as_of is not None or not request.news
         news, told = (None, False) if untold else await self._fit_changes(scope, moment, request)
         header = news.text if news else ""
-        render = partial(block.join_changes, header) if header else block.render_bullets
+        render = partial(block.join_changes, header) if header else partial(block.render_bullets, known={})
         always = interleave_questions(searches, [search.selection.always for search in searches])
         owners = interleave_questions(searches, [search.selection.ranked for search in searches])
         answering = len({search.asked.question.text for search in searches if search.selection.ranked})
@@ -415,8 +415,7 @@ class Recall:
         self, scope: Scope, namespace: Namespace, request: Request, texts: Sequence[str], said: Sequence[str]
     ) -> Callable[[], list[RankedQuery]]:
         """Return what ranks each text's answers in a namespace."""
-        larges = self._larges if request.as_of is None else None
-        large = None if larges is None else await larges.ready(namespace)
+        large = await self._larges.ready(namespace) if self._larges is not None and request.as_of is None else None
         if large is not None:
             await self._await_signals(namespace)
             found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
@@ -426,23 +425,35 @@ class Recall:
         ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
-        view = ctx.index.view
-        encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
-        words = [await index_ids(text) for text in said]
-        echoes = await find_prompt_echoes(ctx, said, words, scope.thread)
-        return partial(self._rank_all, scope, ctx, request, tuple(zip(texts, encoded, strict=True)), echoes)
+        view, begun = ctx.index.view, dict[str, Question]()
+        begin = partial(self._begin, begun, ctx, view)
+        encoded = [await self._encoder.encode(dense_text(text, view), partial(begin, text)) for text in texts]
+        echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
+        return partial(self._rank_all, scope, ctx, request, zip(texts, encoded, strict=True), echoes, (view, begun))
+
+    def _begin(self, begun: dict[str, Question], ctx: QueryContext, view: NamespaceView, text: str, on: Floats) -> None:
+        """Put a question into ``begun``, ranked as far as its words and its multilingual vector go."""
+        if ctx.index.view is view and view.second is not None and view.vectors is not None:
+            question = replace(prepare_question(text, view, None, ctx.now, self._left_out), second=on)
+            begun[text] = self._with_reading(question)
+            begin_ranking(begun[text], view)
 
     def _rank_all(
         self,
         scope: Scope,
         ctx: QueryContext,
         request: Request,
-        texts: Sequence[tuple[str, EncodedQuestion | None]],
+        texts: Iterable[tuple[str, EncodedQuestion | None]],
         echoes: Sequence[int],
+        begun: tuple[NamespaceView, Mapping[str, Question]],
     ) -> list[RankedQuery]:
         view = ctx.index.view  # as it is now
+        known = begun[1] if view is begun[0] else {}
         asked = [
-            self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out)) for text, item in texts
+            add_vectors(known[text], view, encoded)
+            if text in known and encoded is not None
+            else self._with_reading(prepare_question(text, view, encoded, ctx.now, self._left_out))
+            for text, encoded in texts
         ]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for item in asked))
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
@@ -489,8 +500,9 @@ class Recall:
 
     async def _open_context(self, scope: Scope, namespace: Namespace, as_of: AsOf | None) -> QueryContext:
         if as_of is None:
-            read = partial(self._store.get, namespace)
-            return QueryContext(await self._index(namespace), self._now(), read, (), follows=True)
+            return QueryContext(
+                await self._index(namespace), self._now(), partial(self._store.get, namespace), (), follows=True
+            )
         past = await self.pasts.at(namespace, as_of)
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)

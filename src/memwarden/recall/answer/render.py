@@ -198,10 +198,14 @@ def until_of(memory: Memory) -> str:
     return f" (until {format_day(memory.valid_to)})" if memory.valid_to else ""
 
 
-def render_bullets(items: Sequence[RecallItem]) -> str:
-    """Render items as a list, a line each."""
-    # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
-    return with_notice("\n".join("\n  ".join(f"- {item.text}".splitlines()) for item in items))
+def render_bullets(items: Sequence[RecallItem], known: dict[str, str] | None = None) -> str:
+    """Render items as a list, a line each. known: the lines made before, by their text, to which new ones are added."""
+    made: dict[str, str] = {} if known is None else known
+    for item in items:
+        if item.text not in made:
+            # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
+            made[item.text] = "\n  ".join(f"- {item.text}".splitlines())
+    return with_notice("\n".join([made[item.text] for item in items]))
 
 
 def render_related_bullet(item: RecallItem) -> str:

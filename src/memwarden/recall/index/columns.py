@@ -341,8 +341,7 @@ class StatementTable:
 
     def __init__(self, weights: StatementWeights | None = None) -> None:
         """weights: None for those of the wheel."""
-        self._given = weights
-        self._place = GrowingArray(np.int64)
+        self._given, self._place = weights, GrowingArray(np.int64)
         self._vectors = GrowingArray(np.int8, WIDTH)
         self._codes = GrowingArray(np.uint32, 3)
         self._chances = GrowingArray(np.uint8, 3)
@@ -359,6 +358,7 @@ class StatementTable:
         self._of_anybody: list[int] = []
         self._of_several_keys: list[tuple[str, ...]] = []
         self._with_key: dict[str, list[int]] = {}
+        self.replacements = np.zeros((0, 0), np.int8)  # what is known of two places, see recall.rank.score
 
     def __len__(self) -> int:
         return len(self._place.array)
@@ -371,7 +371,7 @@ class StatementTable:
             *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
         arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._vectors))
-        return arrays + 100 * len(self._subjects)
+        return arrays + self.replacements.nbytes + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
         """Take in the statements of the texts at the places from ``first`` on."""

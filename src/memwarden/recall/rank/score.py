@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.recall.index import columns
-from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask
+from memwarden.recall.index.columns import REPLACES, Floats, Ints, Mask, StatementTable
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
@@ -243,8 +243,8 @@ def demote_outdated(
         return logits
     places = best_places(logits, allowed)
     times = view.created_at[places]
-    scores = table.replacement_scores(places, times)
-    replaces = np.asarray((scores.T if past else scores) >= REPLACES, np.bool_)
+    later_replaces = find_replacements(table, places, times)
+    replaces = later_replaces.T if past else later_replaces
     replaced: Mask = np.any(replaces, axis=0)
     found = logits.copy()
     # The oldest first: what was replaced twice ends below both.
@@ -260,6 +260,28 @@ def demote_outdated(
             step = PAST_STEP if past else STEP
             found[place] = min(float(found[place]), min(float(found[other]) for other in better) - step)
     return found
+
+
+# Of so many places it is kept which replaces which: 64 KB. To find it out takes a tenth of a hot query.
+MAX_KNOWN_PLACES: Final = 256
+_NO, _YES = 1, 2
+
+
+def find_replacements(table: StatementTable, places: Sequence[int], times: Ints) -> Mask:
+    """Return whether the text at a place replaces that at another, as ``StatementTable.replacement_scores``.
+
+    What a place states and when it was said never changes: the table keeps what was found of two early places.
+    """
+    if max(places, default=0) >= MAX_KNOWN_PLACES:
+        return np.asarray(table.replacement_scores(places, times) >= REPLACES, np.bool_)
+    if not len(table.replacements):
+        table.replacements = np.zeros((MAX_KNOWN_PLACES, MAX_KNOWN_PLACES), np.int8)
+    pairs = np.ix_(places, places)
+    known = table.replacements[pairs]
+    if not known.all():
+        known = np.where(table.replacement_scores(places, times) >= REPLACES, _YES, _NO)
+        table.replacements[pairs] = known
+    return np.asarray(known == _YES, np.bool_)
 
 
 def best_places(logits: Floats, allowed: Mask) -> Sequence[int]:
@@ -366,6 +388,17 @@ def explain_features(weights: Weights, values: Sequence[float]) -> tuple[Explain
     """Return each feature's value and weight, the largest contribution first."""
     parts = [Explained(name, value, weight) for (name, weight), value in zip(weights, values, strict=True)]
     return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
+
+
+def begin_ranking(question: Question, view: NamespaceView) -> None:
+    """Work out, and leave with the question, what its ranking needs of its words and its multilingual vector alone.
+
+    So it can be done while another model still reads the question.
+    """
+    features.word_signals_of(question, view)
+    features.adapted(question, view)
+    if view.size <= features.MAX_STATED:  # else the best by all vectors are looked at
+        features.stated(question, view)
 
 
 def rank(
