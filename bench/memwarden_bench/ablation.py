@@ -55,7 +55,7 @@ def _without(*left_out: features.Feature) -> Replacement:
     return score, "PRESETS", kept
 
 
-async def _no_vectors(_encoder: QuestionEncoder, _text: str) -> None:
+async def _no_vectors(_encoder: QuestionEncoder, *_asked: object) -> None:
     return None
 
 
