@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memwarden import Warden
+from memwarden import AsyncWarden, Warden, clock
 
 SAID = "I live in Berlin, in a flat near the Spree."
 QUESTION = "Where do I live?"
@@ -71,6 +72,76 @@ def test_a_turn_with_another_fact_is_found_by_that(warden: Warden) -> None:
     (other,) = me.remember("The user's flat in Berlin is near the Spree.", sources=["m1"]).results
     me.forget(fact)
     assert other.id in shown(me)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/m.db"}
+    return urls.get(request.param) or str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def pass_days(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    real = clock.now
+
+    def later(days: int) -> None:
+        moment = real() + timedelta(days=days)
+        monkeypatch.setattr(clock, "now", lambda: moment)
+
+    return later
+
+
+def expire(warden: Warden, fact: str) -> list[str]:
+    (run,) = warden.jobs.run("expire", user="mies")
+    return [change.verb for change in run.changes if change.memory_id == fact]
+
+
+@pytest.mark.parametrize("ended", ["unused", "replaced", "forgotten"])
+def test_a_turn_is_uncovered_by_a_fact_that_nobody_needed_and_by_none_that_was_taken_back(
+    url: str, ended: str, pass_days: Callable[[int], None]
+) -> None:
+    """That nobody asked for a fact takes nothing back of what the person said, also when the fact is purged."""
+    with Warden.open(url, {"embedder": "none"}) as opened:
+        me, turn, fact = tell(opened)
+        me.update(fact, importance=0.1)
+        if ended == "replaced":
+            (new,) = me.remember("The user lives in Porto.").results
+            assert new.outcome == "superseded"
+        if ended == "forgotten":
+            me.forget(fact)
+        else:
+            pass_days(61)
+            assert expire(opened, fact) == ["soft_delete"]
+        assert (turn in shown(me)) is (ended == "unused")
+        rev = me.query(QUESTION).rev
+        pass_days(92)
+        assert expire(opened, fact) == ["purge"]
+        assert (turn in shown(me)) is (ended == "unused")
+        then = {item.id for item in me.query(QUESTION, as_of=rev).items}
+        assert (turn in then) is (ended == "unused")
+        if url.startswith("memory"):
+            return
+    with Warden.open(url, {"embedder": "none"}) as again:
+        assert (turn in shown(again.scope(user="mies", thread="t"))) is (ended == "unused")
+
+
+async def test_an_erased_thread_is_named_by_no_purged_fact(url: str, pass_days: Callable[[int], None]) -> None:
+    async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
+        me, other = (warden.scope(user="mies", thread=thread) for thread in ("t", "u"))
+        (turn,) = (await me.observe([{"role": "user", "content": SAID}])).results
+        mine = (await me.remember("The user lives in Berlin.", sources=[turn.id])).results[0].id
+        elsewhere = (await other.remember("The user's flat is by a river.", sources=[turn.id])).results[0].id
+        for fact in (mine, elsewhere):
+            await me.forget(fact)
+        pass_days(31)
+        (run,) = await warden.jobs.run("expire", user="mies")
+        assert {change.memory_id for change in run.changes} == {mine, elsewhere}
+        rows = {row.id: row for row in (await warden.store.scan(me.who.namespace)).rows}
+        assert [rows[fact].sources for fact in (mine, elsewhere)] == [(turn.id,)] * 2
+        await warden.erase(user="mies", thread="t", confirm="mies")
+        rows = {row.id: row for row in (await warden.store.scan(me.who.namespace)).rows}
+        assert rows[elsewhere].sources == ()
+        assert not rows.keys() & {turn.id, mine}
 
 
 def test_a_store_that_is_opened_again_answers_the_same(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, clock
 from memwarden.errors import StoreUnavailable
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
@@ -423,6 +424,24 @@ async def test_what_rests_on_turns_is_found_in_one_namespace_alone(
         assert db.execute(resting.encode()).fetchall()
     with as_app(large, *bound) as db:
         assert db.execute(resting.encode()).fetchall() == []
+
+
+async def test_a_purged_fact_covers_its_turn_in_a_large_namespace(
+    large: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(large) as warden:
+        ana = warden.scope(user="ana", thread="piano")
+        (turn,) = (await ana.observe([{"role": "user", "content": "My grand piano is tuned in Graz."}])).results
+        (fact,) = (await ana.remember("Ana's grand piano is tuned in Graz.", sources=[str(turn.id)])).results
+        await ana.forget(str(fact.id))
+        later = clock.now() + timedelta(days=31)
+        monkeypatch.setattr(clock, "now", lambda: later)
+        (run,) = await warden.jobs.run("expire", user="ana")
+        assert ("purge", fact.id) in {(change.verb, change.memory_id) for change in run.changes}
+        await made_ready(warden)
+        found = await ana.query("Where is my grand piano tuned?", threshold=0, explain=True)
+        assert turn.id not in {item.id for item in found.items}
+        assert ("ended", turn.id) in {(cut.gate, cut.id) for cut in found.cut}
 
 
 async def test_the_searching_role_reads_words_and_sources_and_nothing_else(large: str) -> None:

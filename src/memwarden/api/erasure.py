@@ -124,6 +124,9 @@ async def find_part(
         begun += [f"{prefix}{thread}" for prefix in (SESSION_PREFIX, PROMPT_PREFIX)]
     else:
         begun = [str(memory)]
+    # Of what is purged the place alone is left, and which turns it covers.
+    purged = await store.find_ids(namespace, state=MemoryState.PURGED)
+    there = dict.fromkeys(item for item in purged if thread is not None and item in begun)
     known = {item.id: item for item in await _get_all(store, namespace, await _all_ids(store, namespace))}
     going: dict[str, None] = dict.fromkeys(item for item in begun if item in known)
     merged = await _merged_into(store, namespace)
@@ -136,7 +139,8 @@ async def find_part(
             citing = [
                 name for name, item in known.items() if name not in going and not going.keys().isdisjoint(item.sources)
             ]
-            return ErasedPart(tuple(going), () if thread is None else (thread,), citing=tuple(citing))
+            citing += [name for name in purged if name not in there]
+            return ErasedPart((*going, *there), () if thread is None else (thread,), citing=tuple(citing))
         going.update(dict.fromkeys(new))
 
 

@@ -33,6 +33,7 @@ from memwarden.records.answers import (
     WriteResult,
 )
 from memwarden.records.batch import (
+    MATTERED_LITTLE,
     UNDOES,
     Batch,
     BatchChange,
@@ -80,6 +81,7 @@ __all__ = [
     "QUOTATION",
     "RESET",
     "STANDING_IN",
+    "MATTERED_LITTLE",
     "UNDOES",
     "Audit",
     "AuditFinding",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memwarden.records.memory import Memory, MemoryState, Namespace, Signals
 
@@ -38,6 +38,8 @@ class Event(StrEnum):
     PURGE = "PURGE"
 
 
+# What removes a memory because it mattered little, and not because it is wrong or over.
+MATTERED_LITTLE: Final = (Event.TTL, Event.EVICT)
 # In the ``meta`` of an entry that takes a change back: the step that it takes back.
 UNDOES = "undoes"
 
@@ -66,6 +68,18 @@ class JournalEntry:
     channel: str
     step: int
     meta: Mapping[str, Any] | None = None
+
+    def takes_back(self, valid_to: datetime | None) -> bool:
+        """Whether the removal of a memory takes back what it said, so that its turns must not say it either.
+
+        What an undo removed never was. What left while it held, since nobody needed it, takes nothing back.
+
+        Args:
+            valid_to: of the memory that this entry removed.
+        """
+        if self.event in MATTERED_LITTLE and valid_to is None:
+            return False
+        return self.old_version is not None and UNDOES not in (self.meta or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +127,7 @@ class Put:
             refuses an id that no active memory has (NotFound); ``upsert`` takes both, and revives a memory that
             is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
             ``purge`` takes every content of a memory that is not active away for good: what is written is a memory
-            without words, in the state ``purged`` (outcome ``deleted``, event PURGE); for an active memory, or none,
+            without words, in the state ``purged``, forgotten for a scan if it has sources (outcome ``deleted``, event PURGE); for an active memory, or none,
             the outcome is ``missing``.
         source_key: when given, at most a single memory per (namespace, thread, source_key) is ever created: a second
             is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It

@@ -313,20 +313,32 @@ class FillTests:
         assert len(await store.journal(NAMESPACE)) == before.rev
 
     async def test_a_scan_tells_what_was_forgotten(self, store: Store) -> None:
-        """Forgotten is what was active: neither what is merged, nor what never was active, nor what an undo removed."""
+        """Forgotten is what was active: neither what is merged, nor what never was active, nor what an undo removed.
+
+        Nor what held when it left because it mattered little. What is purged is forgotten if it names its turns still.
+        """
         waiting = replace(a_put("waiting"), state=MemoryState.CANDIDATE)
         await store.apply(a_batch(a_put("a"), a_put("kept"), a_put("merged"), a_put("undone"), a_put("back"), waiting))
+        over = a_put("over", valid_to=START)
+        await store.apply(a_batch(over, *map(a_put, ("unused", "evicted", "covering", "emptied"))))
         removals = [
             Remove("a"),
             Remove("merged", MemoryState.MERGED, Event.MERGE),
             Remove("undone", meta={UNDOES: 4}),
             Remove("back"),
             Remove("waiting"),
+            Remove("over", event=Event.TTL),
+            Remove("unused", event=Event.TTL),
+            Remove("evicted", event=Event.EVICT),
+            Remove("covering"),
+            Remove("emptied"),
         ]
         await store.apply(a_batch(*removals))
         await store.apply(a_batch(Restore("back")))
+        left = (a_memory("covering", text="", sources=("turn",)), a_memory("emptied", text=""))
+        await store.apply(a_batch(*(Put(memory, Signals(), WriteMode.PURGE) for memory in left)))
         rows = {row.id: row for row in (await store.scan(NAMESPACE)).rows}
-        assert {name for name, row in rows.items() if row.forgotten} == {"a"}
+        assert {name for name, row in rows.items() if row.forgotten} == {"a", "over", "covering"}
         assert not rows["a"].live
 
     async def test_signals_of_another_version_are_passed_over(self, store: Store) -> None:

@@ -10,6 +10,7 @@ from memwarden.categories import Category
 from memwarden.filters import Condition
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING, Ends, ends
 from memwarden.records import (
+    CARD,
     Channel,
     Event,
     Memory,
@@ -73,8 +74,11 @@ def may_purge(memory: Memory, at: datetime) -> bool:
     return memory.purge_at is not None and memory.purge_at <= at
 
 
-def empty_memory(memory: Memory, at: datetime) -> Memory:
-    """Return what is left of a purged memory: its id, its place and nothing that was said."""
+def empty_memory(memory: Memory, at: datetime, *, covers: bool = False) -> Memory:
+    """Return what is left of a purged memory: its id, its place and nothing that was said.
+
+    covers: its turns must not say what it said, so that it goes on to name them.
+    """
     return Memory(
         memory.id,
         memory.namespace,
@@ -86,6 +90,7 @@ def empty_memory(memory: Memory, at: datetime) -> Memory:
         importance=0.0,
         thread_id=memory.thread_id,
         user_id=memory.user_id,
+        sources=memory.sources if covers else (),
     )
 
 
@@ -201,9 +206,22 @@ async def _purge_some(context: JobContext, ids: Sequence[str]) -> JobReport:
     found = await context.parts.store.get(context.namespace, ids, removed=True)
     due = [item for item in found if item.state in PURGED_STATES and may_purge(item, context.at)]
     if not context.dry_run:
+        store = context.parts.store
+        left = [empty_memory(item, context.at, covers=await _covers_turns(store, item)) for item in due]
         changes = [
-            Put(empty_memory(item, context.at), Signals(), WriteMode.PURGE, step=number, meta={"rule": "purge_at"})
-            for number, item in enumerate(due)
+            Put(item, Signals(), WriteMode.PURGE, step=number, meta={"rule": "purge_at"})
+            for number, item in enumerate(left)
         ]
         await context.apply(changes, rev)
     return JobReport(tuple(JobChange("purge", item.id, f"since {item.purge_at:%Y-%m-%d}") for item in due))
+
+
+async def _covers_turns(store: StoreReader, memory: Memory) -> bool:
+    """Whether a memory was removed in such a way that the turns that it rests on must not say it."""
+    if memory.state != MemoryState.SOFT_DELETED or memory.channel == Channel.TURN or CARD in memory.tags:
+        return False
+    if not memory.sources:
+        return False
+    last = await store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=MAX_ENTRIES_READ)
+    removed = next((entry for entry in last if entry.event not in (Event.LINK, Event.UNLINK)), None)
+    return removed is not None and removed.takes_back(memory.valid_to)

@@ -150,7 +150,7 @@ class NamespaceIndex:
     def _follow_forgotten(self, row: IndexRow) -> None:
         """Note the turns under a fact that was forgotten: they say it still."""
         self._forgotten.pop(row.id, None)
-        if row.forgotten and row.channel != Channel.TURN and CARD not in row.tags:
+        if row.forgotten and row.sources and row.channel != Channel.TURN and CARD not in row.tags:
             thread = row.thread_id or DEFAULT_THREAD
             self._forgotten[row.id] = [key for source in row.sources for key in ((thread, source), (None, source))]
         self._under_forgotten = None

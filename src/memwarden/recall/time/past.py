@@ -193,7 +193,9 @@ class PastIndexes:
 
         signals = await make_signals_in_thread([said_text(content) for content in contents], self._embedder)
         made = [index_row(n[item.id], item, signal) for item, signal in zip(contents, signals, strict=True)]
-        forgotten = [row for row in now if row.forgotten and row.id not in before]
+        # A purge changes nothing of what was forgotten before it.
+        changed = {change.memory_id for change in changes if change.event != Event.PURGE}
+        forgotten = [row for row in now if row.forgotten and row.id not in changed]
         return sorted([*as_now.values(), *made, *forgotten], key=lambda row: row.n)
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from memwarden import clock
 from memwarden.filters import Where, matches
-from memwarden.records import UNDOES, JournalEntry, Memory, MemoryState, Namespace
+from memwarden.records import JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.shared.decide import find_dropped, find_purged, may_leave
 from memwarden.stores.transfer.erasure import ERASED, MARK_SEPARATOR, ErasedPart
 from memwarden.stores.transfer.pages import (
@@ -54,11 +54,11 @@ class NamespaceTables:
     accessed: dict[str, datetime] = field(default_factory=dict)
 
     def is_forgotten(self, row: MemoryRow) -> bool:
-        """Whether a row was an active memory until it was forgotten or expired; what an undo removed never was."""
+        """Whether a row was an active memory until what it said was taken back; what is purged has sources then."""
         if row.memory.state != MemoryState.SOFT_DELETED:
-            return False
+            return row.memory.state == MemoryState.PURGED and bool(row.memory.sources)
         last = self.journal[row.rev - 1]  # the entry of a revision stands at its place
-        return last.old_version is not None and UNDOES not in (last.meta or {})
+        return last.takes_back(row.memory.valid_to)
 
     def keep(self, row: MemoryRow) -> None:
         """Insert or replace a row. New rows come in the order of their numbers."""

@@ -36,7 +36,7 @@ from memwarden.filters import (
     sort_field,
     sort_of,
 )
-from memwarden.records import UNDOES, Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
+from memwarden.records import MATTERED_LITTLE, UNDOES, Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
@@ -90,11 +90,14 @@ def _list_column(name: str) -> str:
     return f"array_to_string(nullif(m.{name}, '{{}}'), '{_BETWEEN}')"
 
 
-# 1: active, -1: forgotten, else neither. The entry of a row's revision tells what removed it.
+# 1: active, -1: forgotten (:meth:`memwarden.records.JournalEntry.takes_back`), else neither. The entry of a row's
+# revision tells what removed it; what is purged has sources if it was forgotten.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM memwarden.journal j "
     "WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq = m.rev AND j.old_version IS NOT NULL "
-    f"AND position('\"{UNDOES}\"' IN coalesce(j.meta, '')) = 0) ELSE 0 END"
+    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL) "
+    f"AND position('\"{UNDOES}\"' IN coalesce(j.meta, '')) = 0) "
+    "WHEN 'purged' THEN CASE WHEN m.sources <> '{}' THEN -1 END ELSE 0 END"
 )
 # The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped.
 INDEX_COLUMNS = (

@@ -212,7 +212,7 @@ _DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
 _VALID = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST}), ({_VALID})"
 _RESTING = f"(SELECT r AS n FROM memwarden.rows_resting(%s) r) w JOIN memwarden.memories m ON {_M} AND m.n = w.n"
-_GONE = f"SELECT m.n FROM {_RESTING} WHERE m.state = 'soft_deleted'"
+_GONE = f"SELECT m.n FROM {_RESTING} WHERE m.state IN ('soft_deleted', 'purged')"
 _LACKING = f"""
     SELECT m.n, m.id FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n > %s::int8 AND m.state = 'active'
     AND CASE WHEN s.vector IS NULL THEN m.channel = 'turn'

@@ -26,7 +26,7 @@ from memwarden.filters import (
     sort_field,
     sort_of,
 )
-from memwarden.records import UNDOES, Channel, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
+from memwarden.records import MATTERED_LITTLE, UNDOES, Channel, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
 from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
@@ -62,10 +62,14 @@ CONTENT = (
     "trust",
 )
 
-# 1: active, -1: forgotten, else neither. The entry of a row's revision tells what removed it.
+# 1: active, -1: forgotten (:meth:`memwarden.records.JournalEntry.takes_back`), else neither. The entry of a row's
+# revision tells what removed it; what is purged has sources if it was forgotten.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM journal j WHERE j.ns = m.ns "
-    f"AND j.seq = m.rev AND j.old_version IS NOT NULL AND instr(coalesce(j.meta, ''), '\"{UNDOES}\"') = 0) ELSE 0 END"
+    f"AND j.seq = m.rev AND j.old_version IS NOT NULL "
+    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL) "
+    f"AND instr(coalesce(j.meta, ''), '\"{UNDOES}\"') = 0) "
+    "WHEN 'purged' THEN CASE WHEN m.sources <> '[]' THEN -1 END ELSE 0 END"
 )
 # The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``.
 INDEX_COLUMNS = (
