@@ -426,9 +426,7 @@ async def test_what_rests_on_turns_is_found_in_one_namespace_alone(
         assert db.execute(resting.encode()).fetchall() == []
 
 
-async def test_a_purged_fact_covers_its_turn_in_a_large_namespace(
-    large: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_purged_fact_covers_its_turn_in_a_large_namespace(large: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(large) as warden:
         ana = warden.scope(user="ana", thread="piano")
         (turn,) = (await ana.observe([{"role": "user", "content": "My grand piano is tuned in Graz."}])).results

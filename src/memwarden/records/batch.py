@@ -127,8 +127,8 @@ class Put:
             refuses an id that no active memory has (NotFound); ``upsert`` takes both, and revives a memory that
             is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
             ``purge`` takes every content of a memory that is not active away for good: what is written is a memory
-            without words, in the state ``purged``, forgotten for a scan if it has sources (outcome ``deleted``, event PURGE); for an active memory, or none,
-            the outcome is ``missing``.
+            without words, in the state ``purged`` (outcome ``deleted``, event PURGE); for an active memory, or none,
+            the outcome is ``missing``. If it has sources it is forgotten for :meth:`Store.scan`.
         source_key: when given, at most a single memory per (namespace, thread, source_key) is ever created: a second
             is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
             counts where a memory would be created, and is looked at before the id.

@@ -53,7 +53,8 @@ class IndexRow(NamedTuple):
     ``n`` numbers the rows of a namespace in the order in which they were first written, from 1, without meaning
     outside its store. Times are integer microseconds since 1970 UTC. ``tags``, ``characters`` and ``sources`` are
     tuples of text. ``live`` is False for a tombstone, whose other fields may be stale; ``forgotten`` says of a
-    tombstone that it was an active memory until what it said was taken back: it was forgotten, or expired after its end.
+    tombstone that it was an active memory until it was forgotten, or
+    expired after its end.
     """
 
     n: int

@@ -36,7 +36,18 @@ from memwarden.filters import (
     sort_field,
     sort_of,
 )
-from memwarden.records import MATTERED_LITTLE, UNDOES, Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
+from memwarden.records import (
+    MATTERED_LITTLE,
+    UNDOES,
+    Edge,
+    IndexRow,
+    JournalEntry,
+    Memory,
+    Namespace,
+    Put,
+    Relation,
+    Signals,
+)
 from memwarden.stores.shared.decide import join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
