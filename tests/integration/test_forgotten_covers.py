@@ -129,8 +129,9 @@ async def test_an_erased_thread_is_named_by_no_purged_fact(url: str, pass_days: 
     async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
         me, other = (warden.scope(user="mies", thread=thread) for thread in ("t", "u"))
         (turn,) = (await me.observe([{"role": "user", "content": SAID}])).results
-        mine = (await me.remember("The user lives in Berlin.", sources=[turn.id])).results[0].id
-        elsewhere = (await other.remember("The user's flat is by a river.", sources=[turn.id])).results[0].id
+        mine = str((await me.remember("The user lives in Berlin.", sources=[str(turn.id)])).results[0].id)
+        (there,) = (await other.remember("The user's flat is by a river.", sources=[str(turn.id)])).results
+        elsewhere = str(there.id)
         for fact in (mine, elsewhere):
             await me.forget(fact)
         pass_days(31)
