@@ -166,7 +166,7 @@ def test_a_block_holds_as_many_memories_as_fit_what_was_said_last_first(warden: 
     assert [item.text for item in block.items] == [
         f"Ana sails the boat number {number}." for number in range(8, -1, -1)
     ]
-    assert block.text.startswith("<memories>\nKnown from earlier, newest first:\n- ")
+    assert block.text.startswith("<memories>\nKnown from earlier:\n- ")
     assert block.text.count("\n- ") == 9
     few = me.context([{"role": "user", "content": "Which boat does Ana sail?"}], budget_tokens=60)
     assert 0 < len(few.items) < 9

@@ -44,7 +44,7 @@ def test_the_defaults_follow_the_budget_with_lean_lines() -> None:
     assert (settings.use_memory, settings.max_memory_context, settings.max_memory_tokens) == (False, 100, 500)
     assert (settings.memory_injection_mode, settings.memory_extraction_mode) == ("system_append", "periodic")
     assert settings.memory_extraction_interval == 5
-    assert settings.memory_context_prefix == "Known from earlier, newest first:"
+    assert settings.memory_context_prefix == "Known from earlier:"
     assert settings.memory_context_suffix == ""
     assert "importance" not in settings.memory_format
     assert settings.search_threshold is None  # the default bar

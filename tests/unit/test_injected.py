@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memwarden.recall.answer.render import format_context
-from memwarden.remember.ingest.intake import holds_context, strip_context
+from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context
+from memwarden.remember.ingest.intake import holds_context, strip_context, strip_whole_blocks
 from memwarden.testing.examples import START, a_memory
 
 PREFIX = "You have the following relevant memories from past interactions:"
@@ -100,24 +100,31 @@ def test_entries_of_a_block_without_its_tags_are_taken_out() -> None:
     assert strip_context(own) == own
 
 
-def test_a_block_without_its_tags_is_taken_out_with_its_head() -> None:
+@pytest.mark.parametrize("head", ["Known from earlier:", "Known from earlier, newest first:"])
+def test_a_block_without_its_tags_is_taken_out_with_its_head(head: str) -> None:
     untagged = BLOCK.removeprefix("<memories>").removesuffix("</memories>").strip()
     assert strip_context(f"{untagged}\n\nYou live in Berlin.") == "You live in Berlin."
-    lean = (
-        "Known from earlier, newest first:\n"
-        "- 8 May 2023, Ana: We sold the boat.\n"
-        "- 1 May 2023: Ana lives in Berlin. (until 3 Jun 2023)\n"
-    )
+    lean = f"{head}\n- 8 May 2023, Ana: We sold the boat.\n- 1 May 2023: Ana lives in Berlin. (until 3 Jun 2023)\n"
     assert strip_context(f"Of course.\n{lean}\nSo you live in Berlin.").split() == (
         "Of course. So you live in Berlin.".split()
     )
     assert strip_context(lean) == strip_context(lean.rstrip()) == ""
+    # Whole, cut off, and as an audit finds it in a stored text.
+    block = f"<memories>\n{lean}</memories>"
+    assert strip_context(f"{block}\n\nWhere do I live?") == strip_whole_blocks(
+        f"{block}\n\nWhere do I live?", CLASSIC_TEMPLATE
+    )
+    assert strip_context(f"{block}\n\nWhere do I live?") == "Where do I live?"
+    assert strip_context(block.removesuffix("</memories>")) == ""
+    assert holds_context(lean)
+    assert holds_context(f"As I know.\n{block}")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "Known from earlier, newest first:\n- the boat was sold\n- the garden was dug",
+        "Known from earlier:\n- the boat was sold\n- the garden was dug",
         "- 8 May 2023: dentist\n- 9 May 2023: the boat",
         "Summary: we meet on Monday.",
     ],

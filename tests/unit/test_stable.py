@@ -75,7 +75,7 @@ def second() -> PromptLayout:
 def test_a_conversation_begins_with_a_snapshot() -> None:
     stable = first()
     assert ids(stable) == (["a"], [])
-    assert stable.snapshot.text.startswith("<memories>\nKnown from earlier, newest first:\n")
+    assert stable.snapshot.text.startswith("<memories>\nKnown from earlier:\n")
     assert delta_places(stable, FIRST) == {}
 
 

@@ -183,9 +183,7 @@ class Template:
 # Numbered memories with kind, importance and age, before and after them an explanation.
 CLASSIC_TEMPLATE = Template()
 # A line a memory: when, who where several speak, what, and until when it held.
-LEAN_TEMPLATE = Template(
-    "Known from earlier, newest first:", "", "{{day}}{{speaker}}: {{summary}}{{until}}", numbered=False
-)
+LEAN_TEMPLATE = Template("Known from earlier:", "", "{{day}}{{speaker}}: {{summary}}{{until}}", numbered=False)
 
 
 def bullet_start(memory: Memory) -> str:

@@ -198,7 +198,11 @@ def describe_secrets(kinds: tuple[str, ...]) -> str:
 
 
 _OPEN, _CLOSE = "<memories>", "</memories>"
-_BLOCK_START = re.compile(rf"{_OPEN}\s*(?:{re.escape(PREFIX)}|{re.escape(LEAN_TEMPLATE.prefix)})")
+# The head that blocks had before stands in histories that come in later, and in the threads of running programs.
+_OLD_LEAN_TEMPLATE = replace(LEAN_TEMPLATE, prefix="Known from earlier, newest first:")
+_LEAN_HEADS = (LEAN_TEMPLATE.prefix, _OLD_LEAN_TEMPLATE.prefix)
+_LEAN_HEAD = "|".join(re.escape(head) for head in _LEAN_HEADS)
+_BLOCK_START = re.compile(rf"{_OPEN}\s*(?:{re.escape(PREFIX)}|{_LEAN_HEAD})")
 # What a block looks like that has no end: an answer was cut off, or a history was.
 _LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|{re.escape(NOTICE)}|Summary: .*|Context: .*)(?:\n {{3}}.*)*)*")
 # The same of a block whose lines are not numbered: a line begins with its day, so that an answer's own list stays.
@@ -215,8 +219,11 @@ _TIER = r"(?:(?:Task|Project) .*|Global):\n"
 _TASK = re.compile(
     rf"{re.escape(TASK_OPEN)}\n(?:{re.escape(NOTICE)}\n)?(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}"
 )
+_DATED = r"[ \t]*- \d{1,2} [A-Z][a-z]{2} \d{4}(?=[:,])"
 _SIGNS = re.compile(
-    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*$|"
+    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^{re.escape(_OLD_LEAN_TEMPLATE.prefix)}[ \t]*$|"
+    # People write the plain head, too; only a line of a memory after it makes it ours.
+    rf"^{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?{_DATED}|"
     rf"^Memory updates since rev \d+:[ \t]*$|"
     rf"^{re.escape(TASK_OPEN)}\n{_TIER}- \[",
     re.MULTILINE,
@@ -232,8 +239,7 @@ _LOOSE_ENTRY = re.compile(
 _SENTENCES = re.compile(rf"^[ \t]*(?:{re.escape(PREFIX)}|{re.escape(SUFFIX)})[ \t]*(?:\n|\Z)", re.MULTILINE)
 # The same of the lean template: its head, and lines that begin with a day as it writes days.
 _LOOSE_LEAN = re.compile(
-    rf"^[ \t]*{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?"
-    r"(?:[ \t]*- \d{1,2} [A-Z][a-z]{2} \d{4}(?=[:,]).*(?:\n|\Z))+",
+    rf"^[ \t]*(?:{_LEAN_HEAD})[ \t]*\n+(?:{re.escape(NOTICE)}\n)?(?:{_DATED}.*(?:\n|\Z))+",
     re.MULTILINE,
 )
 
@@ -274,7 +280,7 @@ def _strip_loose_lines(text: str) -> str:
     """Take out a block of which the tags are gone."""
     left = _LOOSE_ENTRY.sub("", text) if ", importance=" in text else text
     left = left if left == text else _SENTENCES.sub("", left)
-    return _LOOSE_LEAN.sub("", left) if LEAN_TEMPLATE.prefix in left else left
+    return _LOOSE_LEAN.sub("", left) if any(head in left for head in _LEAN_HEADS) else left
 
 
 def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:
@@ -298,7 +304,7 @@ def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool 
 
 
 def _end_of_lines(text: str, head: re.Match[str], suffix: str) -> int:
-    pattern = _LEAN_LINES if head.group().endswith(LEAN_TEMPLATE.prefix) else _LINES
+    pattern = _LEAN_LINES if head.group().endswith(_LEAN_HEADS) else _LINES
     lines = pattern.match(text, head.end())
     end = lines.end() if lines else head.end()
     said = text[end : end + len(suffix)]
@@ -335,7 +341,7 @@ def strip_messages(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 def strip_whole_blocks(text: str, template: Template) -> str:
     """Return a text without complete blocks of memories, in a template's or the default words."""
-    for each in {template: None, LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
+    for each in {template: None, LEAN_TEMPLATE: None, _OLD_LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
         text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
     if "Memory updates since rev" not in text or (left := _UPDATES.sub(_keep_told, text)) == text:
         return text
