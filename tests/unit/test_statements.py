@@ -33,6 +33,13 @@ COMMON = frozenset({"moved", "studied", "our", "the", "got", "where", "what"})
         ("我妈妈对花粉过敏", ("relation:mother",)),
         ("佐藤さんは京都の人です", ("name:佐藤",)),
         ("私は京都に住んでいます", ("self",)),
+        ("蓮は転勤で今は仙台です", ("name:蓮",)),
+        ("ミナは大学院に進学しました", ("name:ミナ",)),
+        ("転勤が決まりました。来月引っ越します", ("self",)),
+        ("転勤が決まって、来月引っ越します", ("self",)),
+        ("部署は異動が多いです", ("self",)),
+        ("東京は転勤で来ました", ("self",)),
+        ("弟は入院しています", ("relation:brother",)),
     ],
 )
 def test_whom_a_clause_is_about(text: str, keys: tuple[str, ...]) -> None:

@@ -322,10 +322,14 @@ _TITLED: Final = (
         r"[\u4e00-\u9fff](?:医生|老师|总|姐|哥|叔|阿姨|经理|律师))"
     ),
 )
-# Who lives, works or marries is somebody, whose name stands first.
+# Who lives, works or marries is somebody, whose name stands first; so is who is sent elsewhere, studies or falls ill.
 _TOPIC: Final = (
     re.compile(
         r"^([\u4e00-\u9fff\u30a0-\u30ff]{1,5})[はが](?=.*(?:住[んみ]|暮らし|働[いく]|引っ越|転職|勤め|結婚|離婚|卒業|入学|生まれ|飼っ))"
+    ),
+    # Only with the particle of a topic: "転勤が決まった" tells of whoever speaks, "健太は転勤で今は広島です" of Kenta.
+    re.compile(
+        r"^([\u4e00-\u9fff\u30a0-\u30ff]{1,5})は(?=.*(?:転勤|異動|赴任|出向|就職|退職|留学|進学|入院|退院|帰国|亡くな|通[っい]))"
     ),
     re.compile(
         r"^([\u4e00-\u9fff]{2,3}?)(?:现在|最近|已经|今年|去年|刚|上个月)*(?=住在|搬到|搬去|搬家|在.{1,8}(?:工作|上班|当)|当上?了|换工作|结婚|离婚|生了)"
