@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from memwarden import Warden, clock
+from memwarden.records import Namespace
+from memwarden.surfaces.cli.admin import jobs
 from memwarden.surfaces.cli.main import run
+from memwarden.upkeep.records import JobChange, JobRun
 
 
 @pytest.fixture
@@ -50,6 +53,32 @@ def test_a_job_is_tried_run_and_shown(old_store: str, capsys: pytest.CaptureFixt
     assert run(["job", "run", "expire", "--db", old_store]) == 0
     assert "Nothing to do in 1 namespace." in capsys.readouterr().out
     assert run(["job", "run", "tidy", "--db", old_store]) == 2
+
+
+def test_a_job_runs_on_everybody_or_on_one_person_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        for user in ("ana", "ben"):
+            warden.scope(user=user).remember(f"{user.title()} has a boat.")
+    for action in (["run", "expire"], ["status"]):
+        for chosen, users in (([], {"user/ana", "user/ben"}), (["--user", "ben"], {"user/ben"})):
+            assert run(["job", *action, *chosen, "--db", url, "--json"]) == 0
+            assert {item["namespace"]["path"] for item in json.loads(capsys.readouterr().out)} == users
+        assert run(["job", action[0], "--help"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "default: everybody" in told
+        assert "default: default]" not in told.replace("[default: default] ", "", 1)  # of the tenant alone
+
+
+def test_a_job_that_is_named_after_its_change_names_it_once() -> None:
+    def summary(job: str, verb: str) -> str:
+        done = JobRun(job, Namespace("default", "user/ana"), clock.now(), "ok", (JobChange(verb, "m1", "why"),))
+        return jobs._summary([done])
+
+    assert summary("insights", "insight") == "Changed: 1 insight, in 1 namespace."
+    assert summary("consolidate", "merge") == "Changed: 1 consolidate merge, in 1 namespace."
 
 
 def test_a_worker_does_what_is_due_once(old_store: str) -> None:

@@ -112,7 +112,8 @@ def read_moment(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdigit() else text
 
 
-_SHARED: dict[str, tuple[Any, Any]] = {
+_SharedOptions = Mapping[str, tuple[Any, Any]]
+_SHARED: _SharedOptions = {
     "db": (
         Annotated[str | None, typer.Option(metavar="URL", help="The store, such as sqlite:///notes.db.")],
         None,
@@ -123,6 +124,10 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "embedder": (Annotated[str | None, typer.Option(metavar="NAME", help="wordllama, minilm, openai or none.")], None),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")], False),
 }
+_ONE_PERSON: tuple[Any, Any] = (
+    Annotated[str | None, typer.Option(help="One person alone. [default: everybody]", show_default=False)],
+    None,
+)
 
 
 def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | None]]) -> Callable[..., int]:
@@ -130,9 +135,19 @@ def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | 
 
     It may return an exit code.
     """
+    return _make_command(action, _SHARED)
 
+
+def command_for_everybody(
+    action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | None]],
+) -> Callable[..., int]:
+    """Make a command that works on everybody of the tenant unless ``--user`` names a person."""
+    return _make_command(action, {**_SHARED, "user": _ONE_PERSON})
+
+
+def _make_command(action: Callable[..., Coroutine[Any, Any, int | None]], shared: _SharedOptions) -> Callable[..., int]:
     def run(**given: Any) -> int:
-        options = Options(**{name: given.pop(name) for name in _SHARED})
+        options = Options(**{name: given.pop(name) for name in shared})
         bound: Any = action
         code = asyncio.run(bound(options, **given))
         sys.stdout.flush()
@@ -145,7 +160,7 @@ def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | 
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
     parameters += [
-        inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in _SHARED.items()
+        inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in shared.items()
     ]
     run.__name__, run.__doc__ = action.__name__, action.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads

@@ -17,7 +17,7 @@ from memwarden import AsyncWarden
 from memwarden.observability.records import Status
 from memwarden.settings import default_db
 from memwarden.stores.url import place_of
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, command_for_everybody
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 from memwarden.upkeep.embedded import unpack_settings
 from memwarden.upkeep.jobs import JOBS
@@ -37,13 +37,13 @@ app = typer.Typer(
 
 
 @app.command("run")
-@command
+@command_for_everybody
 async def run(
     options: Options,
     name: Annotated[str, typer.Argument(metavar="JOB", help=f"{', '.join(JOBS)}.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what would change.")] = False,
 ) -> int:
-    """Run a job now, whether it is due or not: on --user, or on everything of the tenant.
+    """Run a job now, whether it is due or not. Without --user it runs on everybody of the tenant.
 
     \b
     Examples:
@@ -60,9 +60,9 @@ async def run(
 
 
 @app.command("status")
-@command
+@command_for_everybody
 async def status(options: Options) -> None:
-    """Show when each job ran last, what it changed, and when it is due.
+    """Show when each job ran last, what it changed, and when it is due. Without --user it shows everybody.
 
     \b
     Examples:
@@ -193,10 +193,16 @@ def _print_runs(runs: Sequence[JobRun], dry_run: bool) -> None:
 
 def _summary(runs: Sequence[JobRun], verb: str = "Changed") -> str:
     """Say what the runs changed, or in a dry run would change."""
-    counted = Counter(f"{item.job} {change.verb.replace('_', ' ')}" for item in runs for change in item.changes)
+    counted = Counter(_name_change(item.job, change.verb) for item in runs for change in item.changes)
     told = ", ".join(f"{count:,} {change}" for change, count in counted.items())
     where = _count(len({item.namespace for item in runs}), "namespace", "namespaces")
     return f"{verb}: {told}, in {where}." if told else f"Nothing to do in {where}."
+
+
+def _name_change(job: str, verb: str) -> str:
+    """Name a change by its job and what was done; a job that is named after what it does is named once."""
+    words = verb.replace("_", " ")
+    return words if job.startswith(verb) else f"{job} {words}"
 
 
 def _print_status(found: Sequence[JobStatus]) -> None:
