@@ -118,9 +118,14 @@ def test_gates_of_times_and_of_mixed_answers() -> None:
         assert all(gate.met for gate in report.gates) == met
         assert ("All gates are met." in load.load_markdown(report)) == met
     moved = reembed.MovePlan(30, "none", "wordllama", 20, 1)
-    for mixed, code, met in ((0, -9, True), (1, -9, False), (0, 0, False)):
-        told = reembed.MoveReport({}, moved, [1.0] * 20, [1.9] * 20, mixed, 10, 1.0, (code, 0))
+    for old, new, mixed, code, met in (
+        (1.9, 9.0, 0, -9, True),  # the new model takes five times as long whatever is moved
+        (2.0, 9.0, 0, -9, False), (1.9, 10.0, 0, -9, False), (1.9, 9.0, 1, -9, False), (1.9, 9.0, 0, 0, False),
+    ):  # fmt: skip
+        times = ([1.0] * 20, [old] * 20, [new] * 20, [5.0] * 20)
+        told = reembed.MoveReport({}, moved, *times, mixed, 10, 1.0, (code, 0))
         assert all(gate.met for gate in told.gates) == met
+        assert "| p95, ms | 1.0 |" in reembed.move_markdown(told)
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
 from dataclasses import fields, replace
@@ -29,7 +30,7 @@ from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.http import server
 from memwarden.surfaces.http.server import ServerPlan, make_worker, serve
-from memwarden.upkeep import embedded, shared_worker
+from memwarden.upkeep import embedded, shared_worker, worker
 from memwarden.upkeep.embedded import ProgramWorker, pack_settings, unpack_settings
 from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.records import JobRun
@@ -216,6 +217,33 @@ async def test_a_worker_that_is_told_to_stop_begins_no_other_run(monkeypatch: py
         for user in ("ana", "ben"):
             await warden.scope(user=user).remember("Bees need flowers.")
         assert [len(runs) async for runs in work(warden.jobs, stop, once=True)] == [1]
+
+
+async def test_a_worker_rests_after_each_run_as_long_as_the_run_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+
+    async def run_one(jobs: AsyncJobs, name: str, namespace: Namespace) -> JobRun:
+        await asyncio.sleep(0.03)
+        return JobRun(name, namespace, clock.now(), "skipped")
+
+    async def rest(seconds: float, stop: asyncio.Event) -> None:
+        rests.append(seconds)
+
+    monkeypatch.setattr(AsyncJobs, "run_one", run_one)
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        await warden.scope(user="ana").remember("Bees need flowers.")
+        with monkeypatch.context() as patch:
+            patch.setattr(worker, "rest_after", rest)
+            (runs,) = [runs async for runs in work(warden.jobs, asyncio.Event(), once=True)]
+    assert len(rests) == len(runs) > 1
+    assert min(rests) > 0.02
+    begun = time.monotonic()
+    await worker.rest_after(0.1, asyncio.Event())
+    assert time.monotonic() - begun > 0.09
+    stop = asyncio.Event()
+    stop.set()
+    await worker.rest_after(60.0, stop)
+    assert time.monotonic() - begun < 1.05  # a second at most, and none when told to stop
 
 
 async def test_a_program_writes_what_it_has_before_it_waits_for_its_child(

@@ -2,8 +2,8 @@
 
 A SQLite store holds a person with many turns and others with facts, some of them twice. A process asks ten questions
 and writes a turn each second. In every other span of time a child of low priority runs all jobs on all users, again
-and again, each time as if another day had come, so that limits of a day do not end its work. Spans alternate, so that
-what else the machine does hits both alike.
+and again, each time as if another day had come, so that limits of a day do not end its work; after each it rests as
+the worker does. Spans alternate, so that what else the machine does hits both alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, Final
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.upkeep.jobs import JOBS
-from memwarden.upkeep.worker import lower_priority
+from memwarden.upkeep.worker import lower_priority, rest_after
 from memwarden_bench.marks import grid, number
 from memwarden_bench.metrics import percentile
 from memwarden_bench.replay import Tick
@@ -121,7 +121,9 @@ async def keep_clean(url: str, embedder: str) -> None:
         while not stop.is_set():
             for name in JOBS:
                 for place in range(USERS):
+                    begun = time.perf_counter()
                     done = await warden.jobs.run(name, user=_user(place))
+                    await rest_after(time.perf_counter() - begun, stop)
                     if not runs:
                         print("at work", flush=True)
                     runs += len(done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,9 @@ from memwarden.upkeep.records import JobRun
 
 # How long a worker rests between two looks at what is due.
 DEFAULT_EVERY_SECONDS: Final = 300.0
+# After each run a worker rests as long as the run took, and so long at most: calls share the caches and the disk with
+# it, whatever its priority is.
+MAX_REST_SECONDS: Final = 1.0
 # Calls that somebody waits for go first.
 NICENESS: Final = 15
 
@@ -75,8 +79,16 @@ async def _run_due(jobs: AsyncJobs, stop: asyncio.Event) -> list[JobRun]:
     async for job, namespace in jobs.due():
         if stop.is_set():
             break
+        begun = time.monotonic()
         runs.append(await jobs.run_one(job, namespace))
+        await rest_after(time.monotonic() - begun, stop)
     return runs
+
+
+async def rest_after(seconds: float, stop: asyncio.Event) -> None:
+    """Rest after a run that took so long, unless told to stop."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), min(seconds, MAX_REST_SECONDS))
 
 
 def wait_for_end(descriptor: int, stop: asyncio.Event) -> None:
