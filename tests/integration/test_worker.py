@@ -73,7 +73,7 @@ def test_a_job_runs_on_everybody_or_on_one_person_and_says_so(
 def test_a_job_that_is_named_after_its_change_names_it_once() -> None:
     def summary(job: str, verb: str) -> str:
         done = JobRun(job, Namespace("default", "user/ana"), clock.now(), "ok", (JobChange(verb, "m1", "why"),))
-        return jobs._summary([done])
+        return jobs.summarize([done])
 
     assert summary("insights", "insight") == "Changed: 1 insight, in 1 namespace."
     assert summary("consolidate", "merge") == "Changed: 1 consolidate merge, in 1 namespace."

@@ -117,7 +117,7 @@ async def worker(
             if options.as_json:
                 print_json(runs)
             elif runs:
-                printer().print(_summary(runs))
+                printer().print(summarize(runs))
     return FAILED if once and failed else 0
 
 
@@ -188,10 +188,10 @@ def _print_runs(runs: Sequence[JobRun], dry_run: bool) -> None:
             console.print(clean(f"{item.namespace.path}: {verb} {change.memory_id} ({change.why})"), soft_wrap=True)
         if len(item.changes) > MAX_SHOWN:
             console.print(f"  and {len(item.changes) - MAX_SHOWN:,} more")
-    console.print(_summary(runs, "Would change" if dry_run else "Changed"))
+    console.print(summarize(runs, "Would change" if dry_run else "Changed"))
 
 
-def _summary(runs: Sequence[JobRun], verb: str = "Changed") -> str:
+def summarize(runs: Sequence[JobRun], verb: str = "Changed") -> str:
     """Say what the runs changed, or in a dry run would change."""
     counted = Counter(_name_change(item.job, change.verb) for item in runs for change in item.changes)
     told = ", ".join(f"{count:,} {change}" for change, count in counted.items())
