@@ -122,8 +122,8 @@ def test_gates_of_times_and_of_mixed_answers() -> None:
         (1.9, 9.0, 0, -9, True),  # the new model takes five times as long whatever is moved
         (2.0, 9.0, 0, -9, False), (1.9, 10.0, 0, -9, False), (1.9, 9.0, 1, -9, False), (1.9, 9.0, 0, 0, False),
     ):  # fmt: skip
-        times = ([1.0] * 20, [old] * 20, [new] * 20, [5.0] * 20)
-        told = reembed.MoveReport({}, moved, *times, mixed, 10, 1.0, (code, 0))
+        calm, by_old, by_new, after = ([took] * 20 for took in (1.0, old, new, 5.0))
+        told = reembed.MoveReport({}, moved, calm, by_old, by_new, after, mixed, 10, 1.0, (code, 0))
         assert all(gate.met for gate in told.gates) == met
         assert "| p95, ms | 1.0 |" in reembed.move_markdown(told)
 
