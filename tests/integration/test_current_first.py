@@ -22,6 +22,30 @@ def test_an_outdated_home_stands_below_the_current_home() -> None:
         assert any("Ghent" in text for text in shown[1:])
 
 
+def test_what_an_assistant_says_back_or_asks_leads_no_answer() -> None:
+    talk = [
+        ("user", "We live on Quarry Street, above the bakery"),
+        ("user", "signed for a flat in Mill Lane 4, moving on Friday"),
+        ("assistant", "A new home! Does it have a balcony?"),
+        ("user", "I work as a carpenter"),
+        ("assistant", "A job with your hands, lovely."),
+        ("assistant", "Working as a carpenter must be hard. Did you always work there?"),
+        ("assistant", "Welcome home! Sleep well."),
+    ]
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        said = [
+            {"role": role, "content": text, "created_at": f"2025-03-{day:02}"}
+            for day, (role, text) in enumerate(talk, 1)
+        ]
+        warden.scope(user="nora", thread="t").observe(said)
+        me = warden.scope(user="nora", thread="other")
+        for question, value in (("What's my address?", "Mill Lane"), ("Where do I live?", "Mill Lane")):
+            assert value in me.query(question).items[0].text, question
+        for question in ("What is my job?", "Where do I work?"):
+            block = me.context([{"role": "user", "content": question}])
+            assert block.text.splitlines()[2].endswith("I work as a carpenter"), question
+
+
 def test_a_question_about_the_past_gets_the_past_first() -> None:
     with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
         me = warden.scope(user="nora", thread="t")

@@ -498,7 +498,9 @@ def find_leaders(
         return ()
     least = float(total[allowed].max()) - MAX_WHEN_GAP if reading.when == "when" else -np.inf
     single = reading.asks_for_single
-    open_total = np.where(allowed & (total >= least), total, np.float32(-np.inf))
+    # What an assistant says back, or only asks, is nobody's value, however like it that sounds: "Welcome home!"
+    tells = allowed & (features.from_person(question, view) > 0) & (features.only_asks(question, view) < 1)
+    open_total = np.where((tells if single else allowed) & (total >= least), total, np.float32(-np.inf))
     places = np.flatnonzero(find_sure(both, open_total, view.created_at, later=single))
     newest: list[int] = places[np.lexsort((-total[places], -view.created_at[places]))].tolist()
     if moment is not None:
