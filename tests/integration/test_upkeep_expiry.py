@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from memwarden import AsyncScope, AsyncWarden, clock
 from memwarden.categories import categories_content, read_categories
 from memwarden.errors import Conflict, InvalidInput, ModelUnavailable, NotFound
-from memwarden.records import MemoryState
+from memwarden.records import Batch, MemoryState, Put, WriteMode
 from memwarden.upkeep import jobs
 from memwarden.upkeep.records import JobContext, JobKind, JobReport, JobRun
 
@@ -139,6 +140,22 @@ async def test_values_by_key_end_at_their_date_and_lose_old_versions(
     assert [verb for verb, _ in await expire(async_warden)] == []
     page = await async_warden.store.dump_page(me.who.namespace)
     assert page.earlier == ()
+
+
+async def test_sessions_lose_old_versions_and_a_pinned_value_outlives_its_date(
+    async_warden: AsyncWarden, me: AsyncScope, calendar: Calendar
+) -> None:
+    for number in range(4):
+        await me.sessions.finalize_current_cycle("s1", f"Question {number}?", f"Answer {number}.")
+    saved = await me.state.save("parking", "level 3", expires_in=DAY)
+    (value,) = await async_warden.store.get(me.who.namespace, [f"state:{saved.key}"])
+    pinned = Put(replace(value, pinned=True), None, WriteMode.UPDATE)
+    await async_warden.store.apply(Batch(me.who.namespace, (pinned,), clock.now()))
+    assert (await async_warden.store.dump_page(me.who.namespace)).earlier != ()
+    calendar.pass_days(31)
+    assert {verb for verb, _ in await expire(async_warden)} == {"drop_versions"}
+    assert (await async_warden.store.dump_page(me.who.namespace)).earlier == ()
+    assert "Answer 3." in str(await me.sessions.load("s1"))
 
 
 @pytest.mark.parametrize("embedded_url", ["memory"], indirect=True)
