@@ -126,6 +126,7 @@ def test_gates_of_times_and_of_mixed_answers() -> None:
         told = reembed.MoveReport({}, moved, calm, by_old, by_new, after, mixed, 10, 1.0, (code, 0))
         assert all(gate.met for gate in told.gates) == met
         assert "| p95, ms | 1.0 |" in reembed.move_markdown(told)
+        assert f"of both models, is {new:.2f} times that before" in reembed.move_markdown(told)
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:

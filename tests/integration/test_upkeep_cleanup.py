@@ -61,3 +61,17 @@ async def test_what_somebody_restored_is_left_alone() -> None:
         await me.restore(change.memory_id)
         (again,) = await warden.jobs.run("clean", user="ana")
         assert again.changes == ()
+
+
+async def test_an_ending_that_was_undone_is_left_alone() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none", "merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        await me.remember("Ana lives in Berlin.", created_at="2026-01-05")
+        await me.remember("Ana lives in Lisbon now.", created_at="2026-05-02")
+        (run,) = await warden.jobs.run("clean", user="ana")
+        assert [change.verb for change in run.changes] == ["update"]
+        (ending,) = await me.journal.history(descending=True, limit=1)
+        await me.journal.undo(ending.seq)
+        assert not any(item.valid_to for item in await me.find())
+        (again,) = await warden.jobs.run("clean", user="ana")
+        assert again.changes == ()

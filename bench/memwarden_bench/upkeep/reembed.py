@@ -232,7 +232,8 @@ def move_markdown(report: MoveReport) -> str:
         grid(("questions", f"{plan.source}, before", f"{plan.source}, during", f"{plan.target}, during",
               f"{plan.target}, after"), [("answers", *(f"{len(times):,}" for times in spans)), *rows]),
         f"Killed after {report.before_kill:,} vectors, then run again; {report.seconds:.0f} s in all. "
-        f"{report.mixed} answers were of no single model.",
+        f"{report.mixed} answers were of no single model. The p95 of all answers during the move, of both models, is "
+        f"{number(_rise([*report.by_old, *report.by_new], report.before), 2)} times that before.",
         tell_gates(report.gates),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"

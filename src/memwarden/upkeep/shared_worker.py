@@ -105,11 +105,10 @@ class SharedWorker:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._every)
             if not stop.is_set():
-                await self._take_over(app)
                 await self._queue_due(app, stop)
 
     async def _queue_due(self, app: App, stop: asyncio.Event) -> None:
-        """Queue each due job once, however many workers find it."""
+        """Queue each due job once, however many workers find it, after those of workers that are silent."""
         from procrastinate.exceptions import AlreadyEnqueued
 
         await self._take_over(app)
