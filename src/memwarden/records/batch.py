@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from memwarden.records.memory import Memory, MemoryState, Namespace, Signals
+from memwarden.records.memory import EXTRACTED_BY, QUOTATION, Memory, MemoryState, Namespace, Signals
 
 
 class Event(StrEnum):
@@ -69,16 +69,15 @@ class JournalEntry:
     step: int
     meta: Mapping[str, Any] | None = None
 
-    def takes_back(self, valid_to: datetime | None) -> bool:
-        """Whether the removal of a memory takes back what it said, so that its turns must not say it either.
+    def takes_back(self, memory: Memory) -> bool:
+        """Whether this entry, which removed a memory, takes back what it said: its turns must not say it either.
 
-        What an undo removed never was. What left while it held, since nobody needed it, takes nothing back.
-
-        Args:
-            valid_to: of the memory that this entry removed.
+        What an undo removed never was. What left while it held, since nobody needed it, takes nothing back; nor does
+        the quotation of a turn, which hid no turn while it was there.
         """
-        if self.event in MATTERED_LITTLE and valid_to is None:
-            return False
+        if self.event in MATTERED_LITTLE:
+            quoted = memory.actor_id == EXTRACTED_BY and memory.tags == (QUOTATION,)
+            return memory.valid_to is not None and not quoted
         return self.old_version is not None and UNDOES not in (self.meta or {})
 
 

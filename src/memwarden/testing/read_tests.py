@@ -13,6 +13,8 @@ import pytest
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput
 from memwarden.filters import FIELDS, IN_ANY_CASE, MANY, OBJECT, SORTABLE, Condition, parse
 from memwarden.records import (
+    EXTRACTED_BY,
+    QUOTATION,
     UNDOES,
     Event,
     Fill,
@@ -315,12 +317,14 @@ class FillTests:
     async def test_a_scan_tells_what_was_forgotten(self, store: Store) -> None:
         """Forgotten is what was active: neither what is merged, nor what never was active, nor what an undo removed.
 
-        Nor what held when it left because it mattered little. What is purged is forgotten if it names its turns still.
+        Nor what held when it left because it mattered little, nor a quotation then. What is purged is forgotten if it
+        names its turns still.
         """
         waiting = replace(a_put("waiting"), state=MemoryState.CANDIDATE)
         await store.apply(a_batch(a_put("a"), a_put("kept"), a_put("merged"), a_put("undone"), a_put("back"), waiting))
         over = a_put("over", valid_to=START)
-        await store.apply(a_batch(over, *map(a_put, ("unused", "evicted", "covering", "emptied"))))
+        quotation = a_put("quotation", valid_to=START, actor_id=EXTRACTED_BY, tags=(QUOTATION,))
+        await store.apply(a_batch(over, quotation, *map(a_put, ("unused", "evicted", "covering", "emptied"))))
         removals = [
             Remove("a"),
             Remove("merged", MemoryState.MERGED, Event.MERGE),
@@ -329,6 +333,7 @@ class FillTests:
             Remove("waiting"),
             Remove("over", event=Event.TTL),
             Remove("unused", event=Event.TTL),
+            Remove("quotation", event=Event.TTL),
             Remove("evicted", event=Event.EVICT),
             Remove("covering"),
             Remove("emptied"),

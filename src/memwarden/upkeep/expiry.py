@@ -224,4 +224,4 @@ async def _covers_turns(store: StoreReader, memory: Memory) -> bool:
         return False
     last = await store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=MAX_ENTRIES_READ)
     removed = next((entry for entry in last if entry.event not in (Event.LINK, Event.UNLINK)), None)
-    return removed is not None and removed.takes_back(memory.valid_to)
+    return removed is not None and removed.takes_back(memory)

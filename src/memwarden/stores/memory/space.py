@@ -58,7 +58,7 @@ class NamespaceTables:
         if row.memory.state != MemoryState.SOFT_DELETED:
             return row.memory.state == MemoryState.PURGED and bool(row.memory.sources)
         last = self.journal[row.rev - 1]  # the entry of a revision stands at its place
-        return last.takes_back(row.memory.valid_to)
+        return last.takes_back(row.memory)
 
     def keep(self, row: MemoryRow) -> None:
         """Insert or replace a row. New rows come in the order of their numbers."""

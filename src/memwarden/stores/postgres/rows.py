@@ -37,7 +37,9 @@ from memwarden.filters import (
     sort_of,
 )
 from memwarden.records import (
+    EXTRACTED_BY,
     MATTERED_LITTLE,
+    QUOTATION,
     UNDOES,
     Edge,
     IndexRow,
@@ -106,7 +108,8 @@ def _list_column(name: str) -> str:
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM memwarden.journal j "
     "WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq = m.rev AND j.old_version IS NOT NULL "
-    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL) "
+    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL "
+    f"AND NOT (m.actor_id IS NOT DISTINCT FROM '{EXTRACTED_BY}' AND m.tags = '{{{QUOTATION}}}')) "
     f"AND position('\"{UNDOES}\"' IN coalesce(j.meta, '')) = 0) "
     "WHEN 'purged' THEN CASE WHEN m.sources <> '{}' THEN -1 END ELSE 0 END"
 )

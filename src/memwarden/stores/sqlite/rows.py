@@ -26,7 +26,19 @@ from memwarden.filters import (
     sort_field,
     sort_of,
 )
-from memwarden.records import MATTERED_LITTLE, UNDOES, Channel, IndexRow, JournalEntry, Memory, Namespace, Put, Relation
+from memwarden.records import (
+    EXTRACTED_BY,
+    MATTERED_LITTLE,
+    QUOTATION,
+    UNDOES,
+    Channel,
+    IndexRow,
+    JournalEntry,
+    Memory,
+    Namespace,
+    Put,
+    Relation,
+)
 from memwarden.stores.shared.decide import TASKS, join_source_key
 from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
@@ -62,12 +74,20 @@ CONTENT = (
     "trust",
 )
 
+
+def list_text(values: Iterable[str]) -> str:
+    """Return texts as JSON with an element per line (see the first migration for why)."""
+    lines = ",\n".join(map(encode_basestring, values))
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
 # 1: active, -1: forgotten (:meth:`memwarden.records.JournalEntry.takes_back`), else neither. The entry of a row's
 # revision tells what removed it; what is purged has sources if it was forgotten.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM journal j WHERE j.ns = m.ns "
     f"AND j.seq = m.rev AND j.old_version IS NOT NULL "
-    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL) "
+    f"AND (j.event NOT IN {tuple(map(str, MATTERED_LITTLE))} OR m.valid_to IS NOT NULL "
+    f"AND NOT (m.actor_id IS '{EXTRACTED_BY}' AND m.tags = '{list_text((QUOTATION,))}')) "
     f"AND instr(coalesce(j.meta, ''), '\"{UNDOES}\"') = 0) "
     "WHEN 'purged' THEN CASE WHEN m.sources <> '[]' THEN -1 END ELSE 0 END"
 )
@@ -120,12 +140,6 @@ def encode_put(put: Put, namespace: Namespace) -> SqliteRow:
         content,
         None if signals is None else signal_values(signals),
     )
-
-
-def list_text(values: Iterable[str]) -> str:
-    """Return texts as JSON with an element per line (see the first migration for why)."""
-    lines = ",\n".join(map(encode_basestring, values))
-    return f"[\n{lines}\n]" if lines else "[]"
 
 
 def list_needle(value: str) -> str:
