@@ -93,7 +93,7 @@ def _measure_size(
         for seat in seats.values():
             seat.do("settle")
         tick(f"{rows:,} turns with their vectors")
-        asked = sentences.questions(questions * (rounds + 1))
+        asked = list_questions(questions * (rounds + 1))
         for number_ in range(rounds + 1):
             some = asked[number_ * questions :][:questions]
             own = _ask(seats, some, embedders[1], sheet if number_ else Sheet(), number_)
@@ -103,6 +103,18 @@ def _measure_size(
         ratio = figure.ratio("now", "before")
         assert ratio is not None
         yield CheckoutFigure(rows, name, figure.middle("before"), figure.middle("now"), ratio)
+
+
+def list_questions(amount: int) -> list[str]:
+    """Return so many questions, none of them twice: of one that was asked before the vectors are known.
+
+    Raises InvalidInput when so many cannot be made.
+    """
+    for times in (1, 2, 4, 8, 16):
+        found = list(dict.fromkeys(sentences.questions(amount * times)))
+        if len(found) >= amount:
+            return found[:amount]
+    raise InvalidInput(f"{amount:,} different questions cannot be made; ask fewer a round, or in fewer rounds")
 
 
 def _fill(seats: Mapping[str, Seat], rows: int, sheet: Sheet) -> None:

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.errors import InvalidInput
-from memwarden_bench.against import measure_against
+from memwarden_bench import sentences
+from memwarden_bench.against import list_questions, measure_against
 from memwarden_bench.app import app
 from memwarden_bench.rounds import SeatFailed
 
@@ -48,3 +49,11 @@ def test_the_code_of_the_checkout_runs(tmp_path: Path) -> None:
 def test_a_folder_without_memwarden_is_told() -> None:
     with pytest.raises(InvalidInput, match="no checkout of memwarden: it has no src/memwarden"):
         measure_against(ROOT / "docs", [20], ("none", "none"), 1, 3, lambda what: None)
+
+
+def test_no_question_is_asked_twice_since_its_vectors_would_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list_questions(420)
+    assert len({*asked}) == len(asked) == 420
+    monkeypatch.setattr(sentences, "questions", lambda amount: ["How are you?"] * amount)
+    with pytest.raises(InvalidInput, match="2 different questions cannot be made"):
+        list_questions(2)
