@@ -52,14 +52,21 @@ async def plan_erasure(
     ).seal()
 
 
+async def settle(parts: Runtime, namespace: Namespace) -> None:
+    """Wait until everything is written that calls left to be written after them: written after an erasure it would
+    bring the namespace back.
+    """
+    await parts.looks.drain(namespace)
+    await parts.events.flush()
+    await parts.prompts.flush()
+
+
 async def erase_planned(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
     """Erase what a plan names; return the receipt. A broken-off erasure ends when it is repeated with its plan."""
     store, namespace = parts.store, plan.namespace
     if plan.store != store.place:
         raise InvalidInput(f"the erasure was begun at {plan.store}, and this is {store.place}")
-    await parts.looks.drain(namespace)
-    await parts.events.flush()
-    await parts.prompts.flush()
+    await settle(parts, namespace)
     removed = await (_erase_whole(store, namespace) if plan.whole else _erase_part(store, plan))
     if parts.opened is not None:
         parts.opened.indexes.drop(namespace)

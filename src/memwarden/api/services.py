@@ -149,6 +149,9 @@ class ServiceMaker:
             new = self.make(embedder)
             if embedder is not None and embedder.dimensions:
                 await asyncio.to_thread(embedder.embed, [""])
+            # First of all: a vector of the model of before, written after a row was read here, would stay for good.
+            if old.filler is not None:
+                await old.filler.close()
             for namespace in old.indexes.list_held():
                 await new.indexes.current(namespace)
             new.recall.change_cursor = old.recall.change_cursor

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from memwarden.api.erasure import settle
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import Conflict, MemwardenError, StoreError
@@ -161,8 +162,9 @@ async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     try:
         tried = await _try_all(warden, *tenants)
     finally:
-        # Reading events writes those that wait first, so that they are removed with the canaries.
-        await warden.scope(tenant=tenants[0]).journal.events(limit=1)  # what waits to be written is removed, too
+        for namespace in await warden.store.namespaces():
+            if namespace.tenant in tenants:
+                await settle(warden._parts, namespace)
         left = await remove(warden.store, tenants)
     return LeakReport(tuple(tried), left)
 
