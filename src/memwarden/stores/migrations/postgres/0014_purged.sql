@@ -1,7 +1,9 @@
 -- A forgotten memory goes on covering the turns that it rested on when it is purged, so that what rests on turns in a
 -- large namespace counts those that are purged as well: of them nothing is left but which turns they rested on.
+-- It is dropped first: only who has the rights of its owner may replace it, and an owner of the schema may drop it.
 GRANT CREATE ON SCHEMA memwarden TO memwarden_search;
-CREATE OR REPLACE FUNCTION memwarden.rows_resting(turns bigint[]) RETURNS SETOF bigint
+DROP FUNCTION memwarden.rows_resting(bigint[]);
+CREATE FUNCTION memwarden.rows_resting(turns bigint[]) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -28,4 +30,7 @@ BEGIN
         tenant, namespace, coalesce(ids, '{}'), coalesce(keys, '{}'), coalesce(threads, '{}'));
 END
 $$;
+REVOKE ALL ON FUNCTION memwarden.rows_resting(bigint[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memwarden.rows_resting(bigint[]) TO memwarden_app;
+ALTER FUNCTION memwarden.rows_resting(bigint[]) OWNER TO memwarden_search;
 REVOKE CREATE ON SCHEMA memwarden FROM memwarden_search;
