@@ -18,19 +18,22 @@ from typing import Any
 import psycopg
 import pytest
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, clock
 from memwarden import settings as config
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
+from memwarden.observability.instrument import MadePrompt
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
+from memwarden.runtime import TraceWriter
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.stores.transfer.move import StoreWithExtras
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
-from memwarden.surfaces.doctor import LeakReport, look_for_leaks
+from memwarden.surfaces.doctor import LeakReport, look_for_leaks, talk
 
 pytestmark = pytest.mark.apart
 
@@ -69,6 +72,27 @@ async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
     for path in ("get by guessed id", "query in the past", "undo", "backend query_semantic", "store pages", "tiers pin",
                  "tiers context of a task"):  # fmt: skip
         assert any(item.path == path and item.tried for item in found.tried), path
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+async def test_who_only_asked_leaves_nothing_either(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine blocks are written down while canaries are tried, for people who have said nothing."""
+    url = str(request.getfixturevalue("postgres_url")) if engine == "postgres" else f"sqlite:///{tmp_path / 'm.db'}"
+    warden = AsyncWarden(store_at(url), SETTINGS)
+
+    async def talk_and_ask(me: AsyncScope) -> None:
+        await talk(me)
+        nobody = warden.scope(tenant=me.who.namespace.tenant, user="nobody")
+        shown = MadePrompt(nobody.who, "What?", await nobody.context("What?"), clock.microseconds(clock.now()))
+        await TraceWriter(warden.store, SETTINGS).write([shown])
+
+    monkeypatch.setattr("memwarden.surfaces.doctor.talk", talk_and_ask)
+    async with warden:
+        assert (await look_for_leaks(warden)).left == ""
+        assert isinstance(warden.store, StoreWithExtras)
+        assert await warden.store.beside() == []
 
 
 async def test_tiers_that_open_onto_another_project_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +343,7 @@ def test_the_command_prints_a_table_and_leaves_nothing(tmp_path: Path) -> None:
     assert "no row security" in said
     assert "keys of a server over HTTP are not tried" in " ".join(cli("doctor", "--help").split())
     with closing(sqlite3.connect(tmp_path / "m.db")) as tables:
-        assert tables.execute("SELECT count(*) FROM namespaces").fetchone() == (1,)
+        assert tables.execute("SELECT path FROM namespaces").fetchall() == [("user/ana",)]
         assert tables.execute("SELECT count(*) FROM signals").fetchone() == (1,)
 
 

@@ -24,6 +24,7 @@ from memwarden.observability.records import OpEvent
 from memwarden.records import Memory, Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import PathProbe
+from memwarden.stores.transfer.move import StoreWithExtras
 from memwarden.stores.transfer.pages import CANARY_TENANT, check_canary
 from memwarden.tiers import ContextRequest, Task
 from memwarden.tiers.backend import AsyncBackend, ContextItem
@@ -96,13 +97,20 @@ async def plant_items(warden: AsyncWarden, tenant: str, path: str) -> Canary:
 async def remove(store: Store, tenants: Sequence[str]) -> str:
     """Remove canary tenants from the store. Returns the reason when that fails, else ""."""
     try:
-        for namespace in await store.namespaces():
-            if namespace.tenant in tenants:
-                check_canary(namespace)
-                await store.erase(namespace)
+        for namespace in await _list_held(store, tenants):
+            check_canary(namespace)
+            await store.erase(namespace)
     except StoreError as error:
         return str(error)
     return ""
+
+
+async def _list_held(store: Store, tenants: Sequence[str]) -> list[Namespace]:
+    """Return the namespaces of tenants, also those that hold no memory: who only asked has traces of blocks."""
+    held = set(await store.namespaces())
+    if isinstance(store, StoreWithExtras):
+        held |= {extras.namespace for extras in await store.beside()}
+    return sorted(namespace for namespace in held if namespace.tenant in tenants)
 
 
 def new_tenants() -> tuple[str, str]:
