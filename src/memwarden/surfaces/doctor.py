@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from memwarden.api.erasure import settle
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import Conflict, MemwardenError, StoreError
@@ -24,7 +23,6 @@ from memwarden.observability.records import OpEvent
 from memwarden.records import Memory, Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import PathProbe
-from memwarden.stores.transfer.move import StoreWithExtras
 from memwarden.stores.transfer.pages import CANARY_TENANT, check_canary
 from memwarden.tiers import ContextRequest, Task
 from memwarden.tiers.backend import AsyncBackend, ContextItem
@@ -107,6 +105,8 @@ async def remove(store: Store, tenants: Sequence[str]) -> str:
 
 async def _list_held(store: Store, tenants: Sequence[str]) -> list[Namespace]:
     """Return the namespaces of tenants, also those that hold no memory: who only asked has traces of blocks."""
+    from memwarden.stores.transfer.move import StoreWithExtras  # loads numpy, too
+
     held = set(await store.namespaces())
     if isinstance(store, StoreWithExtras):
         held |= {extras.namespace for extras in await store.beside()}
@@ -166,6 +166,8 @@ Attempt = Callable[[], Awaitable[object]]
 
 async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     """Plant canaries in an open warden's store, try every path between them, and remove them."""
+    from memwarden.api.erasure import settle  # loads numpy, which whoever only looks at a store's health need not
+
     tenants = new_tenants()
     try:
         tried = await _try_all(warden, *tenants)
