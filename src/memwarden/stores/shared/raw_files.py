@@ -2,13 +2,16 @@
 
 POSIX takes from a process all its locks on a file when the process closes any descriptor of it, and SQLite's locks are
 such (https://www.sqlite.org/howtocorrupt.html, section 2.2): another process would take the file for unused, and remove
-the log that this process goes on writing to. So a descriptor stays open here for as long as any store does.
+the log that this process goes on writing to. So a descriptor stays open here for as long as any store does, and for as
+long as the program has the file open itself: a saver of LangGraph's, say, whose file it imports.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 _LOCK = threading.Lock()
@@ -43,8 +46,29 @@ class OpenFiles:
         global _stores
         with _LOCK:
             _stores -= 1
-            while not _stores and _kept:
-                os.close(_kept.popitem()[1])
+            if not _stores:
+                _close_unused()
+
+
+def _close_unused() -> None:
+    """Close the descriptors of files that nobody else in this process has open."""
+    used = _count_open()
+    for place in [place for place in _kept if used[place] <= 1]:
+        os.close(_kept.pop(place))
+
+
+def _count_open() -> Counter[tuple[int, int]]:
+    """Count this process's descriptors by device and inode; nothing where the system does not list them."""
+    found = Counter[tuple[int, int]]()
+    try:
+        listed = os.listdir("/dev/fd")  # noqa: PTH208  # names alone: each is asked for by its number
+    except OSError:
+        return found
+    for name in listed:
+        with suppress(OSError, ValueError):  # that of the list itself is closed by now
+            held = os.fstat(int(name))
+            found[held.st_dev, held.st_ino] += 1
+    return found
 
 
 def read_raw(path: Path, size: int, offset: int = 0) -> bytes:
@@ -62,4 +86,4 @@ def read_raw(path: Path, size: int, offset: int = 0) -> bytes:
             return os.read(handle, size)
         finally:
             if not _stores:
-                os.close(_kept.pop(place))
+                _close_unused()
