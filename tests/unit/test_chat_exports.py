@@ -16,6 +16,9 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import InvalidInput
+from memwarden.remember.imports.records import ImportedDocument, ImportedThread, ImportRecord
+from memwarden.remember.imports.registry import find_reader
+from memwarden.remember.imports.source import ImportSource
 from memwarden.surfaces.conversation_files import read_conversations
 
 
@@ -160,6 +163,84 @@ def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "half.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:20])
     with pytest.raises(InvalidInput, match="cannot be unpacked"):
         read_conversations(tmp_path / "half.zip")
+
+
+def read_all(path: Path) -> tuple[str, list[ImportRecord]]:
+    source = ImportSource(path)
+    reader = find_reader(source)
+    return reader.name, list(reader.read(source))
+
+
+def texts_of(records: list[ImportRecord]) -> dict[str, list[str]]:
+    """What documents state, by document."""
+    found = [record for record in records if isinstance(record, ImportedDocument) and record.statements]
+    return {record.id: [statement.text for statement in record.statements] for record in found}
+
+
+NOTED = {
+    "conversations_memory": "**Work context**\n\nAna runs a bakery.\n\n**Personal context**\n\nAna has two sisters.",
+    "project_memories": {"p-1": "The oven is a Bosch."},
+    "account_uuid": "acct",
+}
+"""As the notes of accounts are described in public code that reads exports of September 2026."""
+
+
+@pytest.mark.parametrize("name", ["memories.json", "memories/acct.json"])
+def test_what_claude_noted_comes_in_beside_the_chats(name: str, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CLAUDE))
+        archive.writestr(name, json.dumps([NOTED] if name == "memories.json" else NOTED))
+        archive.writestr("users.json", "[]")
+    kind, records = read_all(tmp_path / "export.zip")
+    assert (kind, texts_of(records)) == ("claude", {
+        "claude/acct": ["What Claude noted › Work context: Ana runs a bakery.",
+                        "What Claude noted › Personal context: Ana has two sisters."],
+        "claude/acct/p-1": ["What Claude noted: The oven is a Bosch."],
+    })  # fmt: skip
+    assert [record.thread for record in records if isinstance(record, ImportedThread)] == ["k-1"]
+    assert records[-1].skipped == {"files that hold no conversations": 1}
+
+
+def test_notes_of_claude_come_alone_and_an_edit_ends_what_they_no_longer_say(tmp_path: Path) -> None:
+    file = written(tmp_path, NOTED, "mine.json")
+    with Warden.open("memory://", config={"embedder": "none", "extraction": "off"}) as warden:
+        assert warden.import_files(file, user="ana").formats == ("claude",)
+        written(tmp_path, {**NOTED, "conversations_memory": "**Work context**\n\nAna runs a school."}, "mine.json")
+        again = warden.import_files(file, user="ana")
+        assert (again.stored, again.known, again.ended) == (1, 1, 2)
+        held = warden.scope(user="ana").find({"source": "document/claude/acct"})
+        assert ["school" in item.text for item in held if item.valid_to is None] == [True]
+        assert {item.trust for item in held} == {"external"}
+    with pytest.raises(InvalidInput, match="what was noted is the int 7"):
+        read_all(written(tmp_path, {"conversations_memory": 7}, "mine.json"))
+    (tmp_path / "broken.json").write_text('{"conversations_memory": "x",\n')
+    with pytest.raises(InvalidInput, match=r"no valid JSON.*line 2"):
+        read_all(tmp_path / "broken.json")
+
+
+def test_an_export_in_several_files_is_read_whole_from_its_folder(tmp_path: Path) -> None:
+    """As ChatGPT gives large exports since 2026."""
+    folder = tmp_path / "export"
+    folder.mkdir()
+    for number in range(2):
+        content: Any = copy.deepcopy(CHATGPT)
+        content[0]["conversation_id"] = f"c-{number}"
+        written(folder, content, f"conversations-00{number}.json")
+    (folder / "chat.html").write_text("<html>")
+    kind, records = read_all(folder)
+    threads = [record.thread for record in records if isinstance(record, ImportedThread)]
+    assert (kind, threads, records[-1].skipped) == ("chatgpt", ["c-0", "c-1"], {"files that hold no conversations": 1})
+
+
+def test_what_has_no_time_at_all_is_undated(tmp_path: Path) -> None:
+    content: Any = copy.deepcopy(CHATGPT)
+    del content[0]["create_time"]
+    for item in content[0]["mapping"].values():
+        if item["message"] is not None:
+            item["message"]["create_time"] = None
+    _, records = read_all(written(tmp_path, content))
+    (thread,) = [record for record in records if isinstance(record, ImportedThread)]
+    assert [("created_at" in message, message["id"]) for message in thread.messages][:1] == [(False, "u1")]
 
 
 def test_an_imported_history_answers_and_a_later_export_adds_what_is_new(tmp_path: Path) -> None:

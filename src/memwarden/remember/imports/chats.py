@@ -3,29 +3,43 @@
 * **ChatGPT**: ``conversations.json`` of the export, a list of ``{"title", "mapping", "current_node"}``. ``mapping``
   is a tree, since an edited message begins a branch; the branch that ends in ``current_node`` is the one that is shown.
 * **Claude**: ``conversations.json`` of the export, a list of ``{"uuid", "name", "chat_messages"}``, with the sender
-  ``human`` or ``assistant``. Exports with ``parent_message_uuid`` have branches too.
+  ``human`` or ``assistant``. Exports with ``parent_message_uuid`` have branches too. What Claude noted of the person
+  stands in ``memories.json`` or ``memories/ACCOUNT.json``, as ``{"conversations_memory", "project_memories"}``.
 
-Both come as a zip or as its JSON file.
+Both come as a zip, its folder or its JSON file; large exports in several, such as ``conversations-000.json``.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.imports.messages import read_rows
-from memwarden.remember.imports.records import ImportedThread, MalformedPart
+from memwarden.remember.imports.messages import describe, read_rows
+from memwarden.remember.imports.notes import Note, read_sections
+from memwarden.remember.imports.records import (
+    ImportedDocument,
+    ImportedStatement,
+    ImportedThread,
+    ImportRecord,
+    MalformedPart,
+)
 from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME
 
 CHATS = "chat_messages"
+NOTED, NOTED_OF_PROJECTS = "conversations_memory", "project_memories"
+# What Claude noted has its headings in bold.
+_BOLD_LINE = re.compile(r"(?m)^\*\*(.+?)\*\*[ \t]*$")
+BESIDE = "files that hold no conversations"
 OTHER_BRANCHES = "messages of branches that are not shown"
 
 
@@ -46,7 +60,7 @@ def is_chatgpt(source: ImportSource) -> bool:
 
 def is_claude(source: ImportSource) -> bool:
     """Return whether a file is an export of Claude."""
-    return f"item.{CHATS}" in source.shape
+    return any(path in source.shape for path in (f"item.{CHATS}", f"item.{NOTED}", NOTED))
 
 
 def is_export(content: Any) -> bool:
@@ -61,9 +75,13 @@ def read_export(content: Sequence[Mapping[str, Any]]) -> Iterator[ExportedChat]:
         yield _read_chatgpt(chat, where) if isinstance(chat.get("mapping"), Mapping) else _read_claude(chat, where)
 
 
-def read_chats(source: ImportSource) -> Iterator[ImportedThread]:
-    """Yield the chats of an export, a chat in memory at a time. Raises MalformedPart."""
-    parts = [name for name in source.parts if _is_chats(name)] or [source.main]
+def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
+    """Yield the chats of an export, a chat in memory at a time, and what Claude noted. Raises MalformedPart."""
+    noted = [name for name in source.parts if _is_noted(name)]
+    parts = [name for name in source.parts if _is_chats(name)]
+    if not (parts or noted):
+        alone = [source.main]
+        parts, noted = ([], alone) if {NOTED, f"item.{NOTED}"} & source.shape.keys() else (alone, [])
     for part in parts:
         for number, chat in enumerate(source.items(part, "item")):
             where = f"{source.place(part)}, conversation {number + 1}"
@@ -71,6 +89,33 @@ def read_chats(source: ImportSource) -> Iterator[ImportedThread]:
                 yield from _threads_of(chat, where, branches=source.options.branches)
             except ValueError as error:
                 raise MalformedPart(str(error)) from None
+    for part in noted:
+        yield from _read_noted(source, part)
+    others = len(source.parts) - len(parts) - len(noted)
+    if others:
+        yield ImportedDocument("export/beside", (), source.name, skipped={BESIDE: others})
+
+
+def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
+    """Yield what Claude noted of a person, and of each project, as documents."""
+    where = source.place(part)
+    try:
+        held = json.loads(source.text(part))
+    except (ValueError, RecursionError) as error:
+        raise MalformedPart(f"{where}: no valid JSON ({error})") from None
+    for row in held if isinstance(held, list) else [held]:
+        if not isinstance(row, Mapping):
+            raise MalformedPart(f"{where} is {describe(row)}, not what Claude noted")
+        projects = row.get(NOTED_OF_PROJECTS) or {}
+        if not isinstance(projects, Mapping):
+            raise MalformedPart(f"{where}: {NOTED_OF_PROJECTS} is {describe(projects)}")
+        account = str(row.get("account_uuid") or PurePosixPath(part).stem)
+        for name, text in {f"claude/{account}": row.get(NOTED), **projects}.items():
+            if text is not None and not isinstance(text, str):
+                raise MalformedPart(f"{where}: what was noted is {describe(text)}, not a text")
+            identity = name if name not in projects else f"claude/{account}/{name}"
+            note = Note(part, {"title": "What Claude noted"}, _BOLD_LINE.sub(r"## \1", text or ""), 1)
+            yield ImportedDocument(identity, tuple(map(ImportedStatement, dict.fromkeys(read_sections(note)))), where)
 
 
 def _threads_of(chat: Any, where: str, *, branches: bool) -> Iterator[ImportedThread]:
@@ -131,6 +176,11 @@ def _is_chats(name: str) -> bool:
     return base.startswith("conversations") and base.endswith(".json")
 
 
+def _is_noted(name: str) -> bool:
+    place = PurePosixPath(name)
+    return place.name == "memories.json" or (place.parent.name == "memories" and place.suffix == ".json")
+
+
 def _all_hold(content: Sequence[Any], key: str) -> bool:
     return all(isinstance(item, Mapping) and isinstance(item.get(key), Mapping | list) for item in content)
 
@@ -175,7 +225,7 @@ def _chatgpt_row(
         left_out[f"messages of the content type {kind!r:.40}"] += 1
         return None
     row = {"role": author.get("role"), "content": content.get("parts") or [], "id": str(message.get("id") or identity)}
-    return row | {"created_at": _moment(at, where)}
+    return row | ({} if at is None else {"created_at": _moment(at, where)})
 
 
 def _read_claude(chat: Mapping[str, Any], where: str) -> ExportedChat:

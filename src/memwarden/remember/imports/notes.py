@@ -135,7 +135,7 @@ def _document(source: ImportSource, note: Note, names: Mapping[str, str]) -> Imp
         ImportedStatement(
             text, created_at=created, tags=tuple(tags), metadata=metadata | ({"aliases": aliases} if aliases else {})
         )
-        for text in _sections(note)
+        for text in read_sections(note)
     ]
     unique = {statement.digest: statement for statement in statements}
     links = [_identity(source, path) for path in _linked(note.body, names) if path != note.path]
@@ -146,7 +146,7 @@ def _document(source: ImportSource, note: Note, names: Mapping[str, str]) -> Imp
     )  # fmt: skip
 
 
-def _sections(note: Note) -> Iterator[str]:
+def read_sections(note: Note) -> Iterator[str]:
     """Yield the sections of a note, each under its headings; long sections in parts, cut between paragraphs."""
     headings: list[tuple[int, str]] = []
     lines: list[str] = []
