@@ -295,7 +295,7 @@ def test_100_mb_of_chats_stream_in_300_mb(tmp_path: Path) -> None:
     assert file.stat().st_size >= 100_000_000
     stored, _, after = measured(file, f"sqlite:///{tmp_path / 'm.db'}", "{'embedder': 'auto'}")
     assert stored == 12_000
-    assert after <= 345_000  # the goal of 300,000 is missed: docs/reference/bench-results.md says by what
+    assert after <= 300_000
 
 
 def test_a_large_import_with_both_default_models_stays_below_300_mb(tmp_path: Path) -> None:

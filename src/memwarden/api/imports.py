@@ -136,10 +136,12 @@ async def import_paths(
             yield from reader.read(source)
 
     formats = tuple(dict.fromkeys(reader.name for reader in readers))
-    with _in_little_memory(parts, sum(source.size for source in sources)):
-        done = await import_records(
-            parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
-        )
+    size = sum(source.size for source in sources)
+    with _in_little_memory(parts, size):
+        with _write_first(parts, size):
+            done = await import_records(
+                parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
+            )
         if wait and not dry_run:
             await make_findable(parts, [Scope(tenant=tenant, user=name).namespace for name in done.users], encoding)
     return done
@@ -150,6 +152,13 @@ def _in_little_memory(parts: Runtime, size: int) -> AbstractContextManager[None]
     embedder = parts.working.embedder
     hold: Callable[[], AbstractContextManager[None]] | None = getattr(embedder, "hold_one_at_a_time", None)
     return nullcontext() if hold is None or size < LARGE_IMPORT or getattr(embedder, "ready", True) else hold()
+
+
+def _write_first(parts: Runtime, size: int) -> AbstractContextManager[None]:
+    """Where models are held one at a time, let them wait until much is written: each of both takes its memory."""
+    filler = parts.working.filler
+    alternating = getattr(parts.working.embedder, "alternating", False)
+    return nullcontext() if filler is None or size < LARGE_IMPORT or not alternating else filler.pause()
 
 
 async def import_records(

@@ -222,7 +222,7 @@ def _parts_of(word: str) -> tuple[str, ...]:
     return (first + "'", *rest)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def _score_word(word: str) -> tuple[LanguageScores, frozenset[str]]:
     """Return how well a word fits each language, and the languages whose function word it is."""
     codes = _languages_of_function_word(word)

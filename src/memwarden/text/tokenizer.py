@@ -100,6 +100,10 @@ _CONTRACTION: Final = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|em|clock))$")
 _BRITISH: Final = re.compile(r"(?<=i)s(e|ed|es|ing|er|ers|ation|ations)$")
 
 
+# Words of which what was made of them is kept. Twenty times as many took 180 MB after 8 MB of text, and no less time.
+MAX_KNOWN_WORDS: Final = 10_000
+
+
 @lru_cache(maxsize=32)
 def stemmer(language: str) -> Stemmer.Stemmer:
     """Return the Snowball stemmer of a language code."""
@@ -123,7 +127,7 @@ def _script_language(word: str) -> str | None:
     return next((name for low, high, name in _SCRIPT_LANGUAGE if low <= code <= high), None)
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=MAX_KNOWN_WORDS)
 def _term_of(word: str, language: str) -> str:
     """Return the term of a casefolded word, "" for a stop word."""
     if word[0].isdigit():
@@ -139,7 +143,7 @@ def _term_of(word: str, language: str) -> str:
     return fold(str(stemmer(language).stemWord(word)))
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=MAX_KNOWN_WORDS)
 def surface_of(word: str) -> str:
     """Return a casefolded word folded, without elision and contraction; "" for a number."""
     return "" if word[0].isdigit() else fold(_whole(word))
@@ -290,7 +294,7 @@ class _WordIds(NamedTuple):
     form_id: int
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=MAX_KNOWN_WORDS)
 def _ids_of(word: str, language: str) -> _WordIds:
     """Return a word's stem and other surface form with their ids; a stop word has no stem."""
     term, form = _term_of(word, language), surface_of(word)

@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
@@ -260,7 +261,18 @@ class SignalFiller:
         self._under_way: dict[Namespace, int] = {}
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
+        self._paused = 0
         self._closed = False
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Only collect rows while this lasts, and begin with them afterwards."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+            self._begin()
 
     def add(self, namespace: Namespace, memory_ids: Iterable[str]) -> None:
         """Take rows whose signals are to be made; returns at once."""
@@ -270,7 +282,10 @@ class SignalFiller:
         if not ids:
             return
         self._due.setdefault(namespace, {}).update(ids)
-        if self._task is None:
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._due and self._task is None and not (self._paused or self._closed):
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def lacking(self, namespace: Namespace) -> int:
@@ -310,7 +325,7 @@ class SignalFiller:
 
     async def _run(self) -> None:
         try:
-            while self._due:
+            while self._due and not self._paused:
                 namespace, ids = next(iter(self._due.items()))
                 alternating = getattr(self._embedder, "alternating", False)
                 some = list(ids)[: LARGE_BATCH_ROWS if alternating else BATCH_ROWS]
