@@ -147,6 +147,44 @@ async def test_a_person_is_exported_and_erased_in_parts_and_whole(warden: AsyncW
     assert await warden.users() == []
 
 
+async def test_an_erasure_is_ended_and_proved_over_http(warden: AsyncWarden) -> None:
+    me = warden.scope(user="ana")
+    await me.remember("Ana keeps bees.")
+    key = await make_key(warden, user="ana", operations=["read", "decide"])
+    async with calling(warden, key=key) as client:
+        begun = (await client.delete("/v1/users/ana", params={"dry_run": True})).json()
+        unfinished = (await client.post("/v1/erasures/verify", json=begun)).json()
+        assert unfinished == {"absent": False, "found": ["the erasure was not finished; repeat it"]}
+        slip = await client.post("/v1/erasures", json={"begun": begun, "confirm": "anna"})
+        assert (slip.status_code, len(await me.find({}))) == (422, 1)
+        receipt = (await client.post("/v1/erasures", json={"begun": begun, "confirm": "ana"})).json()
+        assert (receipt["started_at"], receipt["counts"]["memories"]) == (begun["started_at"], 1)
+        assert (await client.post("/v1/erasures/verify", json=receipt)).json() == {"absent": True, "found": []}
+        await me.remember("Ana is back.")
+        found = (await client.post("/v1/erasures/verify", json={"format": 1, **receipt})).json()
+        assert (found["absent"], "1 rows in memories" in found["found"]) == (False, True)
+        forged = {**receipt, "path": "user/bo", "counts": {}}
+        assert "changed" in (await client.post("/v1/erasures/verify", json=forged)).json()["detail"]
+        assert (await client.post("/v1/erasures/verify", json={**receipt, "path": 7})).status_code == 422
+
+
+async def test_a_receipt_opens_nobody_elses_erasure(warden: AsyncWarden) -> None:
+    for user in ("ana", "bo"):
+        await warden.scope(user=user).remember(f"{user} keeps bees.")
+    begun = json.loads((await warden.erase(user="bo", dry_run=True)).to_json())
+    other = json.loads((await warden.erase(user="bo", tenant="other", dry_run=True)).to_json())
+    call = {"begun": begun, "confirm": "bo"}
+    for grant in ({"user": "ana"}, {"agent": "planner"}):
+        async with calling(warden, key=await make_key(warden, operations=OPERATIONS, **grant)) as client:
+            assert (await client.post("/v1/erasures", json=call)).status_code == 403
+            assert (await client.post("/v1/erasures/verify", json=begun)).status_code == 403
+    async with calling(warden, key=await make_key(warden, user="bo", operations=["read", "write"])) as client:
+        assert (await client.post("/v1/erasures", json=call)).status_code == 403
+    async with calling(warden, key=await make_key(warden, operations=OPERATIONS)) as client:
+        assert (await client.post("/v1/erasures", json={**call, "begun": other})).status_code == 403
+    assert await warden.users() == ["ana", "bo"]
+
+
 async def test_a_program_over_http_has_the_same_verbs(tmp_path: Path) -> None:
     chat = tmp_path / "chat.txt"
     chat.write_text(CHAT)
@@ -164,6 +202,14 @@ async def test_a_program_over_http_has_the_same_verbs(tmp_path: Path) -> None:
                 await remote.erase(user="ana")
             receipt = await remote.erase(user="ana", thread="chat", confirm="ana")
             assert (receipt.thread, receipt.kinds["turn"]) == ("chat", 1)
+            assert await remote.verify_erased(receipt) == []
+            begun = await remote.erase(user="ana", dry_run=True)
+            with pytest.raises(InvalidInput, match="which is something else"):
+                await remote.erase(user="bo", confirm="bo", begun=begun)
+            with pytest.raises(InvalidInput, match="would erase the user 'ana'"):
+                await remote.erase(user="ana", begun=begun)
+            ended = await remote.erase(user="ana", confirm="ana", begun=begun)
+            assert (ended.started_at, await remote.verify_erased(ended)) == (begun.started_at, [])
             seen: list[tuple[int, int]] = []
             again = await remote.import_files(chat, user="ana", progress=lambda done, total: seen.append((done, total)))
             assert (again.stored, seen[-1:]) == (1, [(1, 1)])

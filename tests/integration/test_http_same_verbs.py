@@ -372,7 +372,6 @@ REFUSED = {
     "embed": "its vectors are for the backend",
     "record_refusal": "servers alone record whom they refused",
     "import_": "it reads a file beside the store",
-    "verify_erased": "it looks through the bytes of the store",
 }
 """Verbs of a warden that refuse over HTTP, and why."""
 
@@ -553,7 +552,8 @@ def carry(world: World, folder: Path) -> Any:
     bundle = world.warden.export(folder / f"{user}.zip", user=user)
     graph = world.warden.export_format(folder / f"{user}.jsonl", "graph", user=user)
     receipt = world.warden.erase(user=user, confirm=user)
-    return [read.stored, dict(bundle.left_behind), graph.left_out, dict(receipt.kinds), world.me.find()]
+    gone = world.warden.verify_erased(receipt)
+    return [read.stored, dict(bundle.left_behind), graph.left_out, dict(receipt.kinds), world.me.find(), gone]
 
 
 def run_jobs(world: World) -> Any:
@@ -597,7 +597,8 @@ def test_the_names_of_jobs_are_there_or_refuse_with_a_reason() -> None:
 
 
 def test_the_verbs_of_a_warden_are_there_or_refuse_with_a_reason(worlds: Worlds, tmp_path: Path) -> None:
-    works = {"scope", "users", "back_up", "reload_categories", "import_files", "export", "export_format", "erase"}
+    works = {"scope", "users", "back_up", "reload_categories", "import_files", "export", "export_format"}
+    works |= {"erase", "verify_erased"}
     assert public(Warden) - {"open"} == works | REFUSED.keys()
     for world in (people := worlds.people("carried")):
         world.me.remember("Ana waters the roses on Mondays.")

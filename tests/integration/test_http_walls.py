@@ -22,6 +22,10 @@ OPEN_ROUTES = {("get", "/healthz"), ("get", "/readyz")}
 """They tell whether the server is well, and nothing that anybody remembers."""
 MESSAGES = {"messages": "I moved to Graz."}
 TOOL_CALL = {"session_id": "s1", "tool_name": "weather", "parameters": {}}
+RECEIPT = {
+    "tenant": "default", "path": "user/tom", "store": "memory:", "engine": "memory", "digest": "x",
+    "started_at": "2026-01-01T00:00:00+00:00", "kinds": {}, "counts": {},
+}  # fmt: skip
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/memory/observe"): MESSAGES,
     ("post", "/v1/memory/query"): {"query": "Where does Ana live?"},
@@ -64,6 +68,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/messages"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
     ("post", "/v1/messages/count_tokens"): {"messages": []},
     ("post", "/v1/embeddings"): {"input": "Where?"},
+    ("post", "/v1/erasures"): {"begun": RECEIPT, "confirm": "tom"},
+    ("post", "/v1/erasures/verify"): RECEIPT,
 }
 """The smallest body that each route takes."""
 PASSED_ON = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
@@ -181,15 +182,31 @@ class RemoteWarden:
         memory: str | None = None,
         confirm: str | None = None,
         dry_run: bool = False,
+        begun: ErasureReceipt | None = None,
     ) -> ErasureReceipt:
-        """Remove a person, a thread or a memory for good there; return the receipt."""
+        """Remove a person, a thread or a memory for good there; return the receipt.
+
+        begun: the unfinished receipt of a call that was broken off, which is brought to its end.
+        """
         check_tenant(tenant)
+        if begun is not None:
+            if (begun.user, begun.thread, begun.memory) != (user, thread, memory):
+                raise InvalidInput(f"the erasure that was begun is of {begun.subject}, which is something else")
+            if not dry_run and confirm == user:
+                told = {"begun": asdict(begun), "confirm": confirm}
+                return read_record(await self._connection.call("POST", "/v1/erasures", told), ErasureReceipt)
         named = {"threads": thread, "memories": memory}
         part = "".join(f"/{name}/{path_part(value)}" for name, value in named.items() if value is not None)
         path = f"/v1/users/{path_part(user)}{part}"
         return read_record(
             await self._connection.call("DELETE", path, confirm=confirm, dry_run=dry_run), ErasureReceipt
         )
+
+    async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
+        """Return everything in the store there that contradicts a receipt; nothing when all is gone."""
+        told: Mapping[str, Any] = await self._connection.call("POST", "/v1/erasures/verify", asdict(receipt))
+        found: list[str] = told["found"]
+        return found
 
     async def _download(self, path: str | Path, user: str, format: str) -> dict[str, int]:
         told = await self._connection.download("GET", "/v1/export", Path(path), user_id=user, format=format)

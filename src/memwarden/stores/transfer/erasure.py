@@ -6,6 +6,7 @@ reach. Its digest shows whether it was changed since.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -151,6 +152,11 @@ class ErasureReceipt:
         return Namespace(self.tenant, self.path)
 
     @property
+    def user(self) -> str:
+        """Whose memory it was."""
+        return self.path.partition("/")[2]
+
+    @property
     def total(self) -> int:
         """Rows of all tables."""
         return sum(self.counts.values())
@@ -199,7 +205,7 @@ async def find_traces(store: ErasableStore, receipt: ErasureReceipt) -> list[str
         return ["the erasure was not finished; repeat it"]
     found = await (_find_whole(store, receipt) if receipt.whole else _find_part(store, receipt))
     if not found:
-        found += [f"{file} still holds {name}" for file in store.files() for name in _find_in(file, receipt.sample)]
+        found += await asyncio.to_thread(_look_through, store.files(), receipt.sample)
     return found
 
 
@@ -235,8 +241,15 @@ def choose_sample(ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(made[:: max(1, -(-len(made) // MAX_SAMPLE))])
 
 
+def _look_through(files: Sequence[Path], wanted: Sequence[str]) -> list[str]:
+    """Return which files hold which ids."""
+    return [f"{file} still holds {name}" for file in files for name in _find_in(file, wanted)]
+
+
 def _find_in(file: Path, wanted: Sequence[str]) -> list[str]:
-    return [name for name in wanted if any(name.encode() in block for block in _blocks(file, _ID_LENGTH - 1))]
+    names = {name: name.encode() for name in wanted}
+    found = {name for block in _blocks(file, _ID_LENGTH - 1) for name, sought in names.items() if sought in block}
+    return [name for name in wanted if name in found]
 
 
 def _blocks(file: Path, overlap: int) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -101,6 +101,13 @@ class ErasureView(RecordView):
     digest: str
     thread: str | None
     memory: str | None
+
+
+class TracesView(RecordView):
+    """What contradicts the receipt of an erasure: nothing where all is gone."""
+
+    absent: bool
+    found: Sequence[str]
 
 
 class FeatureView(RecordView):

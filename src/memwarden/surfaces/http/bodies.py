@@ -491,3 +491,33 @@ class AssembleBody(RequestBody):
     threshold: float | None = Field(None, ge=0, le=1)
     head_tail_preserve: int | None = Field(None, ge=0, le=1_000)
     explain: bool = False
+
+
+Line = Annotated[str, Field(max_length=2_000)]
+RowCounts = Annotated[dict[Name, Annotated[int, Field(ge=0)]], Field(max_length=100)]
+
+
+class ReceiptBody(RequestBody):
+    """The receipt of an erasure, as it was answered or written into a file."""
+
+    format: Literal[1] = 1
+    tenant: Name
+    path: Annotated[str, Field(pattern=r"^user/.+", max_length=300)]
+    store: Line
+    engine: Line
+    started_at: Moment
+    finished_at: Moment | None = None
+    kinds: RowCounts
+    counts: RowCounts
+    sample: Annotated[list[Name], Field(max_length=100)] = []
+    left_to_do: Annotated[list[Line], Field(max_length=100)] = []
+    digest: Line
+    thread: Name | None = None
+    memory: Name | None = None
+
+
+class BegunErasureBody(RequestBody):
+    """An erasure that was broken off. begun: its receipt, which is not finished."""
+
+    begun: ReceiptBody
+    confirm: Name = Field(description="The user's id: without it nothing is erased.")

@@ -18,13 +18,13 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, StreamingResponse
 
 from memwarden.api.imports import ImportSummary
-from memwarden.errors import InvalidInput, MemwardenError
+from memwarden.errors import Denied, InvalidInput, MemwardenError
 from memwarden.remember.imports.source import ImportOptions
 from memwarden.stores.transfer.bundle import is_bundle
-from memwarden.stores.transfer.erasure import ErasureReceipt
+from memwarden.stores.transfer.erasure import ErasureReceipt, read_receipt
 from memwarden.surfaces.http.access import Caller, Eraser, Exporter, Importer
-from memwarden.surfaces.http.answers import ErasureView, ImportView
-from memwarden.surfaces.http.bodies import Name
+from memwarden.surfaces.http.answers import ErasureView, ImportView, TracesView
+from memwarden.surfaces.http.bodies import BegunErasureBody, Name, ReceiptBody
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.paths import WHOLE_NAME
 
@@ -215,6 +215,31 @@ async def erase_memory(
 ) -> Any:
     """Erase a memory for good, with what rests on it."""
     return await _erase(caller, user_id, confirm, dry_run, memory=memory_id)
+
+
+@router.post("/erasures", response_model=ErasureView)
+async def end_erasure(body: BegunErasureBody, caller: Eraser) -> Any:
+    """Bring an erasure that was broken off to its end, by the receipt that its dry run answered."""
+    begun = _read_receipt(body.begun, caller)
+    return await caller.warden.erase(
+        user=begun.user, tenant=begun.tenant, thread=begun.thread, memory=begun.memory,
+        confirm=body.confirm, begun=begun,
+    )  # fmt: skip
+
+
+@router.post("/erasures/verify", response_model=TracesView)
+async def verify_erasure(body: ReceiptBody, caller: Eraser) -> Any:
+    """Look for what a receipt says was erased: in every table, and in the bytes of the store's files."""
+    found = await caller.warden.verify_erased(_read_receipt(body, caller))
+    return TracesView(absent=not found, found=found)
+
+
+def _read_receipt(body: ReceiptBody, caller: Caller) -> ErasureReceipt:
+    """Return the receipt of somebody whom the key reaches. Raises Denied, and InvalidInput for a changed receipt."""
+    if body.tenant != caller.grant.tenant:
+        raise Denied("the receipt is of another tenant than this key")
+    caller.grant.narrow_user(body.path.partition("/")[2])
+    return read_receipt(body.model_dump_json())
 
 
 async def _erase(
