@@ -20,6 +20,7 @@ from memwarden.errors import Conflict, InvalidInput
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import ChannelValue, CheckpointKey
 from memwarden.stores.shared.items import PutItem, StoredItem
+from memwarden.stores.transfer import bundle
 from memwarden.stores.transfer.bundle import BundleManifest, export_bundle, import_bundle
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver, MemwardenStore
 from memwarden.testing.checkpoint_tests import a_saved, a_write
@@ -142,6 +143,21 @@ async def test_a_damaged_line_is_named_and_nothing_is_imported(damage: str, tmp_
     with pytest.raises(InvalidInput, match=told):
         await import_bundle(target, tmp_path / "b")
     assert await target.namespaces() == []
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "beside.jsonl"])
+async def test_a_line_that_would_fill_the_memory_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, source = tmp_path / "b", await opened("memory://")
+    await fill(source)
+    await export_bundle(source, NAMESPACE, file)
+    rewrite(file, lambda lines: lines.append(" " * 100_000 + "\n"), name)
+    monkeypatch.setattr(bundle, "MAX_LINE", 50_000)
+    store = await opened("memory://")
+    with pytest.raises(InvalidInput, match=rf"{name} line \d+: it is over 50,000 bytes"):
+        await import_bundle(store, file)
+    assert await store.namespaces() == []
 
 
 async def test_without_items_a_bundle_is_as_earlier_versions_read_it(tmp_path: Path) -> None:

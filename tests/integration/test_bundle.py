@@ -144,6 +144,17 @@ async def test_a_damaged_bundle_is_refused_with_the_line_and_nothing_is_imported
     assert (await store.about()).model is None
 
 
+async def test_a_bundle_that_holds_a_file_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "b"
+    await a_bundle(file)
+    with ZipFile(file) as archive:
+        pages = archive.read("pages.jsonl")
+    with ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("pages.jsonl", pages)
+    with pytest.raises(StoreCorrupt, match="holds a file twice"):
+        await import_bundle(await opened("memory://"), file)
+
+
 async def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "b"
     await a_bundle(file)

@@ -15,6 +15,7 @@ from zipfile import ZipFile
 import pytest
 
 from memwarden import AsyncWarden, Warden
+from memwarden.api import imports
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.records import ImportedThread
 from memwarden.remember.imports.registry import find_reader
@@ -200,6 +201,34 @@ def test_nothing_of_a_malformed_file_is_imported(warden: Warden, tmp_path: Path)
     wrong = written(tmp_path, json.dumps([{"id": "a", "memory": "x"}, {"id": "b", "memory": ["y"]}]), "mem0.json")
     with pytest.raises(InvalidInput, match=r"memory 2\.memory is a list"):
         warden.import_files([good, wrong], user="ana")
+    assert warden.users() == []
+
+
+def test_a_zip_that_holds_a_name_twice_is_refused(warden: Warden, tmp_path: Path) -> None:
+    """Only the last is ever read of it."""
+    with ZipFile(tmp_path / "vault.zip", "w") as archive:
+        archive.writestr("Oven.md", "The oven is a Bosch.")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("Oven.md", "The oven is a Miele.")
+    with pytest.raises(InvalidInput, match=r"holds 'Oven\.md' twice; pack it anew"):
+        warden.import_files(tmp_path / "vault.zip", user="ana")
+    assert warden.users() == []
+
+
+def test_a_file_that_changes_after_it_was_checked_is_not_imported(
+    warden: Warden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be written then is what nobody checked."""
+    file = written(tmp_path, chatgpt(2, 2))
+    begin = imports.RecordWriter.__init__
+
+    def change(*arguments: Any, **named: Any) -> None:
+        written(tmp_path, json.dumps(chatgpt(2, 2))[:-3])
+        begin(*arguments, **named)
+
+    monkeypatch.setattr(imports.RecordWriter, "__init__", change)
+    with pytest.raises(InvalidInput, match="was changed while it was read; nothing was imported"):
+        warden.import_files(file, user="ana")
     assert warden.users() == []
 
 

@@ -132,6 +132,8 @@ async def import_paths(
     readers = [await asyncio.to_thread(find_reader, source, name) for source in sources]
 
     def read() -> Iterator[ImportRecord]:
+        for source in sources:
+            source.check_unchanged()
         for source, reader in zip(sources, readers, strict=True):
             yield from reader.read(source)
 
@@ -188,10 +190,14 @@ async def import_records(
         left_out = "; ".join(f"{what} ({count})" for what, count in checked.skipped.items())
         raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")
     writer = RecordWriter(parts, user, tenant, trust=trust, dry_run=dry_run)
-    async for record in _stream(read()):
-        await writer.write(record)
-        if progress is not None:
-            progress(writer.done, checked.total)
+    try:
+        async for record in _stream(read()):
+            await writer.write(record)
+            if progress is not None:
+                progress(writer.done, checked.total)
+    except MalformedPart as error:  # it was whole when it was checked
+        left = f"{writer.done:,} of {checked.total:,} are in" if writer.done else "nothing was imported"
+        raise InvalidInput(f"{error}; {left}: import it again once nobody writes to it") from None
     await writer.finish()
     return writer.summarise(checked, formats)
 

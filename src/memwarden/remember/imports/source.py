@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class ImportSource:
             raise NotFound(f"there is no file or folder {str(path)!r}")
         self.path = path
         self.options = options or ImportOptions()
+        self._seen: list[tuple[int, int]] | None = None
 
     @property
     def name(self) -> str:
@@ -69,6 +71,17 @@ class ImportSource:
         if self.path.is_dir():
             return sum((self.path / part).stat().st_size for part in self.parts)
         return self.path.stat().st_size
+
+    def check_unchanged(self) -> None:
+        """Raise MalformedPart when a file is no longer as it was at the first call: an import reads it twice."""
+        names = [self.path / part for part in self.parts] if self.path.is_dir() else [self.path]
+        try:
+            found = [(found.st_size, found.st_mtime_ns) for found in map(Path.stat, names)]
+        except OSError as error:
+            raise MalformedPart(f"{str(self.path)!r} cannot be read again: {error.strerror or error}") from None
+        if self._seen is not None and found != self._seen:
+            raise MalformedPart(f"{str(self.path)!r} was changed while it was read")
+        self._seen = found
 
     @cached_property
     def is_zip(self) -> bool:
@@ -87,6 +100,9 @@ class ImportSource:
                 if sum(item.file_size for item in entries) > most:
                     raise InvalidInput(f"{str(self.path)!r} unpacks to more than {most:,} bytes; split it")
                 names = [item.filename for item in entries]
+                for name, times in Counter(names).items():
+                    if times > 1:  # only the last is ever read
+                        raise InvalidInput(f"{str(self.path)!r} holds {name!r:.80} twice; pack it anew")
         else:
             return (self.path.name,)
         if len(names) > MAX_PARTS:

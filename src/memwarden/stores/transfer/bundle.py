@@ -43,6 +43,8 @@ FORMAT = 2
 PAGES, READABLE, BESIDE = "pages.jsonl", "memories.jsonl", "beside.jsonl"
 # Changes of a page, which is in memory whole, several times over: a text may be of 256 KB.
 _PAGE = 100
+# Bytes of a line. A page takes some 60 MB at most, a checkpoint what its program puts into it.
+MAX_LINE = 512 * 1024**2
 # Times that an export begins anew because somebody writes meanwhile.
 _MAX_ATTEMPTS = 5
 _SHOWN = ("id", "text", "channel", "kind", "category", "role", "name", "thread_id", "source", "summary", "context")
@@ -188,6 +190,8 @@ def open_bundle(file: Path) -> Iterator[tuple[ZipFile, BundleManifest]]:
 def _checked(opened: BinaryIO, file: Path) -> tuple[ZipFile, BundleManifest]:
     try:
         archive = ZipFile(opened)
+        if len(set(archive.namelist())) < len(archive.namelist()):
+            raise ValueError("it holds a file twice")
         manifest = _read_manifest(archive)
         for name, digest in manifest.sha256.items():
             if _digest(archive, name) != digest:
@@ -319,7 +323,7 @@ def _digest(archive: ZipFile, name: str) -> str:
 def _read_pages(archive: ZipFile, file: Path) -> Iterator[tuple[int, Page]]:
     """Yield the pages with the numbers of their lines. Raises InvalidInput that names the line."""
     with archive.open(PAGES) as packed:
-        for number, line in enumerate(packed, 1):
+        for number, line in enumerate(_read_lines(packed, file, PAGES), 1):
             try:
                 page = page_of(json.loads(line))
                 for item in page.memories:
@@ -327,6 +331,14 @@ def _read_pages(archive: ZipFile, file: Path) -> Iterator[tuple[int, Page]]:
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 raise _wrong_line(file, number, f"{error!r:.200}") from None
             yield number, page
+
+
+def _read_lines(packed: IO[bytes], file: Path, name: str) -> Iterator[bytes]:
+    """Yield lines. Raises InvalidInput for a line that would fill the memory."""
+    for number, line in enumerate(iter(lambda: packed.readline(MAX_LINE + 1), b""), 1):
+        if len(line) > MAX_LINE:
+            raise _wrong_line(file, number, f"it is over {MAX_LINE:,} bytes", name)
+        yield line
 
 
 async def _lines(packed: IO[bytes]) -> AsyncIterator[bytes]:
@@ -380,8 +392,8 @@ async def _check_beside(store: Store, archive: ZipFile, manifest: BundleManifest
     """Read every line of items and checkpoints. Raises InvalidInput with the line, Conflict for others in the store."""
     known: set[bytes] = set()
     if BESIDE in manifest.sha256:
-        with archive.open(BESIDE) as lines:
-            for number, line in enumerate(lines, 1):
+        with archive.open(BESIDE) as packed:
+            for number, line in enumerate(_read_lines(packed, file, BESIDE), 1):
                 try:
                     parse_line(line)
                 except (ValueError, KeyError, TypeError) as error:
