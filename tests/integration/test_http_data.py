@@ -153,19 +153,24 @@ async def test_an_erasure_is_ended_and_proved_over_http(warden: AsyncWarden) -> 
     key = await make_key(warden, user="ana", operations=["read", "decide"])
     async with calling(warden, key=key) as client:
         begun = (await client.delete("/v1/users/ana", params={"dry_run": True})).json()
-        unfinished = (await client.post("/v1/erasures/verify", json=begun)).json()
+        unfinished = (await client.post("/v1/users/ana/erasures/verify", json=begun)).json()
         assert unfinished == {"absent": False, "found": ["the erasure was not finished; repeat it"]}
-        slip = await client.post("/v1/erasures", json={"begun": begun, "confirm": "anna"})
+        slip = await client.post("/v1/users/ana/erasures", json={"begun": begun, "confirm": "anna"})
         assert (slip.status_code, len(await me.find({}))) == (422, 1)
-        receipt = (await client.post("/v1/erasures", json={"begun": begun, "confirm": "ana"})).json()
+        receipt = (await client.post("/v1/users/ana/erasures", json={"begun": begun, "confirm": "ana"})).json()
         assert (receipt["started_at"], receipt["counts"]["memories"]) == (begun["started_at"], 1)
-        assert (await client.post("/v1/erasures/verify", json=receipt)).json() == {"absent": True, "found": []}
+        assert (await client.post("/v1/users/ana/erasures/verify", json=receipt)).json() == {
+            "absent": True,
+            "found": [],
+        }
         await me.remember("Ana is back.")
-        found = (await client.post("/v1/erasures/verify", json={"format": 1, **receipt})).json()
+        found = (await client.post("/v1/users/ana/erasures/verify", json={"format": 1, **receipt})).json()
         assert (found["absent"], "1 rows in memories" in found["found"]) == (False, True)
-        forged = {**receipt, "path": "user/bo", "counts": {}}
-        assert "changed" in (await client.post("/v1/erasures/verify", json=forged)).json()["detail"]
-        assert (await client.post("/v1/erasures/verify", json={**receipt, "path": 7})).status_code == 422
+        forged = {**receipt, "counts": {}}
+        assert "changed" in (await client.post("/v1/users/ana/erasures/verify", json=forged)).json()["detail"]
+        assert (await client.post("/v1/users/ana/erasures/verify", json={**receipt, "path": 7})).status_code == 422
+        other = await client.post("/v1/users/bo/erasures/verify", json=receipt)
+        assert other.status_code == 403
 
 
 async def test_a_receipt_opens_nobody_elses_erasure(warden: AsyncWarden) -> None:
@@ -176,12 +181,14 @@ async def test_a_receipt_opens_nobody_elses_erasure(warden: AsyncWarden) -> None
     call = {"begun": begun, "confirm": "bo"}
     for grant in ({"user": "ana"}, {"agent": "planner"}):
         async with calling(warden, key=await make_key(warden, operations=OPERATIONS, **grant)) as client:
-            assert (await client.post("/v1/erasures", json=call)).status_code == 403
-            assert (await client.post("/v1/erasures/verify", json=begun)).status_code == 403
+            assert (await client.post("/v1/users/bo/erasures", json=call)).status_code == 403
+            assert (await client.post("/v1/users/bo/erasures/verify", json=begun)).status_code == 403
     async with calling(warden, key=await make_key(warden, user="bo", operations=["read", "write"])) as client:
-        assert (await client.post("/v1/erasures", json=call)).status_code == 403
+        assert (await client.post("/v1/users/bo/erasures", json=call)).status_code == 403
     async with calling(warden, key=await make_key(warden, operations=OPERATIONS)) as client:
-        assert (await client.post("/v1/erasures", json={**call, "begun": other})).status_code == 403
+        assert (await client.post("/v1/users/bo/erasures", json={**call, "begun": other})).status_code == 403
+        named = await client.post("/v1/users/ana/erasures", json=call)
+        assert "is of the user 'bo'" in named.json()["detail"]
     assert await warden.users() == ["ana", "bo"]
 
 

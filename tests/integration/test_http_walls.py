@@ -68,8 +68,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/messages"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
     ("post", "/v1/messages/count_tokens"): {"messages": []},
     ("post", "/v1/embeddings"): {"input": "Where?"},
-    ("post", "/v1/erasures"): {"begun": RECEIPT, "confirm": "tom"},
-    ("post", "/v1/erasures/verify"): RECEIPT,
+    ("post", "/v1/users/{user_id}/erasures"): {"begun": RECEIPT, "confirm": "tom"},
+    ("post", "/v1/users/{user_id}/erasures/verify"): RECEIPT,
 }
 """The smallest body that each route takes."""
 PASSED_ON = {

@@ -1,25 +1,28 @@
-"""Conversations and items that LangGraph kept in SQLite come in with their times; no class of the file is made."""
+"""Conversations and items that LangGraph kept in SQLite or PostgreSQL come in with their times; no class is made."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import ormsgpack
+import psycopg
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.postgres import PostgresStore
 from langgraph.store.sqlite import SqliteStore
 
 from memwarden import Warden
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
 
 CONFIG = {"embedder": "none", "extraction": "off"}
 
@@ -187,3 +190,89 @@ def test_other_databases_and_their_programs_are_not_read(tmp_path: Path) -> None
     torn.write_bytes(own.read_bytes()[:5_000])
     with open_warden() as warden, pytest.raises(InvalidInput, match="SQLite database"):
         warden.import_files(torn, user="ana")
+
+
+# --- PostgreSQL
+
+
+@pytest.fixture
+def database(new_database: Callable[[], str]) -> str:
+    """A server's database with two conversations and two items, written by LangGraph itself."""
+    url = new_database()
+    graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer")
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        app = graph.compile(checkpointer=saver)
+        for user, thread, texts in (
+            ("ana", "t1", ("I live in Porto.", "My dog is called Rex.")),
+            ("bo", "t2", ("I keep bees.",)),
+        ):
+            for text in texts:
+                config: Any = {"configurable": {"thread_id": thread, "user_id": user}}
+                app.invoke({"messages": [HumanMessage(text)]}, config)
+    with PostgresStore.from_conn_string(url) as store:
+        store.setup()
+        store.put(("memories", "ana"), "k1", {"content": "Ana keeps bees.", "room": "garden"})
+        store.put(("memories", "bo"), "k1", {"count": 3})
+    return url
+
+
+def test_a_saver_and_a_store_in_postgresql_come_in_by_their_url(database: str) -> None:
+    before = datetime.now(UTC) - timedelta(minutes=10)
+    with open_warden() as warden:
+        planned = warden.import_files(database, dry_run=True)
+        assert (planned.stored, warden.users()) == (7, [])
+        done = warden.import_files(database)
+        assert (done.formats, done.users, done.threads, done.stored) == (("langgraph",), ("ana", "bo"), 2, 7)
+        assert done.skipped == {"messages of the role 'tool'": 3, "items without words": 1}
+        turns = warden.scope(user="ana").find({"thread_id": "t1"}, order_by="created_at", descending=False)
+        assert [(turn.role, turn.text) for turn in turns] == [
+            ("user", "I live in Porto."),
+            ("assistant", "Heard: I live in Porto."),
+            ("user", "My dog is called Rex."),
+            ("assistant", "Heard: My dog is called Rex."),
+        ]
+        times = [turn.created_at for turn in turns]
+        assert before <= times[0] < times[1] < times[2] < times[3] <= datetime.now(UTC)
+        (fact,) = warden.scope(user="ana").find({"channel": "semantic"})
+        assert (fact.text, fact.metadata["room"], fact.trust) == ("Ana keeps bees.", "garden", "external")
+        again = warden.import_files(database)
+        assert (again.stored, again.known) == (0, 7)
+
+
+def test_a_later_message_in_postgresql_and_an_item_that_changed_are_all_that_comes_in_again(database: str) -> None:
+    with open_warden() as warden:
+        warden.import_files(database)
+        graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer")
+        with PostgresSaver.from_conn_string(database) as saver:
+            graph.compile(checkpointer=saver).invoke(
+                {"messages": [HumanMessage("I sold the car.")]}, {"configurable": {"thread_id": "t1", "user_id": "ana"}}
+            )
+        with PostgresStore.from_conn_string(database) as store:
+            store.put(("memories", "ana"), "k1", {"content": "Ana keeps wasps.", "room": "garden"})
+        again = warden.import_files(database)
+        assert (again.stored, again.known, again.ended) == (3, 6, 1)
+
+
+def test_a_database_that_cannot_be_read_says_why_without_its_login(database: str) -> None:
+    with open_warden() as warden:
+        with psycopg.connect(database) as db:
+            db.execute("UPDATE checkpoint_blobs SET blob = '\\xc1' WHERE channel = 'messages' AND thread_id = 't2'")
+        with pytest.raises(InvalidInput, match=r"thread t2, checkpoint .*messages is damaged"):
+            warden.import_files(database)
+        with psycopg.connect(database) as db:
+            db.execute("UPDATE checkpoint_blobs SET type = 'msgpack+aes' WHERE thread_id = 't2'")
+        with pytest.raises(InvalidInput, match="without encryption"):
+            warden.import_files(database)
+        with psycopg.connect(database) as db:
+            db.execute("DROP TABLE checkpoint_blobs, store")
+        with pytest.raises(InvalidInput, match="holds no tables of a LangGraph saver or store; nothing was imported"):
+            warden.import_files(database)
+        with pytest.raises(InvalidInput, match="a database is read as langgraph, not as 'csv'"):
+            warden.import_files(database, format="csv")
+        with pytest.raises(StoreUnavailable) as refused:
+            warden.import_files("postgresql://ana:secret@127.0.0.1:1/none")
+        assert ("127.0.0.1:1/none" in str(refused.value), "secret" in str(refused.value)) == (True, False)
+        assert warden.users() == []
+        with pytest.raises(NotFound):  # a path is never a URL: who may name a file may not name a server
+            warden.import_files(Path(database))

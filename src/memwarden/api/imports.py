@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.records import ALREADY, Channel, Namespace, Outcome, Scope, Trust, WriteResult
 from memwarden.remember.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
+from memwarden.remember.imports.langgraph_postgres import SCHEMES, PostgresSource
 from memwarden.remember.imports.memories import check_channel
 from memwarden.remember.imports.records import (
     ImportedDocument,
@@ -47,11 +48,14 @@ if TYPE_CHECKING:
 
 # Records that are read at a time, off the event loop.
 READ_AHEAD = 20
+LANGGRAPH = "langgraph"
 DEFAULT_USER = "default"
 # Bytes of files from which an import holds one model at a time.
 LARGE_IMPORT = 32 * 1024**2
 # Between two looks at how much has its vectors.
 WAIT_SECONDS = 0.5
+# Rows that the filler is given at a time: it keeps their ids.
+_FILLED = 2_000
 # Turns that are read at a time to compare what comes with them.
 _PAGE = 100
 ImportTick = Callable[[int, int], object]
@@ -115,7 +119,7 @@ class _Counts:
 
 async def import_paths(
     parts: Runtime,
-    paths: Sequence[Path],
+    paths: Sequence[str | Path],
     *,
     user: str | None,
     tenant: str,
@@ -128,25 +132,38 @@ async def import_paths(
     encoding: ImportTick | None = None,
 ) -> ImportSummary:
     """Import files, folders and zips. See :meth:`memwarden.api.warden.AsyncWarden.import_files`."""
-    sources = [ImportSource(path, options) for path in paths]
+    databases = [PostgresSource(str(path), options) for path in paths if is_database(path)]
+    sources = [ImportSource(Path(path), options) for path in paths if not is_database(path)]
     readers = [await asyncio.to_thread(find_reader, source, name) for source in sources]
+    if databases and name not in (None, LANGGRAPH):
+        raise InvalidInput(f"a database is read as {LANGGRAPH}, not as {name!r:.40}")
 
     def read() -> Iterator[ImportRecord]:
         for source in sources:
             source.check_unchanged()
         for source, reader in zip(sources, readers, strict=True):
             yield from reader.read(source)
+        for database in databases:
+            yield from database.read()
 
-    formats = tuple(dict.fromkeys(reader.name for reader in readers))
+    formats = tuple(dict.fromkeys([*(reader.name for reader in readers), *([LANGGRAPH] if databases else [])]))
     size = sum(source.size for source in sources)
-    with _in_little_memory(parts, size):
-        with _write_first(parts, size):
+    with ExitStack() as ends:
+        for database in databases:
+            ends.callback(database.close)
+        ends.enter_context(_in_little_memory(parts, size))
+        with _write_first(parts, size, wait=wait):
             done = await import_records(
                 parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
             )
         if wait and not dry_run:
             await make_findable(parts, [Scope(tenant=tenant, user=name).namespace for name in done.users], encoding)
     return done
+
+
+def is_database(path: str | Path) -> bool:
+    """Return whether what is imported is a database, by its URL; a path is never one."""
+    return isinstance(path, str) and path.startswith(SCHEMES)
 
 
 def _in_little_memory(parts: Runtime, size: int) -> AbstractContextManager[None]:
@@ -156,11 +173,14 @@ def _in_little_memory(parts: Runtime, size: int) -> AbstractContextManager[None]
     return nullcontext() if hold is None or size < LARGE_IMPORT or getattr(embedder, "ready", True) else hold()
 
 
-def _write_first(parts: Runtime, size: int) -> AbstractContextManager[None]:
-    """Where models are held one at a time, let them wait until much is written: each of both takes its memory."""
+def _write_first(parts: Runtime, size: int, *, wait: bool) -> AbstractContextManager[None]:
+    """Where models are held one at a time, let them wait until much is written: each of both takes its memory.
+
+    wait: whether the caller goes through all rows then.
+    """
     filler = parts.working.filler
     alternating = getattr(parts.working.embedder, "alternating", False)
-    return nullcontext() if filler is None or size < LARGE_IMPORT or not alternating else filler.pause()
+    return nullcontext() if filler is None or size < LARGE_IMPORT or not alternating else filler.pause(collect=not wait)
 
 
 async def import_records(
@@ -210,19 +230,20 @@ async def make_findable(parts: Runtime, namespaces: Sequence[Namespace], tick: I
     filler = parts.working.filler
     if filler is None:
         return
-    total = 0
-    for namespace in namespaces:
-        ids = await parts.store.find_ids(namespace)
-        filler.add(namespace, ids)
-        total += len(ids)
-    done = not total
-    while not done:
-        done = await filler.wait(None, WAIT_SECONDS)
-        if getattr(parts.working.embedder, "alternating", False):
-            for namespace in namespaces:  # made again for the next question; it holds a copy of every vector
-                parts.working.indexes.drop(namespace)
-        if tick is not None:
-            tick(total - min(total, sum(map(filler.lacking, namespaces))), total)
+    held = [(namespace, await parts.store.find_ids(namespace)) for namespace in namespaces]
+    total, done = sum(len(ids) for _, ids in held), 0
+    for namespace, ids in held:
+        for start in range(0, len(ids), _FILLED):
+            some = ids[start : start + _FILLED]
+            filler.add(namespace, some)
+            ended = False
+            while not ended:
+                ended = await filler.wait(None, WAIT_SECONDS)
+                if getattr(parts.working.embedder, "alternating", False):
+                    parts.working.indexes.drop(namespace)  # made again for the next question; it copies every vector
+                if tick is not None:
+                    tick(done + len(some) - min(len(some), filler.lacking(namespace)), total)
+            done += len(some)
 
 
 async def _stream(records: Iterable[ImportRecord]) -> Any:

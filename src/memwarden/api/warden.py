@@ -282,7 +282,8 @@ class AsyncWarden:
         that was broken off. A note or a memory that was edited ends what it stated before, and what rested on that.
 
         Args:
-            paths: files, folders or zips. user: whose it is; None: as the file says, else ``default``.
+            paths: files, folders or zips; also the URL of a PostgreSQL database with a LangGraph saver or store.
+            user: whose it is; None: as the file says, else ``default``.
             format: a name of :data:`memwarden.remember.imports.registry.FORMATS`; None: recognised by the content.
             options: what the file does not say: a time zone, the order of days and months, columns.
             trust: whom statements come from; None: from outside (``external``). Messages are of who said them.
@@ -300,7 +301,7 @@ class AsyncWarden:
         checked_name(user, "user")
         said = options or ImportOptions()
         return await import_paths(
-            self._parts, [Path(path) for path in listed], user=user, tenant=tenant, name=format, options=said,
+            self._parts, listed, user=user, tenant=tenant, name=format, options=said,
             trust=trust, dry_run=dry_run, progress=progress, wait=wait, encoding=encoding,
         )  # fmt: skip
 

@@ -166,11 +166,13 @@ class MiniLMEmbedder:
         return self._run([[_START, *item.ids[:MAX_PIECES], _END] for item in found])
 
     def unload(self) -> None:
-        """Let go of the weights; the next call loads them again."""
+        """Let go of the weights, and of the tokenizer where it stays little; the next call loads them again."""
         with self._loading:
-            if self._parts is not None:
+            if self._little:
+                self._tokenizer = None
+            elif self._parts is not None:
                 self._tokenizer = self._parts.tokenizer, self._parts.says_something
-                self._parts = None
+            self._parts = None
         release_freed_memory()
 
     def _load(self) -> _LoadedModel:

@@ -194,7 +194,8 @@ class RemoteWarden:
                 raise InvalidInput(f"the erasure that was begun is of {begun.subject}, which is something else")
             if not dry_run and confirm == user:
                 told = {"begun": asdict(begun), "confirm": confirm}
-                return read_record(await self._connection.call("POST", "/v1/erasures", told), ErasureReceipt)
+                path = f"/v1/users/{path_part(user)}/erasures"
+                return read_record(await self._connection.call("POST", path, told), ErasureReceipt)
         named = {"threads": thread, "memories": memory}
         part = "".join(f"/{name}/{path_part(value)}" for name, value in named.items() if value is not None)
         path = f"/v1/users/{path_part(user)}{part}"
@@ -204,7 +205,8 @@ class RemoteWarden:
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
         """Return everything in the store there that contradicts a receipt; nothing when all is gone."""
-        told: Mapping[str, Any] = await self._connection.call("POST", "/v1/erasures/verify", asdict(receipt))
+        path = f"/v1/users/{path_part(receipt.user)}/erasures/verify"
+        told: Mapping[str, Any] = await self._connection.call("POST", path, asdict(receipt))
         found: list[str] = told["found"]
         return found
 

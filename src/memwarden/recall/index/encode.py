@@ -261,22 +261,24 @@ class SignalFiller:
         self._under_way: dict[Namespace, int] = {}
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
-        self._paused = 0
+        self._paused = self._ignoring = 0
         self._closed = False
 
     @contextmanager
-    def pause(self) -> Iterator[None]:
-        """Only collect rows while this lasts, and begin with them afterwards."""
+    def pause(self, *, collect: bool = True) -> Iterator[None]:
+        """Only collect rows while this lasts, and begin with them afterwards; or leave them to a later call."""
         self._paused += 1
+        self._ignoring += not collect
         try:
             yield
         finally:
             self._paused -= 1
+            self._ignoring -= not collect
             self._begin()
 
     def add(self, namespace: Namespace, memory_ids: Iterable[str]) -> None:
         """Take rows whose signals are to be made; returns at once."""
-        if self._closed:
+        if self._closed or self._ignoring:
             return
         ids = dict.fromkeys(memory_ids)
         if not ids:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from memwarden.remember.imports.records import ImportedDocument, ImportedThread,
 from memwarden.remember.imports.source import MAX_WHOLE, ImportSource
 
 _SQLITE = "SQLite format 3\x00"
-_TABLES: Final = {
+TABLES: Final = {
     "checkpoints": {
         "thread_id",
         "checkpoint_ns",
@@ -74,8 +74,8 @@ def _opened(source: ImportSource) -> Iterator[sqlite3.Connection]:
 def _tables(db: sqlite3.Connection) -> set[str]:
     """Return LangGraph's tables in a database. Views and virtual tables are none: programs make their rows."""
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
-    names = {name for (name,) in db.execute(plain)} & _TABLES.keys()
-    return {name for name in names if _TABLES[name] <= {row[1] for row in db.execute(f"PRAGMA table_info({name})")}}
+    names = {name for (name,) in db.execute(plain)} & TABLES.keys()
+    return {name for name in names if TABLES[name] <= {row[1] for row in db.execute(f"PRAGMA table_info({name})")}}
 
 
 # --- savers
@@ -94,23 +94,39 @@ def _read_thread(source: ImportSource, db: sqlite3.Connection, thread: str) -> I
     said: dict[str, Mapping[str, Any]] = {}
     user: str | None = None
     for identity, kind, body, metadata in _way_to_the_last(db, thread, skipped):
-        at = f"{where}, checkpoint {identity}"
-        checkpoint = _read_checkpoint(kind, body, at)
+        checkpoint = _read_checkpoint(kind, body, f"{where}, checkpoint {identity}")
         user = _user(metadata) or user
-        for message in _messages(checkpoint.get("channel_values")):
-            name = str(message.get("id") or json.dumps([message.get("type"), message.get("content")], default=str))
-            said.setdefault(name, _message_row(message, checkpoint.get("ts")))
+        add_messages(said, checkpoint.get("channel_values"), checkpoint.get("ts"))
     rows = read_rows(said.values(), where, skipped)
     return ImportedThread(thread, rows, where, user=user, skipped=skipped)
+
+
+def add_messages(said: dict[str, Mapping[str, Any]], values: Any, said_at: Any) -> None:
+    """Add the messages in the channels of a checkpoint that none before it holds."""
+    for message in _messages(values):
+        name = str(message.get("id") or json.dumps([message.get("type"), message.get("content")], default=str))
+        said.setdefault(name, _message_row(message, said_at))
 
 
 def _way_to_the_last(
     db: sqlite3.Connection, thread: str, skipped: Counter[str]
 ) -> Iterator[tuple[str, str, bytes, bytes]]:
-    """Yield the checkpoints from a thread's first to its last; those of other branches and of subgraphs are counted."""
+    """Yield the checkpoints from a thread's first to its last."""
     asked = "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ?"
+    whole = (
+        "SELECT checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
+    )
+    for identity in follow_parents(db.execute(f"{asked} ORDER BY checkpoint_id", (thread,)), skipped):
+        yield from db.execute(f"{whole} AND checkpoint_id = ?", (thread, identity))
+
+
+def follow_parents(outlines: Iterable[Sequence[Any]], skipped: Counter[str]) -> list[str]:
+    """Return the ids from a thread's first checkpoint to its last; others are counted: of branches and of subgraphs.
+
+    outlines: the namespace, the id and the parent of each checkpoint, by id.
+    """
     parents: dict[str, str | None] = {}
-    for space, identity, parent in db.execute(f"{asked} ORDER BY checkpoint_id", (thread,)):
+    for space, identity, parent in outlines:
         if space:
             skipped["checkpoints of subgraphs"] += 1
         else:
@@ -122,23 +138,24 @@ def _way_to_the_last(
         step = parents[step]
     if len(parents) > len(way):
         skipped["checkpoints of branches that are not shown"] += len(parents) - len(way)
-    whole = (
-        "SELECT checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
-    )
-    for identity in reversed(way):
-        yield from db.execute(f"{whole} AND checkpoint_id = ?", (thread, identity))
+    return list(way)[::-1]
 
 
 def _read_checkpoint(kind: Any, body: Any, where: str) -> Mapping[str, Any]:
-    try:
-        read = json.loads(body) if kind == "json" else _unpack(body) if kind == "msgpack" else None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise MalformedPart(f"{where} is damaged: {error}") from None
-    if kind not in ("json", "msgpack"):
-        raise MalformedPart(f"{where} is written as {kind!r:.40}; only json and msgpack are read, without encryption")
+    read = read_value(kind, body, where)
     if not isinstance(read, Mapping):
         raise MalformedPart(f"{where} is no checkpoint")
     return read
+
+
+def read_value(kind: Any, body: Any, where: str) -> Any:
+    """Return a value that LangGraph wrote. Raises MalformedPart for a damaged or encrypted value."""
+    if kind not in ("json", "msgpack"):
+        raise MalformedPart(f"{where} is written as {kind!r:.40}; only json and msgpack are read, without encryption")
+    try:
+        return json.loads(body) if kind == "json" else _unpack(body)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise MalformedPart(f"{where} is damaged: {error}") from None
 
 
 def _unpack(body: bytes) -> Any:

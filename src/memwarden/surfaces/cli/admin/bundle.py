@@ -76,7 +76,7 @@ async def _export_format(options: Options, file: Path, form: str, user: str) -> 
 @command
 async def import_(
     options: Options,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files, folders or zips.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders or zips; or a database's URL.")],
     form: Annotated[
         str | None, typer.Option("--format", metavar="NAME", help="Of the files; else they are recognised.")
     ] = None,
@@ -115,12 +115,13 @@ async def import_(
       memwarden import ~/vault --user ana
       memwarden import "WhatsApp Chat with Bo.txt" --user ana --zone Europe/Lisbon
       memwarden import notes.csv --column text=Note --column created_at=Day --user ana
+      memwarden import postgresql://reader:secret@db/langgraph --dry-run
       memwarden import ana.zip --db postgresql://memwarden:secret@db/memwarden
     """
-    if form in (None, BUNDLE) and any(is_bundle(file) for file in files):
+    if form in (None, BUNDLE) and any(is_bundle(Path(file)) for file in files):
         if len(files) > 1 or options.user is not None or options.agent is not None:
             raise InvalidInput("a bundle says whose memory it is: give it alone, without --user and --agent")
-        return await _import_bundle(options, files[0], dry_run)
+        return await _import_bundle(options, Path(files[0]), dry_run)
     if options.agent is not None:
         raise InvalidInput("an import writes for the person: leave out --agent")
     from memwarden.models.little_memory import keep_process_small
@@ -132,7 +133,7 @@ async def import_(
     async with options.open() as warden:
         with _shown_progress() as tick:
             done = await warden.import_files(
-                [*files], user=options.user, tenant=options.tenant, format=form, options=said, trust=trust,
+                files, user=options.user, tenant=options.tenant, format=form, options=said, trust=trust,
                 dry_run=dry_run, progress=tick("importing"), wait=wait, encoding=tick("reading meanings"),
             )  # fmt: skip
     if options.as_json:

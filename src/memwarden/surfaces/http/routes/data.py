@@ -217,29 +217,31 @@ async def erase_memory(
     return await _erase(caller, user_id, confirm, dry_run, memory=memory_id)
 
 
-@router.post("/erasures", response_model=ErasureView)
-async def end_erasure(body: BegunErasureBody, caller: Eraser) -> Any:
+@router.post("/users/{user_id}/erasures", response_model=ErasureView)
+async def end_erasure(user_id: UserId, body: BegunErasureBody, caller: Eraser) -> Any:
     """Bring an erasure that was broken off to its end, by the receipt that its dry run answered."""
-    begun = _read_receipt(body.begun, caller)
+    begun = _read_receipt(user_id, body.begun, caller)
     return await caller.warden.erase(
-        user=begun.user, tenant=begun.tenant, thread=begun.thread, memory=begun.memory,
-        confirm=body.confirm, begun=begun,
-    )  # fmt: skip
+        user=user_id, tenant=begun.tenant, thread=begun.thread, memory=begun.memory, confirm=body.confirm, begun=begun
+    )
 
 
-@router.post("/erasures/verify", response_model=TracesView)
-async def verify_erasure(body: ReceiptBody, caller: Eraser) -> Any:
+@router.post("/users/{user_id}/erasures/verify", response_model=TracesView)
+async def verify_erasure(user_id: UserId, body: ReceiptBody, caller: Eraser) -> Any:
     """Look for what a receipt says was erased: in every table, and in the bytes of the store's files."""
-    found = await caller.warden.verify_erased(_read_receipt(body, caller))
+    found = await caller.warden.verify_erased(_read_receipt(user_id, body, caller))
     return TracesView(absent=not found, found=found)
 
 
-def _read_receipt(body: ReceiptBody, caller: Caller) -> ErasureReceipt:
-    """Return the receipt of somebody whom the key reaches. Raises Denied, and InvalidInput for a changed receipt."""
+def _read_receipt(user_id: str, body: ReceiptBody, caller: Caller) -> ErasureReceipt:
+    """Return a receipt of the user. Raises Denied, and InvalidInput for a changed receipt or another user's."""
+    caller.grant.narrow_user(user_id)
     if body.tenant != caller.grant.tenant:
         raise Denied("the receipt is of another tenant than this key")
-    caller.grant.narrow_user(body.path.partition("/")[2])
-    return read_receipt(body.model_dump_json())
+    receipt = read_receipt(body.model_dump_json())
+    if receipt.user != user_id:
+        raise InvalidInput(f"the receipt is of the user {receipt.user!r:.80}, the URL names {user_id!r:.80}")
+    return receipt
 
 
 async def _erase(
