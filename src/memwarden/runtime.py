@@ -138,19 +138,34 @@ class TraceWriter:
         items: Items | None = getattr(self._store, "items", None)
         if items is None:
             return
-        for namespace, changes in (await asyncio.to_thread(self._make_traces, prompts)).items():
+        by_person: dict[Namespace, list[MadePrompt]] = {}
+        for prompt in prompts:
+            by_person.setdefault(prompt.who.namespace, []).append(prompt)
+        for namespace, made in by_person.items():
             try:
-                await items.write(namespace, changes)
-                await self._old.after(items, namespace, len(changes))
+                changes = await asyncio.to_thread(self._make_traces, await self._leave_out_erased(namespace, made))
+                if changes:
+                    await items.write(namespace, changes)
+                    await self._old.after(items, namespace, len(changes))
             except MemwardenError as error:  # no answer fails because of it
                 log.warning("what prompts were given is not noted: %s", type(error).__name__)
 
-    def _make_traces(self, waiting: Sequence[MadePrompt]) -> dict[Namespace, list[PutItem]]:
-        found: dict[Namespace, list[PutItem]] = {}
-        for prompt in waiting:
-            trace = make_trace(clock.new_id(), prompt, strict=self._settings.strict_secrets)
-            found.setdefault(prompt.who.namespace, []).append(trace)
-        return found
+    async def _leave_out_erased(self, namespace: Namespace, prompts: Sequence[MadePrompt]) -> list[MadePrompt]:
+        """Return the blocks of which nothing was erased since they were made, by another process say."""
+        rev = (await self._store.head(namespace)).rev  # an erased person begins anew
+        cited = {memory_id for prompt in prompts for memory_id in _cited(prompt)}
+        erased = cited - {memory.id for memory in await self._store.get(namespace, [*cited], removed=True)}
+        return [prompt for prompt in prompts if prompt.block.rev <= rev and erased.isdisjoint(_cited(prompt))]
+
+    def _make_traces(self, waiting: Sequence[MadePrompt]) -> list[PutItem]:
+        return [make_trace(clock.new_id(), prompt, strict=self._settings.strict_secrets) for prompt in waiting]
+
+
+def _cited(prompt: MadePrompt) -> list[str]:
+    """Return the ids of the person's memories that a block shows."""
+    whose = prompt.who.namespace
+    own = [item.memory.id for item in prompt.block.items if item.memory.namespace == whose and item.id != OVERVIEW_ID]
+    return own + [memory.id for memory in prompt.block.overview_of if memory.namespace == whose]
 
 
 class TraceSweep:

@@ -136,15 +136,28 @@ def before_the_end(erase):
             die()
     return begun
 
+rewrite = pages.rewrite
+
+def half(db):
+    execute, rewritten = db.execute, []
+    def counted(sql, *given, **named):
+        if sql.startswith(b"VACUUM (FULL"):
+            rewritten.append(sql)
+            if len(rewritten) == 4:
+                die()
+        return execute(sql, *given, **named)
+    db.execute = counted
+    return rewrite(db)
+
 point, *arguments = sys.argv[1:]
 if point == "rows deleted":
     pages.erase, pages.erase_part = before_the_end(pages.erase), before_the_end(pages.erase_part)
-pages.rewrite = die
+pages.rewrite = half if point == "three tables rewritten" else die
 sys.exit(run(arguments))
 """
 
 
-@pytest.mark.parametrize("point", ["rows deleted", "rows committed"])
+@pytest.mark.parametrize("point", ["rows deleted", "rows committed", "three tables rewritten"])
 @pytest.mark.parametrize("part", [[], ["--thread", "quokkathread"]])
 def test_a_killed_erasure_on_postgresql_is_brought_to_its_end(
     point: str, part: list[str], tmp_path: Path, request: pytest.FixtureRequest

@@ -126,6 +126,32 @@ async def test_an_erasure_waits_for_what_is_being_noted(monkeypatch: pytest.Monk
         assert await traces_of(warden) == []
 
 
+async def test_what_a_project_showed_is_noted_too(tmp_path: Path) -> None:
+    """What lies in another place is not missing from the person's."""
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'store.db'}") as warden:
+        await warden.tiers.project("p1").add_decision("Ana plays the cello in the orchestra.")
+        await warden.scope(user="ana").remember("Ana lives in Graz.")
+        block = await warden.scope(user="ana", project="p1").context(QUESTION)
+        assert "project/p1" in {item.memory.namespace.path for item in block.items}
+        await wait_for_traces(warden, 1)
+
+
+@pytest.mark.parametrize("part", ["all", "thread", "memory"])
+async def test_what_another_process_erased_meanwhile_is_not_noted(part: str, tmp_path: Path) -> None:
+    """A question waits a second before it is noted; by then somebody may have erased what it tells of."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    async with AsyncWarden.open(url) as asked, AsyncWarden.open(url) as other:
+        told = await asked.scope(user="ana", thread="t1").observe("I play the cello in an orchestra.")
+        named = {"thread": "t1"} if part == "thread" else {"memory": told.results[0].id} if part == "memory" else {}
+        block = await asked.scope(user="ana", thread="t1").context(QUESTION)
+        assert block.items
+        receipt = await other.erase(user="ana", confirm="ana", **named)
+    async with AsyncWarden.open(url) as warden:
+        assert await traces_of(warden) == []
+        found = await warden.verify_erased(receipt)
+        assert [line for line in found if "items" in line] == []
+
+
 async def test_the_newest_are_kept_and_the_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of programs that ask a few times each: the first prompt that a process notes takes the old with it."""
     monkeypatch.setattr("memwarden.runtime.MAX_TRACES", 20)

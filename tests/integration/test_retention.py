@@ -57,6 +57,21 @@ async def test_a_pinned_turn_stays(url: str) -> None:
         assert (await me.get(turn.id)).pinned
 
 
+async def test_a_pinned_fact_keeps_no_turn_and_stays_as_it_is(url: str) -> None:
+    """The days that turns are kept are a promise; what somebody pinned of them is a statement of its own."""
+    async with AsyncWarden.open(url, config={**CONFIG, "turn_days": 30}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        said = "My daughter Mia is allergic to peanuts."
+        await me.observe([{"role": "user", "content": said, "id": "m1", "created_at": "1999-01-01"}])
+        (turn,) = await me.find({"channel": "turn"})
+        (fact, *_) = [item for item in await me.find({"channel": "semantic"}) if {turn.id, "m1"} & {*item.sources}]
+        await me.pin(fact.id, True)
+        assert [change.memory_id for change in (await warden.jobs.run("retain", user="ana"))[0].changes] == [turn.id]
+        kept = await me.get(fact.id)
+        assert (kept.text, kept.pinned, await me.find({"channel": "turn"})) == (fact.text, True, [])
+        assert fact.id in {item.id for item in (await me.query("What is Mia allergic to?")).items}
+
+
 async def test_everything_is_kept_by_default(url: str) -> None:
     async with AsyncWarden.open(url, config=CONFIG) as warden:
         me = warden.scope(user="ana", thread="t1")

@@ -177,8 +177,16 @@ class JsonStore(MemoryStore):
         await self._run_to_end(self._erase_part(namespace, part))
 
     async def reclaim(self) -> list[str]:
+        """Write snapshots in place of logs: these hold what was taken away meanwhile, of a finished task, say."""
         self._ready()
-        return ["snapshots of the file system and the free blocks of the disk hold what the files held"]
+        left = ["snapshots of the file system and the free blocks of the disk hold what the files held"]
+        for namespace in sorted(await asyncio.to_thread(self._find_logged), key=str):
+            try:
+                await self._space(namespace)
+                await self._run_to_end(self._save(namespace))
+            except StoreCorrupt as error:
+                left.append(f"the log of {namespace.path} may hold what was removed there: {error}")
+        return left
 
     def files(self) -> list[Path]:
         return [item for item in self._root.rglob("*") if item.is_file()]
@@ -435,6 +443,11 @@ class JsonStore(MemoryStore):
 
     def _namespaces_there(self) -> set[Namespace]:
         folders = {item.parent for name in (SNAPSHOT, "log.*.jsonl") for item in self._root.rglob(name)}
+        return {folder for folder in (Folder(path).namespace() for path in folders) if folder is not None}
+
+    def _find_logged(self) -> set[Namespace]:
+        """Return the namespaces whose logs hold anything."""
+        folders = {item.parent for item in self._root.rglob("log.*.jsonl") if item.stat().st_size}
         return {folder for folder in (Folder(path).namespace() for path in folders) if folder is not None}
 
     def _count_bytes(self) -> int:
