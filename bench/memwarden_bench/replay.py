@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -31,6 +31,9 @@ SHOWN_ITEMS = 10
 """With the bar on, this many items are asked for."""
 ADVERSARIAL = "adversarial"
 """LoCoMo's questions of this category name the wrong partner on purpose; headline figures are without them."""
+
+LABELLED_BY_SESSION = ("RealMem",)
+"""Layouts whose labels name the sessions that an answer drew on; their turns only say where in them it was written."""
 
 
 class Variant(NamedTuple):
@@ -111,14 +114,14 @@ def replay(
     for event in timeline(conversation):
         if isinstance(event, LabelledQuestion):
             answers.append(_ask(me, event))
-            if event.gold_turns and event.category != ADVERSARIAL:
-                _note(me, event.text, {*event.gold_turns}, cases)
+            if event.category != ADVERSARIAL:
+                _note(me, event.text, needed_for(event, conversation.layout), cases)
             tick("question")
         else:
             seconds += observe(warden, conversation.name, event, refused)
     judged = tuple(_judge(me, question) for question in astray)
     for question in astray:
-        _note(me, question.text, set(), cases)
+        _note(me, question.text, (), cases)
     return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged, cases)
 
 
@@ -205,21 +208,43 @@ def _judge(me: Any, question: LabelledQuestion) -> JudgedQuestion:
     return JudgedQuestion(bool(result), result.confidence, names_date(question))
 
 
-def _note(me: Any, question: str, gold: set[TurnIdentity], cases: Cases) -> None:
-    """Note what the figures of a block and of an answer say, and what came true; nothing does without gold turns.
+Needs = Sequence[Set[TurnIdentity | str]]
+"""What an answer needs: of each set of turns and threads at least one."""
+
+
+def needed_for(question: LabelledQuestion, layout: str) -> Needs | None:
+    """Return what an answer needs: each gold turn, or any gold session where labels name sessions; None if unknown."""
+    if layout in LABELLED_BY_SESSION:
+        return [{*question.gold_sessions}] if question.gold_sessions else None
+    return [{turn} for turn in question.gold_turns] or None
+
+
+def _note(me: Any, question: str, needs: Needs | None, cases: Cases) -> None:
+    """Note what the figures of a block and of an answer say, and what came true; nothing does where nothing is needed.
 
     What was kept back is judged too: else a confidence below the bar could never be found wrong.
     """
+    if needs is None:
+        return
     asked = [{"role": "user", "content": question}]
     ways = {"context": partial(me.context, asked, BLOCK_BUDGETS[0]), "query": partial(me.query, question)}
+    helps: Set[TurnIdentity | str] = set().union(*needs)
     for verb, ask in ways.items():
         found = ask()
         if not found.items:
             found = ask(threshold=0.0)
-        whole = bool(gold) and gold <= {*turns_of(found.items)}
+        shown = [_origins(item) for item in found.items]
+        seen = set().union(*shown)
+        whole = bool(needs) and all(not seen.isdisjoint(need) for need in needs)
         cases.setdefault(f"confidence of {verb}", []).append((found.confidence, whole))
-        scored = [(item.score, not gold.isdisjoint(turns_of([item]))) for item in found.items]
+        scored = [(item.score, not helps.isdisjoint(of)) for item, of in zip(found.items, shown, strict=True)]
         cases.setdefault(f"scores of items, {verb}", []).extend(scored)
+
+
+def _origins(item: RecallItem) -> Set[TurnIdentity | str]:
+    """The turns under an item, and their threads."""
+    turns = turns_of([item])
+    return {*turns, *(turn.thread for turn in turns)}
 
 
 def names_date(question: LabelledQuestion) -> bool:

@@ -89,5 +89,9 @@ def test_sessions_of_projects_are_found() -> None:
     theirs = run_peer(sources, Bm25s.name)[-1]
     assert (ours.label, theirs.label) == ("all RealMem", "all RealMem")
     assert ours.session["R@5"].mean >= 0.63
+    assert ours.abstention[FOREIGN].recall_at_90 >= 0.59
+    for name, told in ours.reliability.items():
+        assert told.mean_gap <= MAX_MEAN_GAP, name
+        assert not told.largest_gap > MAX_GAP, name
     for budget in ("sessions, 500 tokens", "sessions, 1,000 tokens"):
         assert ours.blocks[budget].mean >= theirs.blocks[budget].mean

@@ -25,7 +25,16 @@ from memwarden_bench.app import app
 from memwarden_bench.fresh import FreshInstall, TrialFailed
 from memwarden_bench.metrics import area_under_curve
 from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
-from memwarden_bench.replay import JudgedQuestion, Variant, replay, sample, swap_names, timeline, without_gold
+from memwarden_bench.replay import (
+    JudgedQuestion,
+    Variant,
+    needed_for,
+    replay,
+    sample,
+    swap_names,
+    timeline,
+    without_gold,
+)
 
 WORDS = Variant("words", {"embedder": "none"})
 
@@ -140,6 +149,19 @@ def test_what_confidence_and_scores_said_is_held_against_what_came_true(locomo: 
     assert {*figures.reliability} >= {"confidence of query", "scores of items, context"}
     line = report.list_bins(told)
     assert line.count("→") == len([row for row in told.bins if row.cases])
+
+
+def test_where_labels_name_sessions_one_of_them_answers(realmem: Path) -> None:
+    """Their turns only say where in a session something was written."""
+    (source,) = measure.read_sources([realmem])
+    (conversation,) = source.conversations
+    question = conversation.questions[0]
+    assert needed_for(question, "RealMem") == [{*question.gold_sessions}]
+    assert needed_for(question, "LoCoMo") == [{turn} for turn in question.gold_turns]
+    (figures,) = measure.run_variant([source], WORDS)
+    told = figures.reliability["confidence of context"]
+    assert told.cases == len(conversation.questions)
+    assert sum(row.true * row.cases for row in told.bins if row.cases) == pytest.approx(told.cases)
 
 
 def test_a_foreign_question_names_the_partners_of_the_store(locomo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

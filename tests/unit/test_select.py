@@ -8,7 +8,7 @@ import pytest
 
 from memwarden.recall.answer import select
 from memwarden.recall.answer.select import Request
-from memwarden.recall.rank import score
+from memwarden.recall.rank import calibration
 from memwarden.recall.rank.score import is_unsure
 
 
@@ -36,11 +36,11 @@ def test_a_doubtful_block_gets_half_of_the_budget(evidence: float, fields: dict[
     assert select.block_budget(evidence, request(**fields)) == tokens
 
 
-@pytest.mark.parametrize("chances", [score.CHANCES, score.CHANCES_OF_SPEAKER])
+@pytest.mark.parametrize("chances", [calibration.CHANCES, calibration.CHANCES_OF_SPEAKER])
 def test_more_evidence_is_a_greater_chance_and_the_bar_is_met_by_the_same(chances: tuple[float, ...]) -> None:
     assert list(chances) == sorted({*chances})
-    assert list(score.EVIDENCE) == sorted({*score.EVIDENCE})
-    told = dict(zip(score.EVIDENCE, chances, strict=True))
+    assert list(calibration.EVIDENCE) == sorted({*calibration.EVIDENCE})
+    told = dict(zip(calibration.EVIDENCE, chances, strict=True))
     assert (told[0.3], told[2.65]) == (0.35, 0.7)
     assert chances[0] == 0
     assert chances[-1] < 1

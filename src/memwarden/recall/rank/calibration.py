@@ -1,8 +1,9 @@
-"""What brings closeness to chances: of two statements, and where a model has read what was said."""
+"""What brings closeness to chances: of answers, of requests, of two statements, and where a model has read."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,10 +14,155 @@ import numpy as np
 
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.question import Question
+from memwarden.recall.question import PSEUDO_ROWS, Question
 from memwarden.recall.rank import features
+from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.text.sentences import split_spans
+from memwarden.text.tokenizer import GLUED_SCRIPT
 
 SignalWeights = Mapping[str, float]
+
+# Logits of what speaks for an answer, and how often it then stands in what is shown; of questions about somebody who
+# speaks, by name, the second: where little speaks for those there is no answer, but much seldom deceives.
+EVIDENCE: Final = (-10.0, -6.0, -3.0, -1.5, -0.5, 0.3, 1.0, 2.0, 2.65, 4.0, 10.0)
+CHANCES: Final = (0.0, 0.05, 0.15, 0.22, 0.3, DEFAULT_THRESHOLD, 0.45, 0.55, 0.7, 0.71, 0.75)
+CHANCES_OF_SPEAKER: Final = (0.0, 0.005, 0.01, 0.03, 0.08, DEFAULT_THRESHOLD, 0.37, 0.45, 0.7, 0.78, 0.85)
+# Of requests, logits that they are at home there, and how often a session that they need then is shown.
+CHANCES_OF_REQUEST: Final = (0.0, 0.02, 0.04, 0.07, 0.15, DEFAULT_THRESHOLD, 0.38, 0.48, 0.54, 0.66, 0.88)
+# So many items hold an answer as often as a block does.
+ITEMS_LIKE_BLOCK: Final = 20
+# Of endlessly many items these hold an answer half as often; of a question about a named speaker, and of a request, one
+# fewer: there the best come first more surely.
+ITEMS_FOR_HALF: Final = 2.0
+
+
+class Told(NamedTuple):
+    """What speaks for an answer.
+
+    Attributes:
+        evidence: logits. chance: how often an answer then stands in what is shown. request: how far it is a request.
+        half: of endlessly many items so many hold the answer half as often.
+    """
+
+    evidence: float
+    chance: float
+    half: float = ITEMS_FOR_HALF
+    request: float = 0.0
+
+
+def tell_chance(
+    question: Question, view: NamespaceView, allowed: Mask, kind: str, found: tuple[float, float | None], lead: float
+) -> Told:
+    """Return the chance that an answer is there.
+
+    kind: of the calibration. found: logits that a question is answered, and those of a question about somebody who
+    speaks there, by name; None for others. lead: the best cosine.
+    """
+    evidence, of_speaker = found
+    if of_speaker is not None:
+        return Told(evidence, float(np.interp(evidence, EVIDENCE, CHANCES_OF_SPEAKER)), ITEMS_FOR_HALF - 1)
+    chance = float(np.interp(evidence, EVIDENCE, CHANCES))
+    share = request_share(question, view, allowed)
+    if not share:
+        return Told(evidence, chance)
+    asked = request_logit(question, view, allowed, kind, lead)
+    of_request = float(np.interp(asked, EVIDENCE, CHANCES_OF_REQUEST))
+    return Told(
+        evidence + share * (asked - evidence), chance + share * (of_request - chance), ITEMS_FOR_HALF - share, share
+    )
+
+
+# A request has so many sentences more than a question, or so many words more than this.
+REQUEST_SENTENCES: Final = 2.0
+QUESTION_TERMS: Final = 8.0
+REQUEST_TERMS: Final = 8.0
+# No shorter text is a request; to find its sentences takes longer.
+MIN_REQUEST: Final = 40
+
+
+def request_share(question: Question, view: NamespaceView, allowed: Mask) -> float:
+    """How far a message is a request, 0..1: it tells of a matter in several sentences before it asks, if it does.
+
+    Not in stores of short plain facts, where the attribute that is asked for can be told.
+    """
+    if len(question.text) < MIN_REQUEST or question.of_days:
+        return 0.0
+    words = len(question.terms) / (2 if GLUED_SCRIPT.search(question.text) else 1)  # a word there is about two terms
+    sentences = sum(any(map(str.isalnum, span.text)) for span in split_spans(question.text))
+    share = (sentences - 1) / REQUEST_SENTENCES + max(0.0, words - QUESTION_TERMS) / REQUEST_TERMS
+    return 0.0 if share <= 0 else min(share, 1.0) * (1.0 - plainness(view, allowed))
+
+
+# Memories of fewer words are plain statements, which lie near to a question for them.
+PLAIN_TERMS: Final = 5.0
+
+
+def plainness(view: NamespaceView, allowed: Mask) -> float:
+    """How far the allowed memories are short plain statements, 0..1."""
+    return 1.0 / (1.0 + float(np.exp(min(2 * (mean_of(view.length[allowed]) - PLAIN_TERMS), 50.0))))
+
+
+def mean_of(values: Floats) -> float:
+    """The mean of some values, as ``values.mean()`` gives it in a third of the time."""
+    return float(np.add.reduce(values) / np.float32(len(values)))
+
+
+# So many logits more are given to a request, so that no more than every eighth that is at home falls below the bar.
+REQUEST_GRACE: Final = 0.6
+# The line was fitted on memories of so many words, an assistant's long answers among them. Short ones hold less of a
+# request and lie farther from it: so many logits less for each e-fold, but not below so many words.
+REQUEST_LENGTH: Final = 70.0
+REQUEST_OF_LENGTH: Final = 1.0
+MIN_REQUEST_LENGTH: Final = 7.0
+
+
+@cache
+def request_weights() -> Mapping[str, SignalWeights]:
+    """Return the weights that ``bench/scripts/fit_requests.py`` fitted, by the model that leads."""
+    stored: Mapping[str, SignalWeights] = json.loads(
+        Path(__file__).with_name("requests.json").read_text(encoding="utf-8")
+    )
+    return stored
+
+
+def request_logit(question: Question, view: NamespaceView, allowed: Mask, kind: str, lead: float) -> float:
+    """The logit that a request is about what is known here, and not put to the memory of somebody else."""
+    weights = request_weights()["multilingual" if kind.endswith(":other") else kind.partition("+")[0]]
+    found = request_signals(question, view, allowed, lead)
+    length = min(max(mean_of(view.length[allowed]), MIN_REQUEST_LENGTH), REQUEST_LENGTH)
+    shorter = REQUEST_OF_LENGTH * math.log(REQUEST_LENGTH / length)
+    return sum(weight * found[name] for name, weight in weights.items()) + shorter + REQUEST_GRACE
+
+
+# Words that more texts than this hold anyway say nothing of what a request is about.
+EVERYDAY_SHARE: Final = 2e-3
+# No more memories were seen when the line was fitted.
+MAX_REQUEST_ROWS: Final = 1_500
+
+
+def request_signals(question: Question, view: NamespaceView, allowed: Mask, lead: float) -> dict[str, float]:
+    """What tells whether a request is at home here, by name.
+
+    lead: the best cosine. heard: the most of its words in a memory and the turn before. topic: how much oftener its
+    rare words are said here than elsewhere, as a mean of logarithms. rows: how many memories are searched.
+    """
+    rows = max(view.alive_count, 1)
+    held = [
+        (len(found) if view.whole is None else view.whole.holding(term, len(found)), prior)
+        for term, prior, (found, _) in zip(
+            question.terms, question.idf_prior, features.find_words(question, view), strict=True
+        )
+        if prior < EVERYDAY_SHARE
+    ]
+    oftener = [math.log((times + PSEUDO_ROWS * prior) / ((rows + PSEUDO_ROWS) * prior)) for times, prior in held]
+    return {
+        "constant": 1.0,
+        "lead": lead,
+        "heard": float(features.words_heard(question, view)[allowed].max()),
+        "topic": math.fsum(oftener) / len(oftener) if oftener else 0.0,
+        "rows": math.log(min(rows, MAX_REQUEST_ROWS) + 1),
+    }
+
 
 # The line was fitted with these two models side by side; cosines of others mean something else.
 READ_KIND: Final = "minilm+multilingual:"

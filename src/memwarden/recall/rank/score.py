@@ -18,13 +18,17 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.calibration import (
+    ITEMS_FOR_HALF,
+    ITEMS_LIKE_BLOCK,
     WORD_WEIGHT,
     WORDS_SCALE,
     SignalWeights,
     chance_where_read,
     lift_scores,
+    plainness,
     read_share,
     scale_of,
+    tell_chance,
 )
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
@@ -34,18 +38,8 @@ from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
 
 MAX_LOGIT = 60.0
-# Logits of what speaks for an answer, and how often it then stands in what is shown; of questions about somebody who
-# speaks, by name, the second: where little speaks for those there is no answer, but much seldom deceives.
-EVIDENCE = (-10.0, -6.0, -3.0, -1.5, -0.5, 0.3, 1.0, 2.0, 2.65, 4.0, 10.0)
-CHANCES = (0.0, 0.05, 0.15, 0.22, 0.3, DEFAULT_THRESHOLD, 0.45, 0.55, 0.7, 0.71, 0.75)
-CHANCES_OF_SPEAKER = (0.0, 0.005, 0.01, 0.03, 0.08, DEFAULT_THRESHOLD, 0.37, 0.45, 0.7, 0.78, 0.85)
 # More evidence for an answer than this tells nothing more of a single memory.
 MAX_ITEM_EVIDENCE = 2.0
-# So many items hold an answer as often as a block does.
-ITEMS_LIKE_BLOCK = 20
-# Of endlessly many items these hold an answer half as often; for a question about a named speaker these.
-ITEMS_FOR_HALF = 2
-ITEMS_FOR_HALF_OF_SPEAKER = 1
 
 # A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
 MIN_WORDS = 8
@@ -139,8 +133,6 @@ def _most(values: Floats, allowed: Mask) -> float:
 # Among fewer memories than this a lesser closeness is told from chance.
 FEW = 20
 MIN_PLAIN = 1e-3
-# Memories of fewer words are plain statements, which lie near to a question for them.
-PLAIN_TERMS = 5.0
 # So near lies a plain statement that answers, by the cosines of all models and half of the words.
 NEAR = 0.915
 # What a shared name adds to that without being an answer.
@@ -169,7 +161,7 @@ def _lacking(
     question: Question, signals: Mapping[str, Floats], view: NamespaceView, allowed: Mask, rows: int, named: float
 ) -> float:
     """How much is lacking until a plain statement would answer; nothing where memories are long."""
-    plain = _plainness(view, allowed)
+    plain = plainness(view, allowed)
     # "Who is Tom?": whatever tells of him answers.
     asks_for_name = named and len(question.terms) == 1 and bool((signals["own"][allowed] > 0).any())
     if plain < MIN_PLAIN or asks_for_name:
@@ -178,16 +170,6 @@ def _lacking(
     wanted = (NEAR if told is None else NEAR_WITH_ATTRIBUTE) + NAME * named
     wanted -= 0.1 * max(0.0, float(np.log(FEW / rows)))
     return plain * max(0.0, wanted - _together(signals, told, np.flatnonzero(allowed), named))
-
-
-def _plainness(view: NamespaceView, allowed: Mask) -> float:
-    """How far the allowed memories are short plain statements, 0..1."""
-    return 1.0 / (1.0 + float(np.exp(min(2 * (_mean(view.length[allowed]) - PLAIN_TERMS), 50.0))))
-
-
-def _mean(values: Floats) -> float:
-    """The mean of some values, as ``values.mean()`` gives it in a third of the time."""
-    return float(np.add.reduce(values) / np.float32(len(values)))
 
 
 def _together(signals: Mapping[str, Floats], told: Floats | None, places: Ints, named: float) -> float:
@@ -349,7 +331,7 @@ class Ranking:
         scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
         confidence: the chance that a block holds the answer, which decides; 0 if nothing may be shown. evidence: logit.
         preset: the name of the weights. parts: each feature's name, values and weight.
-        of_speaker: whether the question asks about somebody, by name, who speaks there.
+        half: of endlessly many items so many hold the answer half as often.
         moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
         leaders: in a small store, the places that surely tell what is asked for, first the value that is wanted.
         floor: what scores less helps less than it costs, where few memories are there.
@@ -359,7 +341,7 @@ class Ranking:
     confidence: float
     preset: str
     parts: tuple[tuple[str, Floats, float], ...] = ()
-    of_speaker: bool = False
+    half: float = ITEMS_FOR_HALF
     moment: int | None = None
     leaders: tuple[int, ...] = ()
     floor: float = 0.0
@@ -372,8 +354,7 @@ class Ranking:
 
     def confidence_of(self, items: int) -> float:
         """The chance that so many of the best items hold the answer."""
-        half = ITEMS_FOR_HALF_OF_SPEAKER if self.of_speaker else ITEMS_FOR_HALF
-        share = items / (items + half) * (ITEMS_LIKE_BLOCK + half) / ITEMS_LIKE_BLOCK
+        share = items / (items + self.half) * (ITEMS_LIKE_BLOCK + self.half) / ITEMS_LIKE_BLOCK
         return self.confidence * min(share, 1.0)
 
     def values(self, place: int) -> tuple[float, ...]:
@@ -453,7 +434,7 @@ def rank(
     told = _told_of_partner(question, view, allowed, rows, model)
     if told is not None:
         # Among short plain facts the attribute itself can be told, where the multilingual side knows it.
-        plain = "lacking" in learned.shown and _plainness(view, allowed) > 0.5
+        plain = "lacking" in learned.shown and plainness(view, allowed) > 0.5
         found = max(told, found) if plain else told
     # The current value first: what was replaced stands below what replaced it.
     moment = features.moment_of(question, view, allowed)
@@ -463,17 +444,20 @@ def rank(
     if question.of_days:
         found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    evidence = min(found, MAX_ITEM_EVIDENCE)
+    of_answer = tell_chance(question, view, allowed, kind, (found, told), shown["lead"])
+    evidence = min(of_answer.evidence, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
-    confidence = float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER))
+    confidence = of_answer.chance
     read = 0.0 if view.worded is None else read_share(question, view, allowed, kind)
     if read and confidence >= DEFAULT_THRESHOLD:
         where_read = chance_where_read(question, view, allowed, known, (found, shown["own"]))
         confidence += read * (where_read - confidence)
-    scores = lift_scores(chance(of_item), read) if read else chance(of_item)
+    # Of a request's sessions much bears on it, as do a fact and its turn where a model has read.
+    lifted = max(read, of_answer.request)
+    scores = lift_scores(chance(of_item), lifted) if lifted else chance(of_item)
     is_told = bool(leaders) and question.reading is not None and question.reading.asks_for_single
     floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, is_told)
-    return Ranking(scores, confidence, preset, parts, told is not None, moment, leaders, floor, found)
+    return Ranking(scores, confidence, preset, parts, of_answer.half, moment, leaders, floor, of_answer.evidence)
 
 
 # How far in front of the others what surely tells the value stands, and each before the next.
