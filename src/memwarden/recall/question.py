@@ -114,7 +114,7 @@ def weigh_terms(
 ) -> list[float]:
     """Return the idf of each term. priors: the share of everyday texts that hold each. found_words: their rows."""
     return [
-        idf(view.alive_count, _df(term, len(rows), view), prior)
+        idf(view.alive_count, len(rows) if view.whole is None else view.whole.holding(term, len(rows)), prior)
         for term, prior, (rows, _) in zip(terms, priors, found_words, strict=True)
     ]
 
@@ -136,10 +136,6 @@ def word_signals(
     found = way(words, view)
     doubted = np.float32(mass + PSEUDO_MASS)
     return found._replace(heard=found.heard / doubted, own=found.own / doubted)
-
-
-def _df(term: int, found: int, view: NamespaceView) -> int:
-    return found if view.whole is None else view.whole.holding(term, found)
 
 
 def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
@@ -357,6 +353,12 @@ def is_small_talk(text: str, partners: list[str]) -> bool:
 def everyday_share(term: str) -> float:
     """Return the share of everyday texts that hold a term; a guess for unlisted words."""
     return _EVERYDAY.get(term, 2e-4)
+
+
+@lru_cache(maxsize=2048)
+def first_term(word: str) -> tuple[int, float]:
+    """Return the id of a word's first term and its share of everyday texts; 0 and 0 for a stop word or a sign."""
+    return next(((term_id(stem), everyday_share(stem)) for stem in terms(word)), (0, 0.0))
 
 
 _COMMON: Final = load_words("everyday", "everyday")

@@ -208,6 +208,7 @@ class Postings:
             return
         for row, text in enumerate(texts, first_row):
             for term, count in Counter(np.frombuffer(text, dtype="<u4").tolist()).items():
+                self._looked_up.pop(term, None)
                 rows, counts = self._tail.setdefault(term, ([], []))
                 rows.append(row)
                 counts.append(count)
@@ -217,21 +218,6 @@ class Postings:
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """Return the rows that hold a term, ascending, and how often each does."""
-        rows, counts = self._bulk(term)
-        if term not in self._tail:
-            return rows, counts
-        more_rows, more_counts = self._tail[term]
-        return (
-            np.concatenate([rows, np.array(more_rows, dtype=np.int32)]),
-            np.concatenate([counts, np.array(more_counts, dtype=np.float32)]),
-        )
-
-    @property
-    def nbytes(self) -> int:
-        arrays = (self._terms, self._starts, self._rows, self._counts)
-        return sum(array.nbytes for array in arrays) + 200 * len(self._tail)
-
-    def _bulk(self, term: int) -> tuple[Rows, Counts]:
         held = self._looked_up.get(term)
         if held is None:
             if len(self._looked_up) >= MAX_LOOKED_UP:
@@ -239,12 +225,22 @@ class Postings:
             held = self._looked_up[term] = self._look_up(term)
         return held
 
+    @property
+    def nbytes(self) -> int:
+        arrays = (self._terms, self._starts, self._rows, self._counts)
+        return sum(array.nbytes for array in arrays) + 200 * len(self._tail)
+
     def _look_up(self, term: int) -> tuple[Rows, Counts]:
         place = int(self._terms.searchsorted(np.uint32(term)))
-        if place == len(self._terms) or self._terms[place] != term:
-            return _NO_ROWS, _NO_COUNTS
-        found = slice(self._starts[place], self._starts[place + 1])
-        return self._rows[found], self._counts[found]
+        rows, counts = _NO_ROWS, _NO_COUNTS
+        if place < len(self._terms) and self._terms[place] == term:
+            found = slice(self._starts[place], self._starts[place + 1])
+            rows, counts = self._rows[found], self._counts[found]
+        if term in self._tail:
+            more_rows, more_counts = self._tail[term]
+            rows = np.concatenate([rows, np.array(more_rows, dtype=np.int32)])
+            counts = np.concatenate([counts, np.array(more_counts, dtype=np.float32)])
+        return rows, counts
 
     def _merge(self, terms: npt.NDArray[np.uint32], rows: Rows, counts: Counts) -> None:
         """Rebuild the sorted arrays from themselves, the dictionary and new (term, row, count) triples."""

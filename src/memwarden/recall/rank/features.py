@@ -22,8 +22,8 @@ from memwarden.recall.question import (
     PSEUDO_MASS,
     Question,
     WordSignals,
-    everyday_share,
     find_rows,
+    first_term,
     idf,
     weigh_terms,
     word_signals,
@@ -372,21 +372,21 @@ def _lift_by_pieces(question: Question, view: NamespaceView, total: Floats) -> F
     if not len(open_places) or not len(question.pieces):
         return total
     best = open_places[np.argsort(-total[open_places], kind="stable")[:MAX_CANDIDATES]]
-    weights = np.array([_piece_weight(word, view) for word in question.piece_words], np.float32)
+    by_word = {word: _piece_weight(word, view) for word in {*question.piece_words}}
+    weights = np.array([by_word[word] for word in question.piece_words], np.float32)
     met = match_closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
     return lift_candidates(total, best, met)
 
 
 def _piece_weight(word: str, view: NamespaceView) -> float:
     """The root of the idf of a piece's word; .5 for a stop word or a sign."""
-    found = terms(word)
-    if not found:
+    term, prior = first_term(word)
+    if not prior:
         return 0.5
-    term = term_id(found[0])
     holding = len(view.postings(term)[0])
     if view.whole is not None:
         holding = view.whole.holding(term, holding)
-    return float(idf(view.alive_count, holding, everyday_share(found[0])) ** 0.5)
+    return float(idf(view.alive_count, holding, prior) ** 0.5)
 
 
 def _signal_deviations(names: Sequence[str], signals: Floats, question: Question, view: NamespaceView) -> Floats:
