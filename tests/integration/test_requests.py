@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
-from typing import Any, cast
 
-import numpy as np
 import pytest
 
 from memwarden import Warden
 from memwarden.recall.question import Question, question_terms
 from memwarden.recall.rank import calibration
+from memwarden.recall.rank.score import plainness
 from memwarden.text.tokenizer import term_id
 
 Talk = Sequence[tuple[str, str]]
@@ -143,6 +141,4 @@ def test_in_a_store_of_short_plain_facts_nothing_is_a_request() -> None:
 
 def share_of(text: str, words_a_memory: int) -> float:
     terms = tuple(term_id(stem) for stem in question_terms(text, []))
-    question = Question(text, terms, (), (), ())
-    view = cast(Any, SimpleNamespace(length=np.full(3, words_a_memory, np.float32)))
-    return calibration.request_share(question, view, np.ones(3, np.bool_))
+    return calibration.request_share(Question(text, terms, (), (), ()), plainness(words_a_memory))

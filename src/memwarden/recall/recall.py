@@ -434,9 +434,8 @@ class Recall:
     def _begin(self, begun: dict[str, Question], ctx: QueryContext, view: NamespaceView, text: str, on: Floats) -> None:
         """Put a question into ``begun``, ranked as far as its words and its multilingual vector go."""
         if ctx.index.view is view and view.second is not None and view.vectors is not None:
-            question = prepare_question(text, view, None, ctx.now, self._left_out)
-            reading = None if self._encoder.reader is None else self._encoder.reader.question(question.text, on)
-            begun[text] = replace(question, second=on, reading=reading)
+            question = replace(prepare_question(text, view, None, ctx.now, self._left_out), second=on)
+            begun[text] = self._with_reading(question)
             begin_ranking(begun[text], view)
 
     def _rank_all(

@@ -50,25 +50,23 @@ class Told(NamedTuple):
     request: float = 0.0
 
 
-def tell_chance(
-    question: Question, view: NamespaceView, allowed: Mask, kind: str, found: tuple[float, float | None], lead: float
+def tell_request(
+    question: Question, view: NamespaceView, allowed: Mask, kind: str, told: Told, shown: Mapping[str, float]
 ) -> Told:
-    """Return the chance that an answer is there.
+    """Return what speaks for an answer, told of a question, as far as it is a request.
 
-    kind: of the calibration. found: logits that a question is answered, and those of a question about somebody who
-    speaks there, by name; None for others. lead: the best cosine.
+    kind: of the calibration. shown: what speaks for an answer among the allowed places, by name.
     """
-    evidence, of_speaker = found
-    if of_speaker is not None:
-        return Told(evidence, float(np.interp(evidence, EVIDENCE, CHANCES_OF_SPEAKER)), ITEMS_FOR_HALF - 1)
-    chance = float(np.interp(evidence, EVIDENCE, CHANCES))
-    share = request_share(question, view, allowed)
+    share = request_share(question, shown["plain"])
     if not share:
-        return Told(evidence, chance)
-    asked = request_logit(question, view, allowed, kind, lead)
-    of_request = float(np.interp(asked, EVIDENCE, CHANCES_OF_REQUEST))
+        return told
+    asked = request_logit(question, view, allowed, kind, shown)
+    chance = float(np.interp(asked, EVIDENCE, CHANCES_OF_REQUEST))
     return Told(
-        evidence + share * (asked - evidence), chance + share * (of_request - chance), ITEMS_FOR_HALF - share, share
+        told.evidence + share * (asked - told.evidence),
+        told.chance + share * (chance - told.chance),
+        told.half - share,
+        share,
     )
 
 
@@ -80,31 +78,17 @@ REQUEST_TERMS: Final = 8.0
 MIN_REQUEST: Final = 40
 
 
-def request_share(question: Question, view: NamespaceView, allowed: Mask) -> float:
+def request_share(question: Question, plain: float) -> float:
     """How far a message is a request, 0..1: it tells of a matter in several sentences before it asks, if it does.
 
-    Not in stores of short plain facts, where the attribute that is asked for can be told.
+    plain: how far memories are short plain facts: there nothing is a request, for the attribute can be told.
     """
     if len(question.text) < MIN_REQUEST or question.of_days:
         return 0.0
     words = len(question.terms) / (2 if GLUED_SCRIPT.search(question.text) else 1)  # a word there is about two terms
     sentences = sum(any(map(str.isalnum, span.text)) for span in split_spans(question.text))
     share = (sentences - 1) / REQUEST_SENTENCES + max(0.0, words - QUESTION_TERMS) / REQUEST_TERMS
-    return 0.0 if share <= 0 else min(share, 1.0) * (1.0 - plainness(view, allowed))
-
-
-# Memories of fewer words are plain statements, which lie near to a question for them.
-PLAIN_TERMS: Final = 5.0
-
-
-def plainness(view: NamespaceView, allowed: Mask) -> float:
-    """How far the allowed memories are short plain statements, 0..1."""
-    return 1.0 / (1.0 + float(np.exp(min(2 * (mean_of(view.length[allowed]) - PLAIN_TERMS), 50.0))))
-
-
-def mean_of(values: Floats) -> float:
-    """The mean of some values, as ``values.mean()`` gives it in a third of the time."""
-    return float(np.add.reduce(values) / np.float32(len(values)))
+    return 0.0 if share <= 0 else min(share, 1.0) * (1.0 - plain)
 
 
 # So many logits more are given to a request, so that no more than every eighth that is at home falls below the bar.
@@ -125,11 +109,13 @@ def request_weights() -> Mapping[str, SignalWeights]:
     return stored
 
 
-def request_logit(question: Question, view: NamespaceView, allowed: Mask, kind: str, lead: float) -> float:
+def request_logit(
+    question: Question, view: NamespaceView, allowed: Mask, kind: str, shown: Mapping[str, float]
+) -> float:
     """The logit that a request is about what is known here, and not put to the memory of somebody else."""
     weights = request_weights()["multilingual" if kind.endswith(":other") else kind.partition("+")[0]]
-    found = request_signals(question, view, allowed, lead)
-    length = min(max(mean_of(view.length[allowed]), MIN_REQUEST_LENGTH), REQUEST_LENGTH)
+    found = request_signals(question, view, allowed, shown["lead"])
+    length = min(max(shown["length"], MIN_REQUEST_LENGTH), REQUEST_LENGTH)
     shorter = REQUEST_OF_LENGTH * math.log(REQUEST_LENGTH / length)
     return sum(weight * found[name] for name, weight in weights.items()) + shorter + REQUEST_GRACE
 

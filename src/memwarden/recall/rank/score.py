@@ -18,17 +18,21 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.calibration import (
+    CHANCES,
+    CHANCES_OF_SPEAKER,
+    EVIDENCE,
     ITEMS_FOR_HALF,
     ITEMS_LIKE_BLOCK,
+    MIN_REQUEST,
     WORD_WEIGHT,
     WORDS_SCALE,
     SignalWeights,
+    Told,
     chance_where_read,
     lift_scores,
-    plainness,
     read_share,
     scale_of,
-    tell_chance,
+    tell_request,
 )
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
@@ -110,17 +114,20 @@ def shown_signals(
 ) -> dict[str, float]:
     """What speaks for an answer among the allowed places, by name."""
     best = {name: _most(values, allowed) for name, values in signals.items() if name != "asks"}
-    named = float(question.names_somebody)
+    length = float(np.add.reduce(view.length[allowed]) / np.float32(np.count_nonzero(allowed)))
+    plain = plainness(length)
     return {
         "constant": 1.0,
         "item": _most(logits, allowed),
         "rows": float(np.log(rows + 1)),
         **best,
-        "lacking": _lacking(question, signals, view, allowed, rows, named),
+        "length": length,
+        "plain": plain,
+        "lacking": 0.0 if plain < MIN_PLAIN else plain * _lacking(question, signals, view, allowed, rows),
         "unseen": _unseen(question, view, allowed),
         "personal": 0.0 if question.second is None else columns.personal(question.second),
         "self": float(question.asks_of_self),
-        "named": named,
+        "named": float(question.names_somebody),
         "detail": float(np.log(len(question.terms) + 1)),
     }
 
@@ -140,6 +147,14 @@ NAME = 0.54
 # NEAR where statements are read: then the share of the attribute that is told counts with the cosines.
 NEAR_WITH_ATTRIBUTE = 1.065
 
+# Memories of fewer words are plain statements, which lie near to a question for them.
+PLAIN_TERMS = 5.0
+
+
+def plainness(length: float) -> float:
+    """How far memories of so many words are short plain statements, 0..1."""
+    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
+
 
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
     """Return the share of the question's words, rare words weighing more, that no allowed place holds."""
@@ -157,19 +172,16 @@ def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
     return missing / (mass + PSEUDO_MASS)
 
 
-def _lacking(
-    question: Question, signals: Mapping[str, Floats], view: NamespaceView, allowed: Mask, rows: int, named: float
-) -> float:
-    """How much is lacking until a plain statement would answer; nothing where memories are long."""
-    plain = plainness(view, allowed)
+def _lacking(question: Question, signals: Mapping[str, Floats], view: NamespaceView, allowed: Mask, rows: int) -> float:
+    """How much is lacking until a plain statement would answer."""
+    named = float(question.names_somebody)
     # "Who is Tom?": whatever tells of him answers.
-    asks_for_name = named and len(question.terms) == 1 and bool((signals["own"][allowed] > 0).any())
-    if plain < MIN_PLAIN or asks_for_name:
+    if named and len(question.terms) == 1 and (signals["own"][allowed] > 0).any():
         return 0.0
     told = features.attribute_told(question, view)
     wanted = (NEAR if told is None else NEAR_WITH_ATTRIBUTE) + NAME * named
     wanted -= 0.1 * max(0.0, float(np.log(FEW / rows)))
-    return plain * max(0.0, wanted - _together(signals, told, np.flatnonzero(allowed), named))
+    return max(0.0, wanted - _together(signals, told, np.flatnonzero(allowed), named))
 
 
 def _together(signals: Mapping[str, Floats], told: Floats | None, places: Ints, named: float) -> float:
@@ -434,7 +446,7 @@ def rank(
     told = _told_of_partner(question, view, allowed, rows, model)
     if told is not None:
         # Among short plain facts the attribute itself can be told, where the multilingual side knows it.
-        plain = "lacking" in learned.shown and plainness(view, allowed) > 0.5
+        plain = "lacking" in learned.shown and shown["plain"] > 0.5
         found = max(told, found) if plain else told
     # The current value first: what was replaced stands below what replaced it.
     moment = features.moment_of(question, view, allowed)
@@ -444,7 +456,11 @@ def rank(
     if question.of_days:
         found, total = _of_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    of_answer = tell_chance(question, view, allowed, kind, (found, told), shown["lead"])
+    of_answer = Told(found, float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER)))
+    if told is not None:
+        of_answer = of_answer._replace(half=ITEMS_FOR_HALF - 1)
+    elif len(question.text) >= MIN_REQUEST:
+        of_answer = tell_request(question, view, allowed, kind, of_answer, shown)
     evidence = min(of_answer.evidence, MAX_ITEM_EVIDENCE)
     of_item = learned.score["constant"] + learned.score["shown"] * evidence - learned.score["below"] * below
     confidence = of_answer.chance
