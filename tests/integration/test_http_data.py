@@ -223,3 +223,5 @@ async def test_a_program_over_http_has_the_same_verbs(tmp_path: Path) -> None:
             (tmp_path / "bad.json").write_text('[{"role": "user",\n"content": }]')
             with pytest.raises(InvalidInput, match="line 2"):
                 await remote.import_files(tmp_path / "bad.json", user="ana")
+            with pytest.raises(InvalidInput, match="a database is read where the store is"):
+                await remote.import_files("postgresql://ana:secret@db/app")

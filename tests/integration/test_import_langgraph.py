@@ -22,6 +22,7 @@ from langgraph.store.postgres import PostgresStore
 from langgraph.store.sqlite import SqliteStore
 
 from memwarden import Warden
+from memwarden.api import imports
 from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
 
 CONFIG = {"embedder": "none", "extraction": "off"}
@@ -276,3 +277,18 @@ def test_a_database_that_cannot_be_read_says_why_without_its_login(database: str
         assert warden.users() == []
         with pytest.raises(NotFound):  # a path is never a URL: who may name a file may not name a server
             warden.import_files(Path(database))
+
+
+def test_a_saver_that_goes_on_writing_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other files have to stay as they were checked; SQLite gives whole states while a program writes."""
+    file = tmp_path / "checkpoints.sqlite"
+    talk(file, {"ana/t1": ("I live in Porto.",)})
+    begin = imports.RecordWriter.__init__
+
+    def write_meanwhile(*given: Any, **named: Any) -> None:
+        talk(file, {"bo/t2": ("I keep bees.",)})
+        begin(*given, **named)
+
+    monkeypatch.setattr(imports.RecordWriter, "__init__", write_meanwhile)
+    with open_warden() as warden:
+        assert warden.import_files(file, user="ana").stored >= 2

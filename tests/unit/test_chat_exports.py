@@ -181,6 +181,7 @@ NOTED = {
     "conversations_memory": "**Work context**\n\nAna runs a bakery.\n\n**Personal context**\n\nAna has two sisters.",
     "project_memories": {"p-1": "The oven is a Bosch."},
     "account_uuid": "acct",
+    "memory_files": [{"name": "bakery.md"}],
 }
 """As the notes of accounts are described in public code that reads exports of September 2026."""
 
@@ -199,6 +200,16 @@ def test_what_claude_noted_comes_in_beside_the_chats(name: str, tmp_path: Path) 
     })  # fmt: skip
     assert [record.thread for record in records if isinstance(record, ImportedThread)] == ["k-1"]
     assert records[-1].skipped == {"files that hold no conversations": 1}
+    assert {"files that Claude noted": 1} in [record.skipped for record in records]
+
+
+def test_a_file_of_the_same_name_that_claude_did_not_write_is_counted(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CHATGPT))
+        archive.writestr("memories.json", json.dumps([{"content": "x"}]))
+    kind, records = read_all(tmp_path / "export.zip")
+    assert (kind, texts_of(records)) == ("chatgpt", {})
+    assert {"files that hold no conversations": 1} in [record.skipped for record in records]
 
 
 def test_notes_of_claude_come_alone_and_an_edit_ends_what_they_no_longer_say(tmp_path: Path) -> None:

@@ -139,8 +139,9 @@ async def import_paths(
         raise InvalidInput(f"a database is read as {LANGGRAPH}, not as {name!r:.40}")
 
     def read() -> Iterator[ImportRecord]:
-        for source in sources:
-            source.check_unchanged()
+        for source, reader in zip(sources, readers, strict=True):
+            if reader.name != LANGGRAPH:  # SQLite lets a program go on writing to what is read
+                source.check_unchanged()
         for source, reader in zip(sources, readers, strict=True):
             yield from reader.read(source)
         for database in databases:

@@ -14,7 +14,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.exports import FormatExport
 from memwarden.api.handles import AsyncThreadCheckpoints
-from memwarden.api.imports import ImportSummary, ImportTick
+from memwarden.api.imports import ImportSummary, ImportTick, is_database
 from memwarden.api.remote.connection import Connection, check_tenant, path_part, read_record, refuse
 from memwarden.api.remote.handles import RemoteJobs
 from memwarden.api.remote.scope import RemoteScope
@@ -147,6 +147,8 @@ class RemoteWarden:
         """
         check_tenant(tenant)
         (path,) = [paths] if isinstance(paths, str | Path) else paths
+        if is_database(path):
+            raise InvalidInput("a database is read where the store is: memwarden import URL")
         said = options or ImportOptions()
         asked = {
             "user_id": user, "name": Path(path).name, "format": format, "zone": said.zone,

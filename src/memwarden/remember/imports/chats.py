@@ -106,6 +106,10 @@ def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
     for row in held if isinstance(held, list) else [held]:
         if not isinstance(row, Mapping):
             raise MalformedPart(f"{where} is {describe(row)}, not what Claude noted")
+        files = row.get("memory_files") or ()
+        if not {NOTED, NOTED_OF_PROJECTS} & row.keys() or files:
+            left_out = {"files that Claude noted": len(files)} if files else {BESIDE: 1}
+            yield ImportedDocument("export/beside", (), where, skipped=left_out)
         projects = row.get(NOTED_OF_PROJECTS) or {}
         if not isinstance(projects, Mapping):
             raise MalformedPart(f"{where}: {NOTED_OF_PROJECTS} is {describe(projects)}")
