@@ -30,9 +30,9 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 # A BLAS shares larger products among threads that spin for them, and beside other work whoever asks waits for the last:
-# measured, a question about 100 turns took 28 ms in place of 3. OpenBLAS shares no product of so many multiplications,
-# and a block of eight rows is quicker than of seven.
-MAX_UNSHARED: Final = 1 << 19
+# measured, a question about 100 turns took 28 ms in place of 3. OpenBLAS shares products from 1 << 19 multiplications
+# on, and a block of eight rows is quicker than of seven.
+MAX_UNSHARED: Final = (1 << 19) - 1
 BLOCK_ROWS: Final = 8
 
 
