@@ -145,6 +145,32 @@ async def test_an_erased_thread_is_named_by_no_purged_fact(url: str, pass_days: 
         assert not rows.keys() & {turn.id, mine}
 
 
+async def test_an_erased_turn_is_named_by_no_purged_fact_not_even_by_its_callers_id(
+    url: str, pass_days: Callable[[int], None]
+) -> None:
+    async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
+        me, other = (warden.scope(user="mies", thread=thread) for thread in ("t", "u"))
+        (turn,) = (await me.observe([{"id": "m-17", "role": "user", "content": SAID}])).results
+        facts = [
+            str((await scope.remember(text, sources=sources)).results[0].id)
+            for scope, text, sources in (
+                (me, "The user lives in Berlin.", ["m-17", "m-18"]),
+                (me, "The user's flat is by a river.", ["m-18"]),
+                (other, "The user is fond of rivers.", ["m-17", str(turn.id)]),
+            )
+        ]
+        kept = str((await me.remember("The user has a balcony.", sources=["m-18", "m-17"])).results[0].id)
+        for fact in facts:
+            await me.forget(fact)
+        pass_days(31)
+        (run,) = await warden.jobs.run("expire", user="mies")
+        assert {change.memory_id for change in run.changes} == set(facts)
+        await warden.erase(user="mies", memory=str(turn.id), confirm="mies")
+        rows = {row.id: row for row in (await warden.store.scan(me.who.namespace)).rows}
+        # In another thread the caller's id is another turn's.
+        assert [rows[fact].sources for fact in (*facts, kept)] == [("m-18",), ("m-18",), ("m-17",), ("m-18",)]
+
+
 def test_a_store_that_is_opened_again_answers_the_same(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/m.db"
     with Warden.open(url, {"embedder": "auto"}) as opened:

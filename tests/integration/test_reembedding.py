@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -14,11 +17,17 @@ import pytest
 
 from memwarden import AsyncWarden, BoundScope, Warden
 from memwarden.api.scope import AsyncScope
-from memwarden.errors import InvalidConfig, InvalidInput, ModelUnavailable
+from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelUnavailable
 from memwarden.models import local
+from memwarden.models.local import make_embedder
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.records import IndexRow, Namespace
+from memwarden.records import IndexRow, Namespace, Signals
+from memwarden.settings import Settings
+from memwarden.stores.shared.search import SearchableStore
+from memwarden.stores.transfer.pages import About
 from memwarden.surfaces.cli.main import run
 from memwarden.upkeep.reembedding import ReembeddingTick
 
@@ -180,6 +189,68 @@ async def test_a_process_that_serves_goes_over_and_what_it_wrote_in_between_is_m
         await until(lambda: _has_widths(moved, {WORDLLAMA}))
 
 
+async def test_a_process_follows_a_store_that_is_moved_on_while_it_goes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    url, going_over, moved_on = f"sqlite:///{tmp_path / 'store.db'}", threading.Event(), threading.Event()
+    expected = await scores_with("wordllama")
+
+    def load_slowly(settings: Settings, bound: str, *, follow: bool) -> Embedder | None:
+        if bound.startswith("all-minilm"):
+            going_over.set()
+            assert moved_on.wait(60)
+        return make_embedder(settings, bound, follow=follow)
+
+    caplog.set_level(logging.INFO, "memwarden.api.services")
+    async with AsyncWarden.open(url, {"embedder": "wordllama"}) as serving:
+        me = serving.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+        assert same(await scores(me), expected)
+        async with AsyncWarden.open(url, follow_store=True) as other:
+            await other.jobs.reembed("minilm")
+            monkeypatch.setattr("memwarden.api.services.make_embedder", load_slowly)
+            await me.query(QUESTION)  # which notices the move
+            assert await asyncio.to_thread(going_over.wait, 60)
+            await other.jobs.reembed("wordllama")
+        moved_on.set()
+        await until(lambda: _is_told(caplog, "'wordllama-l2-supercat-128'; it answers from now on"))
+        assert same(await scores(me), expected)
+        await me.observe(said("Her parrot is called Coco."))
+        assert await widths(serving) == {WORDLLAMA}
+
+
+async def _is_told(caplog: pytest.LogCaptureFixture, what: str) -> bool:
+    return any(what in record.getMessage() for record in caplog.records)
+
+
+async def test_of_two_moves_at_once_one_is_refused_and_the_other_stands(shared_url: str) -> None:
+    expected = await scores_with("minilm")
+    async with AsyncWarden.open(shared_url, {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe(said(*TALK))
+
+        async def move_to_minilm() -> None:
+            async with AsyncWarden.open(shared_url, follow_store=True) as other:
+                await other.jobs.reembed("minilm")
+
+        def move_first(tick: ReembeddingTick) -> None:
+            faster = threading.Thread(target=asyncio.run, args=(move_to_minilm(),))
+            faster.start()
+            faster.join()
+
+        with pytest.raises(Conflict, match=r"moved to 'all-minilm.*' meanwhile, not to 'wordllama"):
+            await warden.jobs.reembed("wordllama", progress=move_first)
+    async with AsyncWarden.open(shared_url, follow_store=True) as warden:
+        me = warden.scope(user="ana", thread="t")
+        assert same(await scores(me), expected)
+        if isinstance(warden.store, SearchableStore):  # nobody holds up its search indexes any more
+            assert await warden.store.make_search(me.who.namespace, 384)
+            assert await warden.store.drop_search(me.who.namespace)
+        # Whoever was refused may begin again, now from the model that the other chose.
+        assert (await warden.jobs.reembed("wordllama")).moved
+        assert await widths(warden) == {WORDLLAMA}
+
+
 async def test_what_is_written_during_a_move_is_moved_too(tmp_path: Path) -> None:
     url, late = f"sqlite:///{tmp_path / 'store.db'}", "Rolf the beagle barks at night."
     async with AsyncWarden.open(url, {"embedder": "wordllama"}) as warden:
@@ -241,6 +312,52 @@ async def test_no_more_vectors_are_made_a_second_than_allowed(tmp_path: Path, mo
         monkeypatch.setattr("memwarden.upkeep.reembedding.asyncio.sleep", rest)
         await warden.jobs.reembed("minilm", rows_a_second=0.1)
     assert max(rests) > 30  # 6 rows are a minute's worth
+
+
+async def test_a_move_rests_after_each_page_as_long_as_the_page_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+    sleep = asyncio.sleep
+
+    def make_slowly(*words: Any) -> list[Signals]:
+        time.sleep(0.3)
+        return make_signals(*words)
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        await sleep(0)
+
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'store.db'}", {"embedder": "none"}) as warden:
+        await warden.scope(user="ana").observe(said(*TALK))
+        monkeypatch.setattr("memwarden.upkeep.reembedding.make_signals", make_slowly)
+        monkeypatch.setattr("memwarden.upkeep.reembedding.asyncio.sleep", rest)
+        await warden.jobs.reembed("wordllama")
+    assert 0.3 <= max(rests) <= 1
+
+
+async def test_a_look_at_a_move_that_ends_meanwhile_tells_that_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+
+    async def move() -> None:
+        async with AsyncWarden.open(url) as other:
+            await other.jobs.reembed("wordllama")
+
+    async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
+        await warden.scope(user="ana").observe(said(*TALK))
+        about, moves = warden.store.about, [move]
+
+        async def move_after() -> About:
+            found = await about()
+            if moves:
+                await asyncio.to_thread(asyncio.run, moves.pop()())
+            return found
+
+        monkeypatch.setattr(warden.store, "about", move_after)
+        seen = await warden.jobs.reembed("wordllama", dry_run=True)
+    assert (seen.moved, seen.rows, seen.lacking) == (True, 6, 0)
 
 
 @pytest.mark.parametrize(("source", "target", "width"), [("wordllama", "minilm", 768), ("minilm", "wordllama", 256)])

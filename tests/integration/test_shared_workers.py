@@ -167,6 +167,27 @@ async def test_a_worker_that_is_told_to_end_breaks_a_long_job_off_and_the_next_d
         assert done == ["user/ana"]
 
 
+async def test_a_worker_rests_after_each_run_as_long_as_the_run_took(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: dict[str, float] = {}
+    begun: dict[str, float] = {}
+
+    async def take_a_while(context: JobContext) -> JobReport:
+        begun[context.namespace.path] = time.monotonic()
+        await asyncio.sleep(0.5)
+        ended[context.namespace.path] = time.monotonic()
+        return JobReport()
+
+    monkeypatch.setattr(jobs, "JOBS", {"one": JobKind("one", "", timedelta(days=1), False, lambda: take_a_while)})
+    async with AsyncWarden.open(postgres_url) as warden:
+        for user in ("ana", "ben"):
+            await warden.scope(user=user).remember("Bees need flowers.")
+        await SharedWorker(warden.jobs, postgres_url, 0.2).run(asyncio.Event(), once=True)
+    first, second = sorted(begun, key=lambda path: begun[path])
+    assert begun[second] - ended[first] >= 0.5
+
+
 async def _wait_for_job(warden: AsyncWarden, user: str, worker: asyncio.Task[None]) -> None:
     for _ in range(600):
         assert not worker.done()

@@ -143,12 +143,17 @@ async def find_part(
             by_thread.setdefault(known[name].thread_id, set()).update(known[name].sources)
         new = [name for name, item in known.items() if name not in going and _goes(item, going, by_thread, merged)]
         if not new:
-            citing = [
-                name for name, item in known.items() if name not in going and not going.keys().isdisjoint(item.sources)
-            ]
+            citing = [name for name, item in known.items() if name not in going and _names(item, going, by_thread)]
             citing += [name for name in purged if name not in there]
-            return ErasedPart((*going, *there), () if thread is None else (thread,), citing=tuple(citing))
+            named = tuple((place, frozenset(names)) for place, names in by_thread.items() if names)
+            return ErasedPart((*going, *there), () if thread is None else (thread,), citing=tuple(citing), named=named)
         going.update(dict.fromkeys(new))
+
+
+def _names(item: Memory, going: Mapping[str, None], by_thread: Mapping[str | None, set[str]]) -> bool:
+    """Whether a memory names what goes as its source, by our id or, within its thread, by its caller's."""
+    named = by_thread.get(item.thread_id, set()) if item.channel != Channel.TURN else set()
+    return any(source in going or source in named for source in item.sources)
 
 
 def _goes(

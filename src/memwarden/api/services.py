@@ -50,6 +50,7 @@ class ServiceMaker:
         self._reranker = reranker
         self._chat = chat
         self._switching: asyncio.Task[None] | None = None
+        self._told: str | None = None  # the model that the store was moved to, as far as anybody here knows
 
     def make(self, embedder: Embedder | None) -> Services:
         """Return services that work with an embedder."""
@@ -139,8 +140,19 @@ class ServiceMaker:
         )
 
     def _follow_move(self, model: str) -> None:
+        self._told = model
         if self._switching is None and not self._parts.closed:
-            self._switching = asyncio.get_running_loop().create_task(self._switch(model))
+            self._switching = asyncio.get_running_loop().create_task(self._follow_moves())
+
+    async def _follow_moves(self) -> None:
+        """Go over to the model that the store was moved to, and on to one that it is moved to meanwhile."""
+        tried = None
+        try:
+            while self._told is not None and self._told != tried:
+                tried = self._told
+                await self._switch(tried)
+        finally:
+            self._switching = None
 
     async def _switch(self, model: str) -> None:
         try:
@@ -158,10 +170,12 @@ class ServiceMaker:
             self._parts.open(new)
             log.info("the store was moved to the embedding model %r; it answers from now on", model)
             await _close(old)
+            # Whoever asked the store while this went on may have asked before it was moved again.
+            bound = await self._parts.store.identity(model)
+            if bound != model:
+                self._told = bound
         except MemwardenError as error:
             log.warning("the store was moved to the embedding model %r, which is not at hand here: %s", model, error)
-        finally:
-            self._switching = None
 
     async def close(self, services: Services) -> None:
         """End what services do beside calls, and break off what is being made in their place."""

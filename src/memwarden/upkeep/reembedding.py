@@ -31,6 +31,8 @@ from memwarden.stores.shared.search import SearchableStore
 PAGE_ROWS: Final = 128
 # Up to so many rows may be written while the others are looked through; they are made right after the store was bound.
 MAX_LEFT: Final = 256
+# After each page a move rests as long as the page took, and so long at most: calls share the disk with it.
+MAX_REST_SECONDS: Final = 1.0
 # So often the rows are looked through for what was written meanwhile.
 MAX_PASSES: Final = 20
 
@@ -100,13 +102,26 @@ class Reembedder:
 
     async def plan(self) -> Reembedding:
         """Return how far the move is; nothing is written."""
-        source = (await self._store.about()).model or "none"
-        moved, rows, lacking = source == self._target.name, 0, 0
+        source = await self._bound()
+        try:
+            rows, lacking = await self._count(source)
+        except InvalidInput:
+            if await self._bound() == source:
+                raise
+            return await self.plan()  # another move ended meanwhile, whose vectors were taken for those of before
+        return Reembedding(source, self._target.name, rows, lacking, moved=source == self._target.name)
+
+    async def _bound(self) -> str:
+        return (await self._store.about()).model or "none"
+
+    async def _count(self, source: str) -> tuple[int, int]:
+        """Return how many rows there are, and how many of them lack something while the store is bound to a model."""
+        rows = lacking = 0
         for namespace in await self._store.namespaces():
             async for page in self._pages(namespace):
                 rows += len(page)
                 lacking += len(self._lacking(page, source))
-        return Reembedding(source, self._target.name, rows, lacking, moved=moved)
+        return rows, lacking
 
     async def run(self) -> Reembedding:
         """Move the store, or go on where a move was broken off. Raises InvalidInput, Conflict, ModelUnavailable."""
@@ -117,11 +132,13 @@ class Reembedder:
             await self._hold_searches()
             bound = await self._store.identity(self._target.name, instead_of=source)
             if bound != self._target.name:
+                if isinstance(self._store, SearchableStore):  # the other move may be under way, and holds them itself
+                    await self._store.release_search(self._target.name)
                 raise Conflict(f"the store was moved to {bound!r} meanwhile, not to {self._target.name!r}")
         if source != self._target.name or planned.lacking:
             await self._look_through(self._target.name, "tidy", planned.rows)
         if isinstance(self._store, SearchableStore):
-            await self._store.hold_search(held=False)
+            await self._store.release_search()
         return replace(planned, made=self._made, moved=True)
 
     async def _make_all(self, planned: Reembedding) -> None:
@@ -180,7 +197,8 @@ class Reembedder:
                 for row, new in zip(rows, made, strict=True)
             ]
         await self._store.fill(namespace, fills)
-        await asyncio.sleep(max(0.0, len(ids) * self._pause - (time.monotonic() - began)))
+        took = time.monotonic() - began
+        await asyncio.sleep(max(min(took, MAX_REST_SECONDS), len(ids) * self._pause - took))
 
     async def _tidied(self, rows: Sequence[IndexRow], memories: dict[str, Memory]) -> list[Fill]:
         """Return rows as the new model alone would have written them."""
@@ -206,7 +224,7 @@ class Reembedder:
         store = self._store
         if not isinstance(store, SearchableStore):
             return
-        await store.hold_search(held=True)
+        await store.hold_search(self._target.name)
         for namespace in await store.namespaces():
             standing = await store.standing(namespace)
             large = standing.digest is not None or standing.rows >= self._parts.settings.search_above

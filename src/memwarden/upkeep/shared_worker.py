@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ from memwarden import clock
 from memwarden.errors import InvalidConfig, StoreError, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.upkeep.jobs import AsyncJobs
+from memwarden.upkeep.worker import rest_after
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -172,7 +174,10 @@ class SharedWorker:
         at = clock.now()
         for status in await self._jobs.status_of(namespace, at):
             if status.job == job and status.due is not None and status.due <= at:
+                begun = time.monotonic()
                 await self._jobs.run_one(job, namespace)
+                # Noted as done; a worker that is told to end meanwhile breaks the rest off, too.
+                await rest_after(time.monotonic() - begun, asyncio.Event())
 
 
 async def _make_schema(app: App) -> None:

@@ -217,7 +217,7 @@ class NamespaceTables:
 
 def _without(memory: Memory, part: ErasedPart) -> Memory:
     """Return a memory that does not name what goes as its source."""
-    return replace(memory, sources=part.leave_out(memory.sources))
+    return replace(memory, sources=part.leave_out(memory.sources, memory.thread_id))
 
 
 def as_active(memory: Memory) -> Memory:

@@ -113,6 +113,7 @@ _FORGET_SOURCES = (
     "UPDATE memwarden.{table} SET sources = ARRAY(SELECT one FROM unnest(sources) WITH ORDINALITY AS t (one, place) "
     "WHERE one <> ALL(%s::text[]) ORDER BY place) WHERE {here} AND id = ANY(%s::text[])"
 )
+_OF_THREAD = " AND thread_id IS NOT DISTINCT FROM %s"
 # Statistics of columns hold values of rows, too.
 _REWRITTEN = b"""
     SELECT oid::regclass::text FROM pg_class
@@ -253,7 +254,11 @@ def erase_part(db: Connection[Any], namespace: Namespace, part: ErasedPart) -> N
                 db.execute(sql.format(here=_HERE).encode(), (*here, *[names] * sql.count("::text[]")))
         db.execute(_ERASE_VERSIONS.format(here=_HERE).encode(), (*here, *versions))
         for table in ("memories", "versions"):
-            db.execute(_FORGET_SOURCES.format(here=_HERE, table=table).encode(), (ids, *here, list(part.citing)))
+            forget = _FORGET_SOURCES.format(here=_HERE, table=table)
+            db.execute(forget.encode(), (ids, *here, list(part.citing)))
+            for thread, named in part.named:
+                of_thread = (list(named), *here, list(part.citing), thread)
+                db.execute((forget + _OF_THREAD).encode(), of_thread)
         cites = part.make_finder()
         entries = db.execute(_ENTRIES_WITH_META, here)
         cited = [int(seq) for seq, meta in entries.fetchall() if cites(decode_text(meta))]

@@ -19,7 +19,13 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from memwarden.errors import StoreUnavailable
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, STANDING_IN, Head, IndexRow, Namespace
-from memwarden.stores.postgres.rows import INDEX_COLUMNS, condition_sql, decode_index_row, decode_text
+from memwarden.stores.postgres.rows import (
+    INDEX_COLUMNS,
+    condition_sql,
+    decode_index_row,
+    decode_text,
+    encode_text,
+)
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.shared.search import (
@@ -42,8 +48,11 @@ _EXTENSION = b"""
     SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
 """
 _LOCK_HEAD = f"SELECT FROM memwarden.namespaces WHERE {HERE} FOR UPDATE".encode()
-_HOLD = b"INSERT INTO memwarden.meta (key, value) VALUES ('search_held', 'yes') ON CONFLICT DO NOTHING"
-_HELD = b"SELECT FROM memwarden.meta WHERE key = 'search_held'"
+# A row for each move that holds the indexes; an earlier memwarden wrote one without the model that it moved to.
+_HOLD = b"INSERT INTO memwarden.meta (key, value) VALUES ('search_held ' || %s::text, 'yes') ON CONFLICT DO NOTHING"
+_HELD = b"SELECT FROM memwarden.meta WHERE key = 'search_held' OR starts_with(key, 'search_held ')"
+_LET_GO = b"DELETE FROM memwarden.meta WHERE key = 'search_held ' || %s::text"
+_LET_ALL_GO = b"DELETE FROM memwarden.meta WHERE key = 'search_held' OR starts_with(key, 'search_held ')"
 _BEGIN = b"INSERT INTO memwarden.digests VALUES (%s, %s, 0, NULL) ON CONFLICT DO NOTHING"
 _COPY = (
     "INSERT INTO memwarden.vectors SELECT tenant, namespace, n, memwarden.floats(vector)::{}.halfvec "
@@ -92,9 +101,17 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
     return True
 
 
-def hold_indexes(db: Connection[Any], *, held: bool) -> None:
+def hold_indexes(db: Connection[Any], model: str) -> None:
     """See :meth:`memwarden.stores.shared.search.SearchableStore.hold_search`."""
-    db.execute(_HOLD if held else b"DELETE FROM memwarden.meta WHERE key = 'search_held'")
+    db.execute(_HOLD, [encode_text(model)])
+
+
+def release_indexes(db: Connection[Any], model: str | None) -> None:
+    """See :meth:`memwarden.stores.shared.search.SearchableStore.release_search`."""
+    if model is None:
+        db.execute(_LET_ALL_GO)
+    else:
+        db.execute(_LET_GO, [encode_text(model)])
 
 
 def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> bool:

@@ -293,8 +293,11 @@ class PostgresStore:
             lambda db: search.make_indexes(db, namespace, dimensions, self._seconds, self.place)
         )
 
-    async def hold_search(self, *, held: bool) -> None:
-        await self._at_length(lambda db: search.hold_indexes(db, held=held))
+    async def hold_search(self, model: str) -> None:
+        await self._at_length(lambda db: search.hold_indexes(db, model))
+
+    async def release_search(self, model: str | None = None) -> None:
+        await self._at_length(lambda db: search.release_indexes(db, model))
 
     async def drop_search(self, namespace: Namespace) -> bool:
         return await self._at_length(lambda db: search.drop_indexes(db, namespace, self._seconds))

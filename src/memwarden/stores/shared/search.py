@@ -139,8 +139,11 @@ class SearchableStore(Protocol):
         when this login may not, or when vectors (``dimensions``) cannot be indexed here.
         """
 
-    async def hold_search(self, *, held: bool) -> None:
-        """Let no process build search indexes, while the store moves to another model; or let them again."""
+    async def hold_search(self, model: str) -> None:
+        """Let no process build search indexes while the store moves to a model."""
+
+    async def release_search(self, model: str | None = None) -> None:
+        """Let processes build them again: the move to a model ended, or with None whatever move there was."""
 
     async def drop_search(self, namespace: Namespace) -> bool:
         """Remove the digest and the indexes; False when another process is building or dropping them."""

@@ -214,10 +214,11 @@ def erase_part(db: sqlite3.Connection, namespace: Namespace, part: ErasedPart) -
 def _forget_sources(db: sqlite3.Connection, no: int, part: ErasedPart) -> None:
     """Take what goes out of the sources of what stays."""
     for item in part.citing:
-        (row,) = db.execute("SELECT row FROM memories WHERE ns = ? AND id = ?", (no, item)).fetchone()
+        found = db.execute("SELECT row, thread_id FROM memories WHERE ns = ? AND id = ?", (no, item)).fetchone()
+        row, thread = found
         for table in ("memories", "versions"):
             for (sources,) in db.execute(f"SELECT DISTINCT sources FROM {table} WHERE row = ?", (row,)).fetchall():
-                kept = list_text(part.leave_out(json.loads(sources)))
+                kept = list_text(part.leave_out(json.loads(sources), thread))
                 db.execute(f"UPDATE {table} SET sources = ? WHERE row = ? AND sources = ?", (kept, row, sources))
 
 

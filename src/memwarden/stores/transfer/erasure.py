@@ -59,22 +59,24 @@ class ErasedPart(NamedTuple):
     """A part of a namespace to be removed for good.
 
     ids: of memories, with all that is theirs. threads: whose marks, journal and events lose their name. versions:
-    earlier contents, by id and version. citing: memories that stay and name some of the ids as their sources.
+    earlier contents, by id and version. citing: memories that stay and name some of the ids as their sources. named:
+    by thread, the ids that callers gave to what goes, which count within their thread alone.
     """
 
     ids: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     versions: tuple[tuple[str, int], ...] = ()
     citing: tuple[str, ...] = ()
+    named: tuple[tuple[str | None, frozenset[str]], ...] = ()
 
     def make_finder(self) -> Callable[[str], bool]:
         """Return what tells whether a text, such as the meta of a journal entry, holds the id of what goes."""
         gone = frozenset(self.ids)
         return lambda text: not gone.isdisjoint(_MADE.findall(text))
 
-    def leave_out(self, sources: Sequence[str]) -> tuple[str, ...]:
-        """Return sources without what goes."""
-        gone = set(self.ids)
+    def leave_out(self, sources: Sequence[str], thread: str | None) -> tuple[str, ...]:
+        """Return the sources of a memory of a thread without what goes."""
+        gone = {*self.ids, *dict(self.named).get(thread, ())}
         return tuple(source for source in sources if source not in gone)
 
 
