@@ -110,7 +110,8 @@ class Reader:
     def _facts(self, prompt: str) -> str:
         told, again, _ = prompt.partition("\n\nYour last answer")
         said, _, known_lines = told.partition("Messages:\n")[2].partition("\nKnown:\n")
-        turns = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        lines = [line for line in said.splitlines() if line.startswith("{")]
+        turns = [json.loads(line) for line in lines]
         found = [
             {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", turn["text"])),
              "sources": [turn["id"]], "category": "tasks", "importance": 6, "replaces": []}
@@ -120,7 +121,7 @@ class Reader:
         ended = [{"known": "k2", "on": None, "sources": [turns[0]["id"]]}] if known % 7 == 6 else []
         summary = "The user told the assistant of the family." if len(turns) > 1 else None
         answer = json.dumps({"facts": found, "ended": ended, "summary": summary})
-        if len(said) % _MODEL_FAILS == 2 and len(turns) == 1:  # whatever is known: another look gets no answer either
+        if len("".join(lines)) % _MODEL_FAILS == 2 and len(turns) == 1:  # whatever is known: another look gets no answer either
             raise ModelUnavailable("no line")
         kind = len(told) % _MODEL_FAILS
         if kind == 0 and not again:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
@@ -345,9 +345,13 @@ class Extractor:
         )
         told = {source for item in found.facts for source in item.sources}
         silent = [turn for turn in exchange if turn.role != "assistant" and turn.id not in told]
-        return replace(found, facts=(*found.facts, *await self._by_statements(silent, two_person=two_person)))
+        speakers = frozenset(name.split()[0].casefold() for name in index.view.speakers if name.split())
+        quoted = await self._by_statements(silent, speakers, two_person=two_person)
+        return replace(found, facts=(*found.facts, *quoted))
 
-    async def _by_statements(self, turns: Sequence[Memory], *, two_person: bool) -> list[ExtractedItem]:
+    async def _by_statements(
+        self, turns: Sequence[Memory], speakers: Collection[str], *, two_person: bool
+    ) -> list[ExtractedItem]:
         """What the typed statements of turns give to remember; nothing where none are read."""
         if not turns or statement_reader(self._embedder) is None:
             return []
@@ -361,7 +365,10 @@ class Extractor:
             stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
         weights = load_weights()
         items = [
-            quote_turn(turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person) for turn in turns
+            quote_turn(
+                turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person, speakers=speakers
+            )
+            for turn in turns
         ]
         return [item for item in items if item is not None]
 

@@ -54,7 +54,8 @@ _PATTERNS: Final[tuple[tuple[StatementFrame, str], ...]] = (
     ("relationship",
         rf"{_SELF} {_ADV}(?:am|was|have been|got|are|were) (?:(?:happily|recently|just) )?(?:married|engaged|"
         rf"divorced|single|dating|"
-                     r"separated|widowed|expecting|seeing someone)\b"),
+                     r"separated|widowed|seeing someone|"
+                     r"expecting(?! (?:\w+ )?(?:news|results?|answers?|calls?|deliver\w+|visitors?|rain|snow)\b))\b"),
     ("relationship", rf"{_SELF} {_ADV}(?:am|was|became) (?:an? |the )(?:\w+ ){{0,2}}?(?:{en.PEOPLE})\b(?! of)"),
     ("preference",
         rf"{_SELF} {_ADV}(?:do not |cannot )?(?:love|like|enjoy|prefer|hate|dislike|adore|detest|cannot stand|"
@@ -256,6 +257,11 @@ _NO_NAME: Final = frozenset(
 )
 
 
+# Where whoever is spoken to stands: alone between commas.
+_CALLED_BEFORE: Final = re.compile(r"(?:^|[,.!?–—-])\s*$")
+_CALLED_AFTER: Final = re.compile(r"\s*(?:[,.!?–—]|$)(?!\s*(?:who|which|and)\b)")
+
+
 def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[StatementFrame, str]]:
     """Statements that a sentence takes for granted: whom its speaker has, what ails them, which trip they prepare.
 
@@ -268,6 +274,8 @@ def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> l
             continue
         name = hit["name"] if hit["name"] and hit["name"] not in _NO_NAME else None
         kin, how = hit["kin"], hit["how"] or ""
+        if name is None and _CALLED_BEFORE.search(sentence, 0, hit.start()) and _CALLED_AFTER.match(sentence, hit.end()):
+            continue  # "You know, my brother, ..." speaks to somebody
         if re.match(r"\s+(?:and I )?(?:.{0,30}\b)?(?:wedding|divorc|engaged|married)", sentence[hit.end() :]):
             continue
         if name is None and not re.fullmatch(_WORTH_SAYING, kin):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
@@ -11,6 +11,7 @@ from memwarden.records import Channel, Kind, Memory
 from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.gate import judge_worth
+from memwarden.remember.extract.rules.lasting import is_mostly_of_the_talk, says_enough, tells_of_life
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
 from memwarden.remember.ingest.messages import kind_of
 from memwarden.statements.reader import StatementWeights
@@ -60,12 +61,18 @@ _OF_EVENTS: Final = re.compile(r"appointment|wedding|exam|race|flight|hotel book
 
 
 def quote_turn(
-    turn: TurnText, packed: bytes, weights: StatementWeights, said_at: datetime, *, two_person: bool
+    turn: TurnText,
+    packed: bytes,
+    weights: StatementWeights,
+    said_at: datetime,
+    *,
+    two_person: bool,
+    speakers: Collection[str] = (),
 ) -> ExtractedItem | None:
     """Return the quotation of what a turn states that is worth keeping, or None.
 
-    packed: the typed statements of its text. Of a turn's sentences those are quoted that stand around the surest
-    statement; a question, a request or a supposition is not.
+    packed: the typed statements of its text. speakers: the first names of those who talk, in small letters. Of a turn's
+    sentences those are quoted that stand around the surest statement; a question, a request or a supposition is not.
     """
     if not _is_own_words(turn.text, two_person=two_person):
         return None
@@ -82,7 +89,7 @@ def quote_turn(
         return None
     best, place = max(found, key=lambda pair: pair[0].chance)
     words = _excerpt(turn.text, spans, told, place)
-    if words is None or not _stands_alone(words, best):
+    if words is None or not _stands_alone(words, best) or not _lasts(words, speakers, two_person=two_person):
         return None
     at = turn.created_at or said_at
     told_in = turn.text[best.start : best.end]
@@ -177,7 +184,9 @@ def _is_own_words(text: str, *, two_person: bool) -> bool:
     if not is_english(text):
         return True
     judged = judge_worth(text)
-    return not (judged.small_talk or judged.part) and (two_person or judged.may_tell)
+    if judged.small_talk or judged.part:
+        return False
+    return two_person or judged.may_tell and not is_mostly_of_the_talk([span.text for span in split_spans(text)])
 
 
 def _tells(sentence: str, *, two_person: bool) -> bool:
@@ -187,7 +196,16 @@ def _tells(sentence: str, *, two_person: bool) -> bool:
     if not is_english(sentence):
         return True
     bare = drop_openers(sentence)
-    return reject_sentence(bare, False) is None and reject_clause(bare, two_person=two_person) is None
+    if reject_sentence(bare, False) is not None or reject_clause(bare, two_person=two_person) is not None:
+        return False
+    return two_person or tells_of_life(bare)
+
+
+def _lasts(words: str, speakers: Collection[str], *, two_person: bool) -> bool:
+    """Whether words say enough to be read later; of English alone that is known."""
+    if not is_english(words):
+        return True
+    return says_enough(words, [span.text for span in split_spans(words)], speakers, two_person=two_person)
 
 
 def _is_worth(each: PackedStatement, weights: StatementWeights) -> bool:
