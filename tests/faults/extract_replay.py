@@ -121,7 +121,8 @@ class Reader:
         ended = [{"known": "k2", "on": None, "sources": [turns[0]["id"]]}] if known % 7 == 6 else []
         summary = "The user told the assistant of the family." if len(turns) > 1 else None
         answer = json.dumps({"facts": found, "ended": ended, "summary": summary})
-        if len("".join(lines)) % _MODEL_FAILS == 2 and len(turns) == 1:  # whatever is known: another look gets no answer either
+        # Whatever is known, so that another look gets no answer either.
+        if len("".join(lines)) % _MODEL_FAILS == 2 and len(turns) == 1:
             raise ModelUnavailable("no line")
         kind = len(told) % _MODEL_FAILS
         if kind == 0 and not again:

@@ -37,7 +37,7 @@ from memwarden.settings import ExtractionInstructions
 from memwarden.text.tokenizer import content_terms
 
 # Of the words, the schema and the lines of a request.
-VERSION: Final = 3
+VERSION: Final = 4
 # Pasted documents would drown what the person says, and cost tokens.
 MAX_SHOWN_CHARACTERS: Final = 2_000
 # A line has its place taken by this many facts of an answer at most.

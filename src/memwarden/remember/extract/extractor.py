@@ -365,9 +365,7 @@ class Extractor:
             stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
         weights = load_weights()
         items = [
-            quote_turn(
-                turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person, speakers=speakers
-            )
+            quote_turn(turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person, speakers=speakers)
             for turn in turns
         ]
         return [item for item in items if item is not None]
@@ -391,19 +389,18 @@ class Extractor:
         return sorted(known, key=lambda item: (item.since, written[item.id]))
 
     def _offered(self) -> list[str]:
-        """The categories that a fact may have: not what is always offered, which is for what somebody states."""
+        """The categories that a fact may have, those that fill answers last."""
         if self._instructions.categories and self._chat is not None:
             return list(self._instructions.categories)
         apart = (OWN_RECORDS, Channel.STATE, procedures.CATEGORY)
-        return [
-            name
-            for name, category in self.categories.declared.items()
-            if not (category.always or is_own_category(name) or name in apart)
-        ]
+        declared = self.categories.declared
+        names = [name for name in declared if not (is_own_category(name) or name in apart)]
+        return sorted(names, key=lambda name: declared[name].always)
 
     def _memory(self, item: ExtractedItem, exchange: Sequence[Memory], at: datetime) -> Memory:
         by_id = {turn.id: turn for turn in exchange}
         said = by_id[item.sources[0]]
+        trust = min((by_id[source].trust for source in item.sources), key=TRUST_RANK.__getitem__)
         # No role: what is made of words is in nobody's mouth, so that a person can correct it; whom they come from is
         # its trust.
         return Memory(
@@ -414,7 +411,7 @@ class Extractor:
             updated_at=at,
             channel=item.channel,
             kind=item.kind,
-            category=_own_category_of(item, exchange) or self._category(item.category),
+            category=_own_category_of(item, exchange) or self._category(item.category, trust),
             importance=item.importance,
             tags=(CARD,) if item.tier == "card" else (QUOTATION,) if item.quoted else (),
             source=said.source,
@@ -424,7 +421,7 @@ class Extractor:
             thread_id=said.thread_id,
             valid_from=item.valid_from,
             valid_to=item.valid_to,
-            trust=min((by_id[source].trust for source in item.sources), key=TRUST_RANK.__getitem__),
+            trust=trust,
         )
 
     def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[ExtractedStatement]:
@@ -441,9 +438,12 @@ class Extractor:
             and (text := procedures.find_taught_procedure(turn.text)) is not None
         ]
 
-    def _category(self, wanted: str) -> str:
-        """The wanted category, if it is offered."""
-        return wanted if wanted in self._offered() else DEFAULT_CATEGORY
+    def _category(self, wanted: str, trust: str) -> str:
+        """The wanted category, if it is offered; what fills every answer is for the words of a person alone."""
+        category = self.categories.declared.get(wanted)
+        if category is None or wanted not in self._offered() or (category.always and trust != Trust.PERSON):
+            return DEFAULT_CATEGORY
+        return wanted
 
 
 class _FactsLeft:

@@ -38,8 +38,8 @@ _VAGUE: Final = re.compile(
     r"[A-D]\b)|"
     r"\bthe \d{1,2}(?:st|nd|rd|th)\b|\b(?:something|somewhere|everything|anything|whatever|stuff|things? like that|"
     r"and all|and so on|etc)\b|"
-    r"\bsince (?:we|our|last)\b|\b(?:like|as) (?:this|that|these|those)\b|\bsuch an?\b|\bso (?:much|many|close)\b|\bthe "
-    r"(?:former|latter|above|following)\b|"
+    r"\bsince (?:we|our|last)\b|\b(?:like|as) (?:this|that|these|those)\b|\bsuch an?\b|"
+    r"\bso (?:much|many|close)\b|\bthe (?:former|latter|above|following)\b|"
     r"\b(?:do|did|doing|done|make|made|try|tried) (?:so|some|this|that)\b$|\bone of (?:those|these|them)\b|\bthat "
     r"(?:one|way|day|time|night)\b",
     re.IGNORECASE,

@@ -23,6 +23,7 @@ _BEFORE: Final = re.compile(
 # The longest preposition and its space: whatever stands before it is not looked at again for each day.
 _MAX_BEFORE: Final = 16
 # These change the meaning and stay; "on" and "in" are written anew.
+_MAX_MOVED: Final = 80
 _OWN_WORD: Final = frozenset("by until till since before after from to around through".split())
 _PART: Final = re.compile(r"^ (morning|afternoon|evening|night)s?\b")
 # "Friday's Child": the name of a thing, not a day.
@@ -35,9 +36,16 @@ _MEANS_TIME: Final = re.compile(
 )
 _MONTH_ALONE: Final = re.compile(rf"^(?:\w+ )?(?:{'|'.join(_MONTHS)})(?: \d{{4}})?$", re.IGNORECASE)
 _MONTH_NAMED: Final = re.compile(rf"\b(?:{'|'.join(name[:3] for name in _MONTHS)})", re.IGNORECASE)
+_WEEKDAY_ALONE: Final = re.compile(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
 _YEAR_ALONE: Final = re.compile(r"^(?:\w+ )?(?:19|20)\d\d$")
 _SINCE: Final = re.compile(r"^since\b|\bsince $", re.IGNORECASE)
 _UNTIL: Final = re.compile(r"^(?:until|till)\b|\b(?:until|till) $", re.IGNORECASE)
+# What was put off is put to a day to come, whatever the tense of who says it.
+_PUT_TO: Final = re.compile(
+    r"\b(?:moved?|pushed|postponed|delayed|rescheduled|shifted|extended|put (?:off|back))\b"
+    r"[^.;!?]{0,60}\bto (?:the )?$",
+    re.IGNORECASE,
+)
 # "for two years" says how long, which a date would not.
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
@@ -87,6 +95,8 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
         ):
             continue
         span = _edge_of(span, text[max(0, place - _MAX_BEFORE) : place], said.date())
+        if span.first < said.date() and _PUT_TO.search(text, max(0, place - _MAX_MOVED), place):
+            span = _later(span)
         yearly = _is_yearly(text, span)
         if not yearly:
             days.append((span.first, span.last))
@@ -124,6 +134,18 @@ def _edge_of(span: DaySpan, before: str, said: date) -> DaySpan:
         last = span.last
         return replace(span, first=_first_of(span.text, last), last=last)
     return span
+
+
+def _later(span: DaySpan) -> DaySpan:
+    """A weekday a week later, a day or month without a year a year later."""
+    if _WEEKDAY_ALONE.search(span.text):
+        return replace(span, first=span.first + timedelta(days=7), last=span.last + timedelta(days=7))
+    if _HAS_YEAR.search(span.text) or not _MONTH_NAMED.search(span.text):
+        return span
+    if span.first != span.last and not _MONTH_ALONE.search(span.text):
+        return span
+    first = _years_before(span.first, -1)
+    return replace(span, first=first, last=_last_of(span.text, first))
 
 
 def _years_before(day: date, years: int) -> date:

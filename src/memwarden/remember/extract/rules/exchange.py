@@ -47,6 +47,7 @@ from memwarden.remember.extract.rules.patterns import (
     match_frame,
 )
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
+from memwarden.remember.extract.rules.sorts import sort_kind
 from memwarden.remember.extract.rules.summaries import summarize_exchange
 from memwarden.remember.extract.rules.third_person import (
     drop_loose_end,
@@ -54,7 +55,6 @@ from memwarden.remember.extract.rules.third_person import (
     has_outside_pointer,
     to_third_person,
 )
-from memwarden.remember.ingest.messages import kind_of
 from memwarden.text.language import is_english
 
 TermRarity = Callable[[str], float]
@@ -273,7 +273,7 @@ def _make_item(
     return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC if frame in _HAPPENED else Channel.SEMANTIC,
-        kind=_KIND.get(frame) or kind_of(text),
+        kind=_KIND.get(frame) or sort_kind(text, _CATEGORY[frame]),
         category=_CATEGORY[frame],
         importance=round((_IMPORTANCE[frame] + saying.worth.note) / 2, 2),
         sources=(saying.turn.id,),

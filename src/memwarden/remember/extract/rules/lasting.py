@@ -18,7 +18,9 @@ MAX_WORDS_OF_OTHERS: Final = 12
 # "Thanks, Melanie!" is no sentence of its own.
 MIN_WORDS: Final = 2
 
-_SPEAKER: Final = re.compile(r"\b(?:i|im|ive|i'm|i've|i'd|i'll|my|me|mine|we|we're|we've|we'll|our|ours|us)\b", re.IGNORECASE)
+_SPEAKER: Final = re.compile(
+    r"\b(?:i|im|ive|i'm|i've|i'd|i'll|my|me|mine|we|we're|we've|we'll|our|ours|us)\b", re.IGNORECASE
+)
 _SPOKEN_TO: Final = re.compile(r"\byou\b|\byour\b|\byou'(?:re|ve|d|ll)\b|\bassistant\b", re.IGNORECASE)
 # What is done in the talk itself, now or at its last time.
 _IN_THE_TALK: Final = re.compile(
@@ -30,8 +32,9 @@ _IN_THE_TALK: Final = re.compile(
 )
 # "She told me!": nobody knows who.
 _POINTS: Final = re.compile(
-    r"^(?:she|he|they|it|that|this|these|those)(?:'\w+|s)?\b|"
-    r"\b(?:it|this|that|them|those|there)[.!]*$",
+    r"^(?:she|he|they|it|that|this|these|those|both|neither|one (?:at|in|for|with|on|is|was))(?:'\w+|s)?\b|"
+    r"\b(?:it|this|that|them|those|there)[.!]*$|"
+    r"^[\d.,]+ (?:of|yep|yes|yeah|no|ok|okay|then|now|but|please)\b",
     re.IGNORECASE,
 )
 _CAPITALISED: Final = re.compile(r"\b[A-Z]\w+")
@@ -65,7 +68,7 @@ def says_enough(words: str, sentences: Collection[str], speakers: Collection[str
         return False
     others = _CAPITALISED.sub(lambda name: "" if name[0].casefold() in speakers else name[0], " ".join(told))
     anchored = any(map(str.isdigit, others)) or bool(names_in(others))
-    if _POINTS.search(told[0]) and not anchored:
+    if _POINTS.search(told[0]):
         return False
     if two_person:
         return anchored or judge_worth(words).note >= MIN_NOTE

@@ -257,9 +257,18 @@ _NO_NAME: Final = frozenset(
 )
 
 
-# Where whoever is spoken to stands: alone between commas.
-_CALLED_BEFORE: Final = re.compile(r"(?:^|[,.!?–—-])\s*$")
-_CALLED_AFTER: Final = re.compile(r"\s*(?:[,.!?–—]|$)(?!\s*(?:who|which|and)\b)")
+# "Not really, my brother": whoever is spoken to stands alone between commas. "Oscar, my brother" is somebody.
+_CALLED: Final = re.compile(r"(?:brother|sister|friend|son|daughter|love|dear)s?")
+_CALLED_BEFORE: Final = re.compile(r"(?:^|[.!?–—]|^[A-Z]\w*,|\b[a-z][\w']*,)\s*$")
+_CALLED_AFTER: Final = re.compile(r"\s*(?:[.!?–—]|$|,(?!\s*(?:who|which|and|whose)\b))")
+
+
+def _is_called(kin: str, sentence: str, hit: re.Match[str]) -> bool:
+    """Whether "my brother" is how somebody is spoken to."""
+    if not _CALLED.fullmatch(kin):
+        return False
+    before, after = sentence[: hit.start()], sentence[hit.end() :]
+    return _CALLED_BEFORE.search(before) is not None and _CALLED_AFTER.match(after) is not None
 
 
 def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[StatementFrame, str]]:
@@ -274,8 +283,8 @@ def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> l
             continue
         name = hit["name"] if hit["name"] and hit["name"] not in _NO_NAME else None
         kin, how = hit["kin"], hit["how"] or ""
-        if name is None and _CALLED_BEFORE.search(sentence, 0, hit.start()) and _CALLED_AFTER.match(sentence, hit.end()):
-            continue  # "You know, my brother, ..." speaks to somebody
+        if name is None and _is_called(kin, sentence, hit):
+            continue
         if re.match(r"\s+(?:and I )?(?:.{0,30}\b)?(?:wedding|divorc|engaged|married)", sentence[hit.end() :]):
             continue
         if name is None and not re.fullmatch(_WORTH_SAYING, kin):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
-from memwarden.records import Channel, Kind, Memory
+from memwarden.records import Channel, Memory
 from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.lasting import is_mostly_of_the_talk, says_enough, tells_of_life
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
-from memwarden.remember.ingest.messages import kind_of
+from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.statements.reader import StatementWeights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.text.language import is_english
@@ -22,12 +22,14 @@ from memwarden.text.sentences import SentenceSpan, split_spans
 # The chances that a clause states something that holds, and that it tells its attribute, from which on its words are
 # kept; chosen on labelled histories.
 MIN_STATES: Final = 0.9
-MIN_ATTRIBUTE: Final = 0.4
+MIN_ATTRIBUTE: Final = 0.5
 # Who tells of a change seldom words it as the attribute's other statements do.
 MIN_CHANGE: Final = 0.9
 MIN_ATTRIBUTE_CHANGED: Final = 0.1
 # What tells of a change this surely began on the day that it names.
 MIN_NAMED_CHANGE: Final = 0.5
+# "In April", said in September, may lie ahead: a day without its year is believed when it was not long ago.
+MAX_DAYS_BEFORE: Final = 60
 # Of somebody's plain short words the reader is less sure that they state something than of what attribute they are.
 MIN_STATES_PLAIN: Final = 0.5
 MIN_PLAIN: Final = 0.85
@@ -54,10 +56,17 @@ _CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
 
-_OF_PREFERENCE: Final = frozenset(("airplane seat preference", "favourite", "disliked food", "coffee order"))
-_OF_PEOPLE: Final = re.compile(r"partner's|siblings|friend|flatmate|neighbour|children|relationship|relation:")
-_OF_GOALS: Final = re.compile(r"\bgoal|next holiday|savings goal")
-_OF_EVENTS: Final = re.compile(r"appointment|wedding|exam|race|flight|hotel booked|deadline|release date")
+# The frame that a statement of a category has.
+FRAMES: Final[Mapping[str, StatementFrame]] = {
+    "preferences": "preference",
+    "relationships": "relationship",
+    "goals": "plan",
+    "tasks": "plan",
+    "activity": "habit",
+    "event": "event",
+    "projects": "event",
+    "profile": "identity",
+}
 
 
 def quote_turn(
@@ -94,18 +103,18 @@ def quote_turn(
     at = turn.created_at or said_at
     told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])
-    frame, category = _sort_of(attribute, best)
+    category = category_of(words, at, best, weights)
     return ExtractedItem(
         text=_write(turn, words, at),
         channel=Channel.SEMANTIC,
-        kind=Kind.PREFERENCE if category == "preferences" else kind_of(words),
+        kind=sort_kind(words, category),
         category=category,
         importance=round((0.5 + best.chance) / 2, 2),
         sources=(turn.id,),
         valid_from=_begin_of(best, told_in, at),
         valid_to=_end_of(best, at),
         dates=((at.date(), at.date()),),
-        frame=frame,
+        frame=FRAMES[category],
         tier="fact",
         reason=f"states {attribute}",
         quoted=True,
@@ -144,11 +153,12 @@ def _fitting(sentence: str) -> Iterator[str]:
 
 def _as_item(turn: Memory, words: str) -> ExtractedItem:
     day = turn.created_at.date()
+    category = category_of(words, turn.created_at)
     return ExtractedItem(
         text=_write(turn, words, turn.created_at),
         channel=Channel.SEMANTIC,
-        kind=kind_of(words),
-        category="",
+        kind=sort_kind(words, category),
+        category=category,
         importance=0.5,
         sources=(turn.id,),
         valid_from=turn.created_at,
@@ -167,6 +177,8 @@ def _begin_of(best: PackedStatement, words: str, at: datetime) -> datetime:
     day, years = date.fromordinal(best.since), _YEAR.findall(words)
     if day >= at.date() and len(years) == 1 and int(years[0]) < at.year:  # "2024 bin ich umgezogen"
         day = date(int(years[0]), 1, 1)
+    if not years and (at.date() - day).days > MAX_DAYS_BEFORE:
+        return at
     return datetime.combine(day, time(), at.tzinfo) if day < at.date() else at
 
 
@@ -186,7 +198,7 @@ def _is_own_words(text: str, *, two_person: bool) -> bool:
     judged = judge_worth(text)
     if judged.small_talk or judged.part:
         return False
-    return two_person or judged.may_tell and not is_mostly_of_the_talk([span.text for span in split_spans(text)])
+    return two_person or (judged.may_tell and not is_mostly_of_the_talk([span.text for span in split_spans(text)]))
 
 
 def _tells(sentence: str, *, two_person: bool) -> bool:
@@ -263,16 +275,3 @@ def _write(turn: TurnText, words: str, at: datetime) -> str:
     day = f"{at.day} {at:%B %Y}" if english else f"{at:%Y-%m-%d}"
     bare = _INNER_QUOTES.sub("'", words)
     return f'{who[:30]}, {day}: "{bare}"'
-
-
-def _sort_of(attribute: str, each: PackedStatement) -> tuple[StatementFrame, str]:
-    """The frame and the category of what tells an attribute."""
-    if any(attribute.startswith(name) for name in _OF_PREFERENCE):
-        return "preference", "preferences"
-    if _OF_PEOPLE.search(f"{attribute} {each.subject}"):
-        return "relationship", "relationships"
-    if _OF_GOALS.search(attribute):
-        return "plan", "goals"
-    if _OF_EVENTS.search(attribute):
-        return "event", "event"
-    return "identity", "profile"
