@@ -40,7 +40,7 @@ class LabelledFact(msgspec.Struct, frozen=True, kw_only=True):
     """A fact that a history tells.
 
     Attributes:
-        value: what a memory of it has to hold. said_in: ids of the messages that say it.
+        value: what a memory of it has to hold. subject: whom it is about. said_in: ids of the messages that say it.
         valid_from, valid_to: days between which it is true. worth: see ``WORTHS``.
     """
 
@@ -48,6 +48,7 @@ class LabelledFact(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
     value: str
     said_in: tuple[str, ...]
+    subject: str = ""
     valid_from: str | None = None
     valid_to: str | None = None
     superseded_by: str | None = None

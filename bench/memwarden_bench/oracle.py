@@ -7,6 +7,7 @@ stored, updated and found again. It knows no more of the time after a message th
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -52,7 +53,7 @@ class Oracle:
             {
                 "text": statement_of(fact),
                 "sources": [name for name in fact.said_in if name in shown],
-                "category": "activity",
+                "category": category_of(fact, history),
                 "importance": 3 * fact.worth,
                 "valid_from": fact.valid_from,
                 "valid_to": fact.valid_to if is_over(fact, until) or fact.superseded_by in sayable else None,
@@ -79,6 +80,12 @@ class Oracle:
         """Whether a message that is shown says a fact that was not known, and was not over before it was known."""
         said = [name for name in fact.said_in if name in shown]
         return bool(said) and fact not in known and said[0] == min(fact.said_in, key=lambda name: at[name])
+
+
+def category_of(fact: LabelledFact, history: LabelledHistory) -> str:
+    """Return the category of a fact: of whom most of a history tells the profile, of others the relationships."""
+    subjects = Counter(each.subject for each in history.facts)
+    return "profile" if fact.subject == subjects.most_common(1)[0][0] else "relationships"
 
 
 def is_over(fact: LabelledFact, moment: datetime) -> bool:

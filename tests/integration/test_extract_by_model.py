@@ -107,7 +107,8 @@ def test_every_thread_reaches_the_model_once_with_its_ids_and_the_schema(warden:
     assert oracle.prompts[-1].endswith("\nWrite what the messages m3a, m3b tell that is not known yet, one by one.")
     assert fact["additionalProperties"] is False
     assert {"goals", "preferences", "relationships"} <= set(fact["properties"]["category"]["enum"])
-    assert not {"profile", "state", "procedural", "in-prompt"} & set(fact["properties"]["category"]["enum"])
+    assert fact["properties"]["category"]["enum"][-1] == "profile"
+    assert not {"state", "procedural", "in-prompt"} & set(fact["properties"]["category"]["enum"])
 
 
 def test_a_new_value_ends_the_old_on_its_day_and_what_is_over_ends(warden: Warden) -> None:
@@ -185,8 +186,8 @@ async def test_a_name_that_only_the_assistant_said_has_the_trust_of_the_assistan
     """Whoever gets a page into an answer, and a model to name a person's message, gains nothing by it."""
     model = ScriptedModel(
         saying(
-            {"text": "Ana's account for refunds is at Brightwater Bank.", "sources": ["m1"]},
-            {"text": "Ana waits for a refund of 40 euros from the shop.", "sources": ["m1"]},
+            {"text": "Ana's account for refunds is at Brightwater Bank.", "sources": ["m1"], "category": "profile"},
+            {"text": "Ana waits for a refund of 40 euros from the shop.", "sources": ["m1"], "category": "profile"},
         )
     )
     async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
@@ -199,10 +200,13 @@ async def test_a_name_that_only_the_assistant_said_has_the_trust_of_the_assistan
             ]
         )
         await me.extract_pending()
-        found = {item.text: (item.trust, item.sources) for item in await me.find({"channel": "semantic"})}
+        found = {
+            item.text: (item.trust, item.category, item.sources) for item in await me.find({"channel": "semantic"})
+        }
+        # The profile fills every answer, so that only what a person said is in it.
         assert found == {
-            "Ana's account for refunds is at Brightwater Bank.": ("assistant", ("m1", "m2")),
-            "Ana waits for a refund of 40 euros from the shop.": ("person", ("m1",)),
+            "Ana's account for refunds is at Brightwater Bank.": ("assistant", "activity", ("m1", "m2")),
+            "Ana waits for a refund of 40 euros from the shop.": ("person", "profile", ("m1",)),
         }
 
 
