@@ -1,4 +1,4 @@
-"""Categories and kinds of what is kept, and what is too little to be quoted; each rule with what it must leave alone."""
+"""Categories and kinds of what is kept, and what is too little to quote; each rule with what it leaves alone."""
 
 from __future__ import annotations
 
