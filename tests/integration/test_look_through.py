@@ -119,11 +119,9 @@ async def test_what_is_extracted_is_signed_as_its_turn_is() -> None:
         assert (kept.agent_id, kept.user_id) == ("executor", "ana")
 
 
-async def test_what_is_always_offered_is_never_extracted(me: AsyncScope, async_warden: AsyncWarden) -> None:
+async def test_what_a_person_is_stands_in_the_profile_and_an_unrelated_question_gets_nothing(me: AsyncScope) -> None:
     await me.observe(talk(NURSE))
-    declared = async_warden.settings.categories.declared
-    assert await facts(me)
-    assert not [fact for fact in await facts(me) if declared[fact.category].always]
+    assert "profile" in [fact.category for fact in await facts(me)]
     assert not (await me.query("How do the rings of Saturn stay in place?")).items
 
 
@@ -332,6 +330,13 @@ async def test_a_look_that_is_always_too_late_costs_no_turn(
         assert await facts(me)
 
 
+async def test_a_category_that_somebody_chose_gives_way_to_no_guess(me: AsyncScope) -> None:
+    text = "The user works as a nurse at St Mary's hospital in Porto."
+    (mine,) = (await me.remember(text, category="tasks")).results
+    await me.observe(talk(NURSE))
+    assert {(fact.id == mine.id, fact.category) for fact in await facts(me)} == {(True, "tasks"), (False, "profile")}
+
+
 async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -> None:
     (mine,) = (await me.remember("The user works as a nurse at St Mary's hospital in Porto.")).results
     await me.observe(talk(NURSE))
@@ -524,8 +529,8 @@ async def test_an_answer_is_repaired_once() -> None:
     assert "Your last answer could not be used" in model.asked[1].prompt
 
 
-@pytest.mark.parametrize("category", ["nonsense", "profile", "", "x" * 500, None, 7, ["tasks"]])
-async def test_a_category_that_nobody_declared_or_that_is_always_offered_is_not_taken(category: Any) -> None:
+@pytest.mark.parametrize("category", ["nonsense", "state", "in-prompt", "procedural", "", "x" * 500, None, 7, ["a"]])
+async def test_a_category_that_nobody_declared_or_that_is_not_for_facts_is_not_taken(category: Any) -> None:
     told = by_model({"text": "The user's daughter is called Mia.", "category": category})
     assert [item.category for item in await with_model(ScriptedModel(told), MIA)] == ["activity"]
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.remember.extract.rules.dating import resolve_dates
-from memwarden.remember.extract.rules.lasting import is_mostly_of_the_talk, says_enough, tells_of_life
 from memwarden.remember.extract.rules.patterns import find_presuppositions
+from memwarden.remember.extract.rules.rejections import is_mostly_of_the_talk, says_enough, tells_of_life
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind, sort_words
 from memwarden.statements.reader import load_weights
 

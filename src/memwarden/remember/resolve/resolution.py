@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from memwarden import filters
+from memwarden.categories import DEFAULT_CATEGORY, is_own_category
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import (
     DOCUMENT,
@@ -149,13 +150,24 @@ def resolve(
 def may_merge(new: Memory, old: Memory) -> bool:
     """Whether a merge loses nothing: same category, channel and trust, and metadata that do not disagree.
 
+    The category of what is extracted is a guess, which gives way to another guess and to the one for all.
+
     What a document states ends with the document, so it is merged with nothing that somebody else stated.
     """
     if new.metadata.get(DOCUMENT) != old.metadata.get(DOCUMENT):
         return False
-    if (new.category, new.channel, new.trust) != (old.category, old.channel, old.trust):
+    if (new.channel, new.trust) != (old.channel, old.trust):
+        return False
+    if new.category != old.category and not _are_guesses(new, old):
         return False
     return all(old.metadata.get(name, value) == value for name, value in new.metadata.items())
+
+
+def _are_guesses(new: Memory, old: Memory) -> bool:
+    """Whether nobody chose the categories of a new memory and of a stored one, and everybody may read both."""
+    if is_own_category(new.category) or is_own_category(old.category):
+        return False
+    return new.actor_id == EXTRACTED_BY and (old.actor_id == EXTRACTED_BY or old.category == DEFAULT_CATEGORY)
 
 
 def _merge(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, step: int) -> Resolution:

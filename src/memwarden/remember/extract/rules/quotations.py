@@ -11,8 +11,13 @@ from memwarden.records import Channel, Memory
 from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.gate import judge_worth
-from memwarden.remember.extract.rules.lasting import is_mostly_of_the_talk, says_enough, tells_of_life
-from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
+from memwarden.remember.extract.rules.rejections import (
+    is_mostly_of_the_talk,
+    reject_clause,
+    reject_sentence,
+    says_enough,
+    tells_of_life,
+)
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.statements.reader import StatementWeights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
