@@ -176,8 +176,8 @@ class SharedWorker:
             if status.job == job and status.due is not None and status.due <= at:
                 begun = time.process_time()
                 await self._jobs.run_one(job, namespace)
-                # Of its own work: what it waited for the database, others had. The job is noted as done by now; a worker
-                # that is told to end breaks the rest off, too.
+                # For its own work: what it waited for the database, others had. The job is noted as done by now; a
+                # worker that is told to end breaks the rest off, too.
                 await rest_after(time.process_time() - begun, asyncio.Event())
 
 
