@@ -21,8 +21,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from memwarden.models.local import MultilingualEmbedder
-from memwarden.statements.reader import BUCKETS, buckets_of
-from memwarden.statements.statement import NONE, WIDTH
+from memwarden.statements.statement import BUCKETS, NONE, WIDTH, buckets_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "bench" / "data" / "asked"

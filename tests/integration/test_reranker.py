@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelUnavailable
-from memwarden.recall import recall
+from memwarden.recall import default_order
 
 BEES = [f"Ana keeps bees, hive number {number}." for number in range(30)]
 
@@ -71,6 +71,6 @@ def test_a_late_one_leaves_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
             over.wait(30)
             return [float(number) for number in range(len(texts))]
 
-    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 0.05)
+    monkeypatch.setattr(default_order, "RERANK_TIMEOUT", 0.05)
     assert found(Late()) == found(None)
     over.set()

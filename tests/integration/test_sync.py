@@ -16,7 +16,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import StoreUnavailable, WrongThread
-from memwarden.recall import recall
+from memwarden.recall import default_order
 from memwarden.records import Namespace
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing import run_on_loop
@@ -176,7 +176,7 @@ def test_a_hung_reranker_holds_up_nothing(monkeypatch: pytest.MonkeyPatch, threa
             self.released.wait(30)
             return [float(number) for number in range(len(texts))]
 
-    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 1.0)
+    monkeypatch.setattr(default_order, "RERANK_TIMEOUT", 1.0)
     reranker = Hung()
     warden = Warden.open("memory://", config=WORDS, reranker=reranker)
     me = warden.scope(user="ana")

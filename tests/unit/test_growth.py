@@ -46,7 +46,6 @@ from memwarden.security import injection, secrets
 from memwarden.security.injection import detector
 from memwarden.security.secrets.redact import holds_home_code
 from memwarden.statements import reader
-from memwarden.statements import reader as statement_features
 from memwarden.statements import statement as statement_clauses
 from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
@@ -132,7 +131,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "plain text": clauses.plain_text,
     "somebody's words": clauses.is_somebodys_words,
     "clauses of statements": statement_clauses.clauses_of,
-    "words of statements": statement_features.words_of,
+    "words of statements": statement_clauses.words_of,
     "subjects": lambda text: reader.names_in(text),
     "goals": relevance.read_goal,
     "general goals": relevance.asks_generally,

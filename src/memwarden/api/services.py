@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from memwarden.errors import MemwardenError, ModelUnavailable
 from memwarden.models.local import make_embedder
 from memwarden.models.protocols import first_width, second_width
+from memwarden.recall.default_order import RERANK_TIMEOUT
 from memwarden.recall.index.encode import SignalFiller, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.recall.recall import RERANK_TIMEOUT, Recall
+from memwarden.recall.recall import Recall
 from memwarden.remember.extract.extractor import Extractor
 from memwarden.remember.items import ItemWriter
 from memwarden.remember.resolve.proposals import Proposals

@@ -1,18 +1,28 @@
-"""Order of a namespace's memories without a question, for an assembled context."""
+"""Orders of memories: without a question, for an assembled context, and by a reranker, which may fail."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
+from memwarden.models.protocols import Reranker
+from memwarden.observability.instrument import record_model_failure
+from memwarden.recall.answer.budget import Found
+from memwarden.recall.answer.select import Selection
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.records import CARD, Channel
 
+log = logging.getLogger(__name__)
+
+RERANK_TIMEOUT = 5.0
 _STATED = (Condition("channel", "$ne", Channel.TURN),)
 
 
@@ -73,3 +83,17 @@ def _order_by_importance(index: NamespaceIndex, places: npt.NDArray[np.int64]) -
     pinned, importance = columns.number("pinned")[places], columns.number("importance")[places]
     said = columns.number("created_at")[places]
     return places[np.lexsort((-index.order[places], -said, -importance, ~pinned))]
+
+
+async def rerank(reranker: Reranker, query: str, selection: Selection, found: Found) -> None:
+    """Reorder the candidates; the scores stay in place, so that they fall with the rank."""
+    if len(selection.ranked) < 2:
+        return
+    texts = [found[item.place].memory.text for item in selection.ranked]
+    try:
+        asked = asyncio.to_thread(reranker.score, query, texts)
+        judged = [float(score) for score in await asyncio.wait_for(asked, RERANK_TIMEOUT)]
+        selection.reorder(judged)
+    except Exception as error:  # somebody else's code, which must not cost an answer
+        log.warning("the reranker is left out: %s", type(error).__name__)
+        record_model_failure("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")

@@ -27,6 +27,7 @@ from memwarden.text.tokenizer import (
     asks_question,
     content_terms,
     fold,
+    is_chatter,
     pieces,
     stemmer,
     surface_forms,
@@ -344,7 +345,7 @@ def surface_of_stems(text: str, stems: Sequence[str]) -> tuple[str, ...]:
 def is_small_talk(text: str, partners: list[str]) -> bool:
     """Whether a message is small talk: "hey, how are you?", "thanks a lot!"."""
     named = {term for name in partners for term in terms(name)}
-    if any(term not in named for term in content_terms(text)):
+    if not is_chatter(text) and any(term not in named for term in content_terms(text)):
         return False
     about = partner_names(text, partners) or _OWN.search(normalize_text(text))
     return not (about and asks_question(text) and _ASKS_WHAT.search(normalize_text(text)))

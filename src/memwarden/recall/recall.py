@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,10 +11,8 @@ from itertools import chain
 
 from memwarden import clock
 from memwarden.categories import Categories
-from memwarden.errors import ModelUnavailable
 from memwarden.filters import Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
-from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     BudgetedAnswer,
@@ -43,7 +40,11 @@ from memwarden.recall.answer.budget import (
     tell_words_once,
     widen_items,
 )
-from memwarden.recall.answer.overview import find_overview_item, read_overview
+from memwarden.recall.answer.overview import (
+    find_overview_item,
+    gather_rest,
+    read_overview,
+)
 from memwarden.recall.answer.render import CachedMemory, MemoryCache
 from memwarden.recall.answer.select import (
     OF_KNOWN_TRUST,
@@ -60,12 +61,14 @@ from memwarden.recall.answer.select import (
     find_neighbours,
     fold_repeats,
     in_categories,
+    leaves_choice,
     list_searched,
     open_gates,
     resolve_metadata,
     select_candidates,
     unanswering_flags,
 )
+from memwarden.recall.default_order import rerank
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
@@ -99,15 +102,14 @@ from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SH
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
 
-log = logging.getLogger(__name__)
-
 # Minimum number of candidates that a reranker reads.
 MAX_RERANKED = 50
-RERANK_TIMEOUT = 5.0
 # Items beyond the wanted number among which time decides.
 SPARE_ITEMS = 2
 # Candidates beyond the wanted number, to fill the budget when a long memory does not fit.
 SPARE_CANDIDATES = 5
+# The same where several memories share a place; with more places they stand there themselves.
+MORE_CANDIDATES, MAX_SHARING = 10, 9
 # Omissions named without ``explain``, nearest first.
 MAX_SHOWN_CUTS = 20
 # Candidates among which importance and recency decide in a numbered block.
@@ -159,7 +161,12 @@ class Recall:
         echoed = [text for text in request.questions if asks_question(text)]
         asked = await self._ask_all(scope, request, request.questions, echoed)
         index = asked[0].ctx.index
-        moment, searches = IndexMoment(index.rev, index.epoch, index.stated_rev), await self._search_all(request, asked)
+        gathering = self._reranker is None and 1 < request.top_k <= MAX_SHARING and leaves_choice(request)
+        reading = asked[0].question.reading
+        gathering = gathering and len(asked) == 1 and reading is not None and reading.asks_for_several
+        more = MORE_CANDIDATES if gathering else 0
+        moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
+        searches = await self._search_all(request, asked, request.top_k + SPARE_CANDIDATES + more)
         untold = request.as_of is not None or not request.news
         news, told = (None, False) if untold else await self._fit_changes(scope, moment, request)
         header = news.text if news else ""
@@ -184,13 +191,16 @@ class Recall:
         if self._reranker is None:
             arranged = arrange_wanted(packed, owners, partial(self._arrange, searches), most)
             packed = rearrange_items(packed, arranged, render, self._count)
+        if gathering and len(packed.items) == most and not packed.filling:
+            packed = gather_rest(searches[0], packed, packed.items[:-1], request.budget_tokens, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
         standing: list[RecallItem] = []
         if relevant:
             packed, standing = await self._append_related(request, searches, always | owners, packed)
-        cuts = join_cuts(searches, packed, [item.id for item in standing], None if request.explain else MAX_SHOWN_CUTS)
+        beside = [*(item.id for item in standing), *(memory.id for memory in packed.rests_on)]
+        cuts = join_cuts(searches, packed, beside, None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
-            self.change_cursor.note_shown(scope, moment, _own(scope, packed.items))
+            self.change_cursor.note_shown(scope, moment, [*packed.rests_on, *_own(scope, packed.items)])
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self.change_cursor.acknowledge(scope, moment)
@@ -215,9 +225,8 @@ class Recall:
         """Add to a request the conditions of what nobody vouches for, where it is left out."""
         return replace(request, where=(*request.where, *self._vouched)) if self._vouched else request
 
-    async def _search_all(self, request: Request, asked: Sequence[RankedQuery]) -> list[QuestionSearch]:
-        """Choose each question's candidates and read them."""
-        most = request.top_k + SPARE_CANDIDATES
+    async def _search_all(self, request: Request, asked: Sequence[RankedQuery], most: int) -> list[QuestionSearch]:
+        """Choose each question's candidates, at most so many where no reranker reads more, and read them."""
         most = max(most, MAX_RERANKED) if self._reranker else most
         # All are chosen before anything is awaited: until then the index stays as it is.
         chosen = [
@@ -231,7 +240,8 @@ class Recall:
         searches = []
         for (selection, item), neighbours in zip(chosen, related, strict=True):
             found = await self._fetch(item.ctx, selection)
-            await self._rerank(item.question.text, selection, found)
+            if self._reranker is not None:
+                await rerank(self._reranker, item.question.text, selection, found)
             searches.append(QuestionSearch(item, selection, neighbours, found))
         if request.beside:
             drop_copies(searches)
@@ -251,7 +261,8 @@ class Recall:
         packed: BudgetedAnswer,
     ) -> tuple[BudgetedAnswer, list[RecallItem]]:
         """Add what is related to the items, where the budget leaves room."""
-        known = {item.id: searches[owners[item.id].question].related.get(item.id, ()) for item in packed.items}
+        owned = [(item.id, searches[owners[item.id].question]) for item in packed.items if item.id in owners]
+        known = {item_id: search.related.get(item_id, ()) for item_id, search in owned}
         wanted = []
         for entry, item_id in choose_neighbours(known, packed.items, self.categories.declared):
             search = searches[owners[item_id].question]
@@ -303,7 +314,7 @@ class Recall:
         if told is not None and outdated is not None:
             told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
         rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
-        shown = [*rests_on, *_own(scope, (item for item in packed.items if item.id != OVERVIEW_ID))]
+        shown = [*rests_on, *_own(scope, packed.items)]
         self.change_cursor.note_shown(scope, moment, shown, outdated)
         return ContextBlock(
             text=packed.text,
@@ -511,19 +522,6 @@ class Recall:
         readable = self.categories.readable(scope.agent, None)
         return open_gates(ctx.index, request, readable, ctx.hidden, echoes, None if past else ctx.now)
 
-    async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
-        """Reorder the candidates by the reranker; the scores stay in place, so that they fall with the rank."""
-        if self._reranker is None or len(selection.ranked) < 2:
-            return
-        texts = [found[item.place].memory.text for item in selection.ranked]
-        try:
-            asked = asyncio.to_thread(self._reranker.score, query, texts)
-            judged = [float(score) for score in await asyncio.wait_for(asked, RERANK_TIMEOUT)]
-            selection.reorder(judged)
-        except Exception as error:  # somebody else's code, which must not cost an answer
-            log.warning("the reranker is left out: %s", type(error).__name__)
-            record_model_failure("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
-
     def _rank(self, question: Question, view: NamespaceView, allowed: Mask, among: int | None = None) -> Ranking:
         return rank(
             question,
@@ -597,4 +595,4 @@ class Recall:
 
 def _own(scope: Scope, shown: Iterable[RecallItem]) -> list[Memory]:
     """Return the memories of the scope's own namespace, whose changes its thread is told."""
-    return [item.memory for item in shown if item.memory.namespace == scope.namespace]
+    return [item.memory for item in shown if item.memory.namespace == scope.namespace and item.id != OVERVIEW_ID]

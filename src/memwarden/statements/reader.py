@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,59 +19,22 @@ import numpy.typing as npt
 from memwarden.statements.statement import (
     NONE,
     Clause,
+    CommonWords,
+    LinearHead,
     PackedStatement,
     When,
+    add_needed,
+    asks_what_somebody_does,
+    buckets_of,
     clauses_of,
     days_held,
     find_unspaced_names,
+    introduces_with_age,
     pack,
     when_asked,
 )
 
-BUCKETS: Final = 1 << 14
-MAX_CHARACTERS: Final = 400
-
-_WORD: Final = re.compile(r"[a-z0-9äöüßàâçéèêëîïôûùœáíóúñ¿¡']+|[\u3040-\u30ff\u4e00-\u9fff]")
-_DIGITS: Final = re.compile(r"\d+")
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
-    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
-    return _WORD.findall(_DIGITS.sub("0", text[:MAX_CHARACTERS].lower().replace("’", "'")))
-
-
-def buckets_of(text: str) -> list[int]:
-    """Return the sorted buckets of a text's words, of its pairs of words and of the beginnings of long words."""
-    words = words_of(text)
-    found = {f"u{word}" for word in words}
-    found |= {f"p{word[:5]}" for word in words if len(word) > 5 and word.isalpha()}
-    # Pairs hold what single words do not: "not" with its verb, "want to", the first and the last word of a question.
-    found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
-    if "?" in text or "？" in text:
-        found.add("?")
-    # A checksum, not hash(): the weights were fitted in another process.
-    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})
-
-
 Floats = npt.NDArray[np.float32]
-
-
-class LinearHead(NamedTuple):
-    """A linear map of a sentence vector and of hashed words. words is None for a map of the vector alone."""
-
-    dense: Floats
-    words: Floats | None
-    bias: Floats
-
-    def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
-        """Return one line of scores a clause."""
-        scores = vectors @ self.dense + self.bias
-        if self.words is not None:
-            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
-            for line, places in enumerate(buckets):
-                scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
-        return np.asarray(scores, np.float32)
 
 
 class StatementWeights(NamedTuple):
@@ -108,22 +71,6 @@ class StatementWeights(NamedTuple):
         """Return the attribute of a code, "none" for a code of other weights."""
         places = np.flatnonzero(self.codes == code)
         return self.attributes[int(places[0])] if len(places) else NONE
-
-
-class CommonWords:
-    """Words in lower case that are nobody's name, by checksum."""
-
-    def __init__(self, checksums: frozenset[int]) -> None:
-        self._checksums = checksums
-
-    def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and zlib.crc32(word.encode()) in self._checksums
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __len__(self) -> int:
-        return len(self._checksums)
 
 
 def attribute_code(attribute: str) -> int:
@@ -410,6 +357,15 @@ TYPICAL: Final = 0.6
 CLAUSE_BATCH: Final = 256
 
 
+# So surely an attribute is asked for, that it would be told surely where it is known; and what is lacking then costs.
+SURELY_ASKED: Final = 0.8
+UNTOLD: Final = 3.0
+# The chance of an attribute that a written rule tells.
+OF_RULE: Final = 0.9
+# From this chance on a question is a request that only needs to know.
+MIN_IMPLICIT: Final = 0.5
+
+
 class SentenceEncoder(Protocol):
     """The model of sentence vectors that the weights were fitted on."""
 
@@ -433,8 +389,8 @@ class QuestionReading:
     """What a question asks for.
 
     Attributes:
-        attributes: a chance for each attribute of the weights, or most of that of its kin. subjects: keys of whom it
-            asks about.
+        attributes: a chance for each attribute of the weights, or most of that of its kin; for a request that needs to
+            know, of what it needs. subjects: keys of whom it asks about.
         when: the present, the past, all values, a time or a reason.
         implicit: the chance that it is a request that only needs to know. asks: that it asks at all.
         vector: where answers to it lie, of unit length.
@@ -452,9 +408,24 @@ class QuestionReading:
     many: bool = False
 
     @property
+    def is_request(self) -> bool:
+        """Whether it asks for no value, and needs to know some."""
+        return self.implicit >= MIN_IMPLICIT
+
+    @property
     def asks_for_single(self) -> bool:
         """Whether a single value is asked for, not a list."""
         return not self.many and self.when != "list"
+
+    @property
+    def asks_for_several(self) -> bool:
+        """Whether several statements answer it: a list, what is over, why and when it came so, what a request needs."""
+        return not self.asks_for_single or self.when != "current" or self.is_request
+
+    def doubt(self, told: float) -> float:
+        """The logits by which an answer is doubted where much is known, and nothing surely tells what is asked for."""
+        asked = float(self.attributes.max())
+        return UNTOLD * max(asked - told, 0.0) if asked >= SURELY_ASKED else 0.0
 
 
 class StatementReader:
@@ -498,8 +469,11 @@ class StatementReader:
         # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
         if relation is not None and weights.of_relations[attributes.argmax()]:
             subjects = tuple(sorted({*subjects, SELF}))
+        if (mentions or subjects) and asks_what_somebody_does(text):
+            attributes = _with_rule(attributes, weights, "job")
+        wanted = _with_kin(attributes, weights.kin)
         return QuestionReading(
-            _with_kin(attributes, weights.kin),
+            add_needed(wanted, weights.attributes) if implicit >= MIN_IMPLICIT else wanted,
             subjects,
             when_asked(text, past),
             implicit,
@@ -552,6 +526,11 @@ class StatementReader:
         found = []
         for line, row in enumerate(kept):
             clause = clauses[row]
+            if introduces_with_age(clause.text):
+                chances[line] = np.maximum(
+                    chances[line], np.float32(OF_RULE) * (weights.codes == attribute_code("age"))
+                )
+                typical[line], states[row] = 1, 1
             best = np.argsort(-chances[line], kind="stable")[:3]
             since, until = days_held(clause.text, said.at)
             found.append(
@@ -575,6 +554,13 @@ class StatementReader:
 
 # So much of the chance of an attribute its kin have.
 KIN_SHARE: Final = 0.8
+
+
+def _with_rule(chances: Floats, weights: StatementWeights, attribute: str) -> Floats:
+    """Return the chances with that of an attribute that a written rule tells."""
+    return np.asarray(
+        np.maximum(chances, np.float32(OF_RULE) * (weights.codes == attribute_code(attribute))), np.float32
+    )
 
 
 def _with_kin(chances: Floats, kin: npt.NDArray[np.uint8]) -> Floats:

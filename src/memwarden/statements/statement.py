@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import struct
+import tomllib
+import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, datetime
-from typing import Final, Literal, NamedTuple
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Literal, NamedTuple
 
-from memwarden.records import Memory, Statement
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.records import Channel, IndexRow, Memory, Statement
 from memwarden.text.dates.recognizer import spans_in
 
 Sort = Literal["state", "change", "end"]
@@ -115,6 +122,16 @@ NONE: Final = "none"
 def is_read(packed: bytes | None) -> bool:
     """Whether a text's statements were read, in the present format; a text may state nothing."""
     return packed is not None and (not packed or packed[0] == FORMAT)
+
+
+def lacks_signals(row: IndexRow, stating: bool) -> bool:
+    """Whether signals of a row are still to be made: a turn's vector, or statements that no release of now has read.
+
+    stating: whether there is a model that reads statements.
+    """
+    if not row.vector:
+        return row.vector is not None or row.channel == Channel.TURN
+    return stating and not is_read(row.statements)
 
 
 def show_statements(
@@ -392,3 +409,116 @@ def when_asked(text: str, past: float) -> When:
     if _WHEN.search(text):
         return "when"
     return "list" if _LIST.search(text) else "current"
+
+
+# "What does Jo do?" asks for a job where it says no more.
+_DOES_WHAT: Final = re.compile(
+    r"^\W*(?:"
+    r"what (?:does|do|did) [\w'’ -]{1,40} do(?: for (?:a living|work))?(?: now| these days)?|"
+    r"was (?:macht|arbeitet|machen) [\w'’ -]{1,40}|"
+    r"(?:qué|que) hace[n]? [\w'’ -]{1,40}|[\w'’ -]{1,40} (?:fait|font) quoi(?: dans la vie)?|"
+    r"que fai(?:t|sait) [\w'’ -]{1,40}"
+    r")\W*$|"
+    r"(?:何|なに)を?して(?:い)?(?:る|ます)|(?:做|干)(?:什么|啥|嘛)(?:工作|的)",
+    re.IGNORECASE,
+)
+# "I'm Mia, 34" tells a name and an age.
+_INTRODUCES: Final = re.compile(
+    r"\b(?:i['’]?m|i am|my name is|this is|ich bin|ich hei(?:ß|ss)e|soy|me llamo|je suis|"
+    r"je m['’]appelle|moi c['’]est)\s+"
+    r"(?:die |der |el |la )?[\w'’-]{2,20},? (?:and |und |y |et |i['’]m |bin |tengo |j['’]ai )*(?:1[0-9]|[2-9]\d)\b"
+    r"(?!\s*(?:km|kg|min|eur|€|\$|%|:|minut|hour|stund|euro|day|week|month|tage|wochen|semanas|días|d[ií]as))|"
+    r"(?:我叫|我是|私は)[\u3040-\u30ff\u4e00-\u9fffA-Za-z]{1,8}[，,、 ](?:今年)?(?:1[0-9]|[2-9]\d)[岁歳]",
+    re.IGNORECASE,
+)
+
+
+def asks_what_somebody_does(text: str) -> bool:
+    """Whether a question asks what somebody does, and says no more."""
+    return _DOES_WHAT.search(text[:MAX_VALUE]) is not None
+
+
+def introduces_with_age(text: str) -> bool:
+    """Whether somebody tells a name and an age in one breath."""
+    return _INTRODUCES.search(text[:MAX_VALUE]) is not None
+
+
+BUCKETS: Final = 1 << 14
+MAX_READ_CHARACTERS: Final = 400
+
+_HASHED_WORD: Final = re.compile(r"[a-z0-9äöüßàâçéèêëîïôûùœáíóúñ¿¡']+|[\u3040-\u30ff\u4e00-\u9fff]")
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
+    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
+    return _HASHED_WORD.findall(_DIGITS.sub("0", text[:MAX_READ_CHARACTERS].lower().replace("’", "'")))
+
+
+def buckets_of(text: str) -> list[int]:
+    """Return the sorted buckets of a text's words, of its pairs of words and of the beginnings of long words."""
+    words = words_of(text)
+    found = {f"u{word}" for word in words}
+    found |= {f"p{word[:5]}" for word in words if len(word) > 5 and word.isalpha()}
+    # Pairs hold what single words do not: "not" with its verb, "want to", the first and the last word of a question.
+    found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
+    if "?" in text or "？" in text:
+        found.add("?")
+    # A checksum, not hash(): the weights were fitted in another process.
+    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})
+
+
+Floats = npt.NDArray[np.float32]
+
+
+class LinearHead(NamedTuple):
+    """A linear map of a sentence vector and of hashed words. words is None for a map of the vector alone."""
+
+    dense: Floats
+    words: Floats | None
+    bias: Floats
+
+    def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
+        """Return one line of scores a clause."""
+        scores = vectors @ self.dense + self.bias
+        if self.words is not None:
+            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
+            for line, places in enumerate(buckets):
+                scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
+        return np.asarray(scores, np.float32)
+
+
+def add_needed(chances: Floats, attributes: tuple[str, ...]) -> Floats:
+    """Return the chances of a request's attributes with those of what the topics need that it sounds like.
+
+    attributes: the names of the columns.
+    """
+    topics, needed = _tables(attributes)
+    about = np.minimum(topics @ chances, np.float32(1))
+    return np.asarray(np.maximum(chances, (needed * about[:, None]).max(axis=0)), np.float32)
+
+
+@cache
+def _tables(attributes: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """A line a topic: 1 for what it sounds like, and for what it needs."""
+    read = tomllib.loads(files(__package__).joinpath("needs.toml").read_text(encoding="utf-8"))
+    sides = [[np.isin(attributes, topic[side]) for topic in read.values()] for side in ("topics", "needed")]
+    topics, needed = (np.array(side, np.float32) for side in sides)
+    return topics, needed
+
+
+class CommonWords:
+    """Words in lower case that are nobody's name, by checksum."""
+
+    def __init__(self, checksums: frozenset[int]) -> None:
+        self._checksums = checksums
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and zlib.crc32(word.encode()) in self._checksums
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return len(self._checksums)

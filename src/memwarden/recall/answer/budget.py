@@ -52,7 +52,7 @@ MIN_WORTHWHILE_TOKENS = 20
 class BudgetedAnswer:
     """An answer within its budget. ``tokens``: size of ``text``. ``dropped``: (item, gate) in order of trying.
 
-    filling: ids of items that only fill what the others left.
+    filling: ids of items that only fill what the others left. rests_on: memories of which an overview in it is made.
     """
 
     items: tuple[RecallItem, ...]
@@ -60,6 +60,7 @@ class BudgetedAnswer:
     tokens: int
     dropped: tuple[tuple[RecallItem, str], ...]
     filling: frozenset[str] = frozenset()
+    rests_on: tuple[Memory, ...] = ()
 
 
 def pack_items(

@@ -1,9 +1,10 @@
-"""What is known of a person at a glance: the open value of each attribute, told by the newest statement of it."""
+"""What several memories say in one item: a person at a glance, by attribute, or what else answers a question."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -13,11 +14,19 @@ import numpy.typing as npt
 
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer import render
-from memwarden.recall.answer.budget import ALWAYS_SHARE, QueryContext
-from memwarden.recall.answer.render import one_line
-from memwarden.recall.answer.select import mask_without_cards, rests_on_ended
+from memwarden.recall.answer.budget import (
+    ALWAYS_SHARE,
+    BudgetedAnswer,
+    QueryContext,
+    QuestionSearch,
+    join_telling_facts,
+    rearrange_items,
+)
+from memwarden.recall.answer.render import CachedMemory, format_day, one_line, plain_excerpt, speaker, until_of
+from memwarden.recall.answer.select import Candidate, mask_without_cards, rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
 from memwarden.statements.reader import SELF, StatementWeights, load_weights
@@ -247,18 +256,25 @@ async def find_overview_item(
         return [], [], {}
     places = [place for memory in memories if (place := ctx.index.place(memory.id)) is not None]
     score = max((float(ranking.scores[place]) for place in places if place < len(ranking.scores)), default=0.0)
-    item = make_overview_item(overview, memories[0].namespace, ctx.now, score)
+    note = "an overview of open values, which the request asked for"
+    item = make_overview_item(word_overview(overview), overview.sources, memories[0].namespace, ctx.now, score, note)
     return [item], memories, {memory.id: (item.id,) for memory in memories if tells_whole(overview, memory)}
 
 
-def make_overview_item(overview: Overview, namespace: Namespace, now: datetime, score: float) -> RecallItem:
-    """Return an overview as an item of a block, in a single line."""
+def word_overview(overview: Overview) -> str:
+    """Return an overview as a single line."""
     owners = {line.about for line in overview.lines}
     told = [
         f"{f'{line.about}, ' if len(owners) > 1 and line.about else ''}{_label(line)}{line.value}"
         for line in overview.lines
     ]
-    text = f"At a glance: {'; '.join(told)}"
+    return f"At a glance: {'; '.join(told)}"
+
+
+def make_overview_item(
+    text: str, sources: tuple[str, ...], namespace: Namespace, now: datetime, score: float, note: str
+) -> RecallItem:
+    """Return what several memories say as an item of an answer. sources: their ids."""
     # Its words are framed already, line by line; of itself it comes from nobody else.
     memory = Memory(
         id=OVERVIEW_ID,
@@ -267,7 +283,7 @@ def make_overview_item(overview: Overview, namespace: Namespace, now: datetime, 
         created_at=now,
         updated_at=now,
         channel=Channel.INSIGHT,
-        sources=overview.sources,
+        sources=sources,
     )
     return RecallItem(
         id=OVERVIEW_ID,
@@ -276,9 +292,9 @@ def make_overview_item(overview: Overview, namespace: Namespace, now: datetime, 
         channel=memory.channel,
         kind=memory.kind,
         score=score,
-        sources=overview.sources,
+        sources=sources,
         created_at=now,
-        explain=partial(Why, note="an overview of open values, which the request asked for"),
+        explain=partial(Why, note=note),
         memory=memory,
     )
 
@@ -320,3 +336,91 @@ def _join(lines: Sequence[OverviewLine]) -> str:
             if line.about == owner
         ]
     return "\n".join(parts)
+
+
+# Tokens of what is gathered.
+MAX_GATHERED_TOKENS: Final = 200
+# Characters of a line of it.
+MAX_LINE: Final = 200
+# A single line is an item by itself.
+MIN_LINES: Final = 2
+
+
+class _GatheredLine(NamedTuple):
+    memory: Memory
+    text: str
+    score: float
+
+
+def gather_rest(
+    search: QuestionSearch,
+    packed: BudgetedAnswer,
+    shown: Sequence[RecallItem],
+    budget: int | None,
+    render: Callable[[Sequence[RecallItem]], str],
+    count: TokenCounter,
+) -> BudgetedAnswer:
+    """Return an answer in which what is not among the shown items stands together in one more, what is newer first.
+
+    packed: the answer so far. shown: its items that stay, but for a last one that is older than what is gathered: it
+    stands there in its order. budget: of the whole text.
+    """
+    gather = partial(_gather, search, packed, budget=budget, render=render, count=count)
+    found = gather(shown, MAX_GATHERED_TOKENS)
+    newest = max((memory.created_at for memory in found.rests_on), default=None)
+    if newest is not None and len(shown) > 1 and shown[-1].created_at < newest:
+        moved = gather(shown[:-1], MAX_GATHERED_TOKENS + count(shown[-1].text))
+        return moved if moved.rests_on else found
+    return found
+
+
+def _gather(
+    search: QuestionSearch,
+    packed: BudgetedAnswer,
+    shown: Sequence[RecallItem],
+    most: int,
+    *,
+    budget: int | None,
+    render: Callable[[Sequence[RecallItem]], str],
+    count: TokenCounter,
+) -> BudgetedAnswer:
+    asked, found = search.asked, search.found
+    rest = _list_rest(search, {item.id for item in shown})
+    lines = [_make_gathered_line(asked.question, found[item.place], item) for item in rest]
+    most = most if budget is None else min(most, budget - count(render(shown)))
+    while len(lines) >= MIN_LINES:
+        item = _make_gathered_item(lines, asked.ctx.now)
+        tried = rearrange_items(packed, [*shown, item], render, count)
+        if count(item.text) <= most and (budget is None or tried.tokens <= budget):
+            return replace(tried, rests_on=tuple(line.memory for line in lines))
+        lines.pop()
+    return packed
+
+
+def _list_rest(search: QuestionSearch, shown: set[str]) -> list[Candidate]:
+    """The candidates that are not shown, best first, without turns of which a shown fact tells all."""
+    telling = join_telling_facts([search])
+    there = set(shown)
+    rest: list[Candidate] = []
+    for item in search.selection.ranked:
+        memory_id = search.found[item.place].memory.id
+        if memory_id not in there and there.isdisjoint(telling.get(memory_id, ())):
+            rest.append(item)
+            there.add(memory_id)
+    return rest
+
+
+def _make_gathered_line(question: Question, held: CachedMemory, candidate: Candidate) -> _GatheredLine:
+    memory = held.memory
+    who = f", {speaker(memory)}" if memory.name or memory.role == "assistant" else ""
+    words = plain_excerpt(question, held, MAX_LINE)
+    return _GatheredLine(memory, f"{format_day(memory.created_at)}{who}: {words}{until_of(memory)}", candidate.score)
+
+
+def _make_gathered_item(lines: Iterable[_GatheredLine], now: datetime) -> RecallItem:
+    newest = sorted(lines, key=lambda line: line.memory.created_at, reverse=True)
+    text = "\n".join(["Also said, newest first:", *(line.text for line in newest)])
+    sources = tuple(line.memory.id for line in newest)
+    score = max(line.score for line in newest)
+    note = "what several memories say of the question, which share a place"
+    return make_overview_item(text, sources, newest[0].memory.namespace, now, score, note)

@@ -370,6 +370,12 @@ class Request:
         return (self.query, *self.more)
 
 
+def leaves_choice(request: Request) -> bool:
+    """Whether memories may share a place: whoever filters, or sets a bar or a time, gets each alone."""
+    filtered = any(condition not in OF_KNOWN_TRUST for condition in request.where) or request.categories
+    return not (filtered or request.more or request.as_of is not None or request.threshold is not None)
+
+
 def normalize_text(text: str) -> str:
     return " ".join(text.split()).casefold()
 

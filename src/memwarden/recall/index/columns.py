@@ -442,7 +442,7 @@ class StatementTable:
             mine = self._are_about(rows, question.subjects)
             known[place] = True
             similarity[place] = np.maximum.reduceat(self._closeness(rows, question.vector), starts).clip(min=-1)
-            told = self._shared_attribute(rows, question.attributes) * mine
+            told = self._shared_attribute(rows, question.attributes) * (mine | question.is_request)
             attribute[place] = np.maximum.reduceat(told, starts)
             sure[place] = np.maximum.reduceat(told * np.minimum(self._typical.array[rows] / TYPICAL_ENOUGH, 1), starts)
             states[place] = np.maximum.reduceat(self._states.array[rows], starts).astype(np.float32) / 255

@@ -21,9 +21,9 @@ from memwarden.models.local import MultilingualEmbedder, SideBySideEmbedder, Sid
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
-from memwarden.recall.index.view import lacks_signals
 from memwarden.records import Fill, Memory, Namespace, Signals
 from memwarden.statements.reader import SaidText, StatementReader
+from memwarden.statements.statement import lacks_signals
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.language import is_english

@@ -39,12 +39,12 @@ from memwarden.recall.index.view import (
     NamespaceView,
     RelatedEdges,
     derive_links,
-    lacks_signals,
     said_norms,
     unpack_spans,
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.records.index_rows import SECOND_MODEL, choose_model
+from memwarden.statements.statement import lacks_signals
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import SURFACE_BIT
 

@@ -6,26 +6,26 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows, maps
-from memwarden.records import Channel, Edge, IndexRow, RelationType
-from memwarden.statements.statement import is_read
+from memwarden.records import Edge, RelationType
 from memwarden.text.dates.calendar import DaySpan, day_number
 from memwarden.text.tokenizer import Flag
 
 if TYPE_CHECKING:
     from memwarden.recall.index.columns import StatementTable
 
-
+Values = npt.NDArray[Any]
 K1: Final = 0.9
 B: Final = 0.4
 PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
 RECENT_SESSIONS: Final = 30.0
 SHORT_TERMS: Final = 12
+ANSWER_TERMS: Final = 4
 MAX_SAYS_MUCH: Final = 5.0  # some 14 words that say something: a pasted mail says no more for its length
 SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 
@@ -222,6 +222,18 @@ class NamespaceView:
     def only_asks(self) -> Floats:
         """1 where a place asks something and says little else, .4 where it asks something, else 0."""
         return np.maximum(self.short_questions, np.float32(0.4) * self.asks_question).astype(np.float32)
+
+    @cached_property
+    def short_answers(self) -> Ints:
+        """Places that say little but the answer to what the turn before asks: "Braga."."""
+        short = self.has_previous & self.alive & ~self.chatter & ~self.asks_question & (self.length <= ANSWER_TERMS)
+        return np.flatnonzero(short & self.asks_question[self.previous])
+
+    def with_answers(self, values: Values, asked: Values | None = None) -> Values:
+        """Return values of the places, for a short answer at least that of ``asked`` of the question before it."""
+        found, answers = values.copy(), self.short_answers
+        found[answers] = np.maximum(values[answers], (values if asked is None else asked)[self.previous[answers]])
+        return found
 
     @cached_property
     def nothing(self) -> Floats:
@@ -586,13 +598,3 @@ def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places,
     places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
     days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
     return places, days
-
-
-def lacks_signals(row: IndexRow, stating: bool) -> bool:
-    """Whether signals of a row are still to be made: a turn's vector, or statements that no release of now has read.
-
-    stating: whether there is a model that reads statements.
-    """
-    if not row.vector:
-        return row.vector is not None or row.channel == Channel.TURN
-    return stating and not is_read(row.statements)

@@ -104,6 +104,7 @@ class DenseSide(NamedTuple):
     session_norm: Floats | None
 
 
+ASKS_ALIKE, NEEDED = 0.5, 0.8  # what asks for the same attribute; what a needed attribute adds for a request
 MAX_STATED: Final = 1_000  # places whose statements are looked at
 
 
@@ -441,12 +442,16 @@ def stated(question: Question, view: NamespaceView) -> Floats:
         return view.nothing
     if "stated" not in question.memo:
         found = view.statements.evidence(question.reading, view.size, _best_by_base(question, view))
-        question.memo["attribute"], question.memo["sure"] = found.attribute, found.sure
-        question.memo["similarity"] = found.similarity
-        near = found.similarity + np.float32(0.2) * found.states + np.float32(0.3) * found.attribute
-        known = near[found.known]
+        # "Braga." tells what "Where do you live?" asks.
+        attribute, sure = view.with_answers(found.attribute), view.with_answers(found.sure, found.attribute)
+        alike = np.where(found.attribute >= ASKS_ALIKE, found.similarity, np.float32(-1))
+        similarity, known = view.with_answers(found.similarity, alike), view.with_answers(found.known)
+        question.memo.update(attribute=attribute, sure=sure, similarity=similarity)
+        near = similarity + np.float32(0.2) * found.states + np.float32(0.3) * attribute
+        # What a request needs lies not near to its words.
+        near += np.float32(NEEDED * question.reading.is_request) * sure
         # A row without statements is unknown, not far: it stands where the mean does.
-        near = np.where(found.known, near - np.float32(known.mean() if len(known) else 0), np.float32(0))
+        near = np.where(known, near - np.float32(near[known].mean() if known.any() else 0), np.float32(0))
         question.memo["stated"] = near * view.caution
     value: Floats = question.memo["stated"]
     return value
@@ -531,7 +536,7 @@ def moment_of(question: Question, view: NamespaceView, allowed: Mask) -> int | N
 def value_told(question: Question, view: NamespaceView) -> Floats | None:
     """How surely, and how likely, each place tells what is asked for; None where that is not known."""
     told, reading = attribute_told(question, view), question.reading
-    if told is None or reading is None or reading.when == "why" or reading.implicit >= MAX_IMPLICIT:
+    if told is None or reading is None or reading.when == "why" or reading.is_request:
         return None
     if view.alive_count >= MAX_SURE_ROWS:
         return None
@@ -542,10 +547,6 @@ def value_told(question: Question, view: NamespaceView) -> Floats | None:
             for term in ids if every is any or len(ids) == 1 else ():
                 both[:, view.postings(term)[0]] = 0
     return both
-
-
-# A request that only needs to know asks for no value.
-MAX_IMPLICIT: Final = 0.5
 
 
 _UNSPACED: Final = 0x2E80

@@ -89,14 +89,16 @@ def calibration(kind: str) -> Calibration:
 
 
 def item_signals(question: Question, view: NamespaceView) -> dict[str, Floats]:
-    """What speaks for each place, by name."""
-    return {
+    """What speaks for each place, by name; for a short answer, what speaks for the question before it."""
+    found = {
         "lead": features.cosine_turn(question, view),
         "other": features.cosine_other(question, view),
         "adapted": features.adapted(question, view),
         "own": features.word_signals_of(question, view).own,
-        "asks": view.short_questions.astype(np.float32),
     }
+    if len(view.short_answers):
+        found = {name: view.with_answers(values) for name, values in found.items()}
+    return {**found, "asks": view.short_questions.astype(np.float32)}
 
 
 def item_logits(weights: SignalWeights, signals: Mapping[str, Floats], size: int, rows: int) -> Floats:
@@ -441,6 +443,8 @@ def rank(
     logits = item_logits(learned.item, known, view.size, rows)
     shown = shown_signals(question, view, signals, logits, allowed, rows)
     found = logit(learned.shown, shown)
+    if question.reading is not None and "sure" in question.memo and rows >= features.MAX_SURE_ROWS:
+        found -= question.reading.doubt(_most(question.memo["sure"], allowed))
     if features.asks_of_nobody(question, view, allowed):
         found = min(found - NEVER_MENTIONED, -NEVER_MENTIONED / 2)
     told = _told_of_partner(question, view, allowed, rows, model)

@@ -81,7 +81,7 @@ _RULES: Final = compile_tokens(
     |(?P<weekend>(?:(?<=<in|on|for>)|(?<=<the>))<weekend>{_NO_LEAD})
     |(?P<near><near_day>)
     |(?P<decade>(?<=<the>)<decade>|(?<=<the>)<third><hyphen>?<decade>|<decade>)
-    |(?P<year>(?<=<in|on|since|until|from|to|and|before|of|after|third|for|hyphen>)<year>|(?<=
+    |(?P<year>(?<=<in|on|since|until|from|to|and|before|ago_before|of|after|third|for|hyphen>)<year>|(?<=
         <in|on|since|until|before><the>)<year>|(?<!<money>)<year>(?=<comma|period|stop>|$))
     |(?P<month><month>
     |(?:(?<=<in|on|since|until|of|from|to|before|after|third|hyphen>)|(?<=<month|weak_month><and>))<weak_month>

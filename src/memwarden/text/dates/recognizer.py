@@ -92,6 +92,7 @@ _LEADS: Final = compile_tokens(
     |(?P<clipped><earlier><the>?)$
     |(?P<since><since><the|on>*)$
     |(?P<until><until><the|on>*)$
+    |(?P<earlier><before|ago_before><the|on>*)$
     """
 )
 
@@ -208,7 +209,24 @@ def _since(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch 
     return replace(match, days=(match.days[0], read.said), in_year=None) if match.days[0] <= read.said else None
 
 
+# A question for the time before a date asks for all of it.
+LONG_AGO: Final = date(1970, 1, 1)
+_LONG: Final = timedelta(27)
+_LATELY: Final = timedelta(7)
+
+
+def _earlier(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "Where did I live until 2026?", "before June?" ask for the time before it began; "by Friday" is near."""
+    first, last = match.days
+    told = first <= read.said and (last - first >= _LONG or read.said - first >= _LATELY)
+    if not (read.question and told and first > LONG_AGO):
+        return None
+    return replace(match, days=(LONG_AGO, first - timedelta(1)), exact=False, in_year=None)
+
+
 def _until(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    if before := _earlier(read, match, hit):
+        return before
     return replace(match, days=(read.said, match.days[1]), in_year=None) if match.days[1] >= read.said else None
 
 
@@ -221,6 +239,7 @@ _LEAD_MEANING: Final[dict[str, _Leaning]] = {
     "clipped": _clip,
     "since": _since,
     "until": _until,
+    "earlier": _earlier,
 }
 
 _RANGE_GAP: Final = compile_tokens(r"<hyphen|to|until><the|on>*")
@@ -313,8 +332,8 @@ def read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
-    if spans and not question:
-        spans = drop_habits(text, spans)
+    if spans:
+        spans = tuple(_glued_earlier(text, span, said) for span in spans) if question else drop_habits(text, spans)
     if language in ("ja", "zh"):
         return spans
     read = SymbolText(text, said, language, question)
@@ -325,6 +344,17 @@ def read_days(
         found = [other for item in found for other in _in_each_year(item, _years(said, since))]
     named = (DaySpan(*item.days, read.text_of(item.start, item.end), item.exact) for item in found)
     return (*spans, *(named if question else drop_habits(text, named)))
+
+
+_GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|の前|之前|前|为止)")
+
+
+def _glued_earlier(text: str, span: DaySpan, said: date) -> DaySpan:
+    """The time before a date of which a question in Japanese or Chinese asks: "2026年まで", "6月之前"."""
+    after = text.partition(span.text)[2]
+    if not _GLUED_EARLIER.match(after) or not LONG_AGO < span.first <= said or said - span.first < _LATELY:
+        return span
+    return DaySpan(LONG_AGO, span.first - timedelta(1), span.text, False)
 
 
 _LETTERS_OF_DATES: Final = frozenset(letters(f"{ANCHORS}|year|numeric_date|day_pair|year_pair|ordinal"))
@@ -424,12 +454,22 @@ class SymbolText:
         around = [*self.words[low:start], *self.words[end:high]]
         if not self.language.future.isdisjoint(around) or self._lies_ahead(low, start, high):
             return 1
+        until = not self.question and any(self.is_token(place, "until") for place in self._right_before(low, start))
+        if not self.language.past.isdisjoint(around) or self._ends_as_past(
+            [*range(low, start), *range(end, high)], until
+        ):
+            return -1
+        return -1 if self.question else int(until)
+
+    def _ends_as_past(self, places: list[int], until: bool) -> bool:
+        """Whether a word ends as verbs of the past; "closed until June", "it is closed until June" are of now."""
         endings = self.language.past_endings
-        if not self.language.past.isdisjoint(around) or (endings and any(w.endswith(endings) for w in around)):
-            return -1
-        if self.question:
-            return -1
-        return int(any(self.is_token(place, "until") for place in self._right_before(low, start)))
+        if not endings:
+            return False
+        ended = [place for place in places if self.words[place].endswith(endings)]
+        if until:
+            ended = [n for n in ended if n > places[0] and self.words[n - 1] not in self.language.present]
+        return bool(ended)
 
     def _lies_ahead(self, low: int, start: int, high: int) -> bool:
         """Whether something is on a date, or was booked for it: "booked a flight for 14 July"."""
