@@ -474,7 +474,9 @@ class Recall:
         reader = self._encoder.reader
         if reader is None or question.second is None:
             return question
-        return replace(question, reading=reader.question(question.text, question.second))
+        reading = reader.question(question.text, question.second)
+        by_name = bool(question.speakers) and not question.asks_of_self
+        return replace(question, reading=reading.of_speaker() if by_name else reading)
 
     async def _ask_store(
         self,

@@ -6,7 +6,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -395,7 +395,8 @@ class QuestionReading:
         implicit: the chance that it is a request that only needs to know. asks: that it asks at all.
         vector: where answers to it lie, of unit length.
         relation: the only relation of whoever asks that it is about: "sister"; None for none and for several.
-        many: whether the likeliest attribute holds several values at once.
+        many: whether the likeliest attribute holds several values at once. by_name: whether it is about somebody who
+            speaks, by name: then it needs nothing beside what it asks for.
     """
 
     attributes: Floats
@@ -406,11 +407,16 @@ class QuestionReading:
     vector: Floats
     relation: str | None = None
     many: bool = False
+    by_name: bool = False
+
+    def of_speaker(self) -> QuestionReading:
+        """The same about somebody who speaks, by name."""
+        return replace(self, by_name=True)
 
     @property
     def is_request(self) -> bool:
         """Whether it asks for no value, and needs to know some."""
-        return self.implicit >= MIN_IMPLICIT
+        return self.implicit >= MIN_IMPLICIT and not self.by_name
 
     @property
     def asks_for_single(self) -> bool:
