@@ -38,7 +38,9 @@ async def both(conversation: Conversation, threshold: float, **config: str) -> t
 
 
 async def test_fifty_turns_of_the_demo() -> None:
-    stable, append = await both(read_conversations(HISTORY)[0], 0.5, embedder="none")
+    # Nearly all of these fifty messages tell or chat and ask for nothing: below the bar of answers, so that memories
+    # come and go in the prompts.
+    stable, append = await both(read_conversations(HISTORY)[0], 0.4, embedder="none")
     assert stable.turns == append.turns == TURNS
     assert sum(map(bool, append.shown)) >= 10
     assert stable.of_this >= 0.95
