@@ -25,6 +25,8 @@ DEMO := src/memwarden/surfaces/cli/demo
 # The server's store: the demo's history. It goes with .venv.
 DEMO_DB := sqlite:///$(VENV)/demo.db
 PORT := 8765
+# One more than the cores, up to four: a quarter of their time the tests wait for processes, databases and the disk.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))')
 EXTRACTION := every_turn
 # Conversations with questions to measure on: make bench FILES="locomo10.json"
 FILES ?=
@@ -55,7 +57,7 @@ serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, unt
 test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
 	@$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 & compiling=$$!; \
 		$(MAKE) --no-print-directory lint; wait $$compiling || true
-	$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

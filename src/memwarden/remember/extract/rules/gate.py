@@ -74,7 +74,7 @@ _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
                 r"elaborate|draft|analy[sz]e|turn|fix|imagine|expand|include|remove|rephrase|edit|develop|discuss|"
                 r"answer|calculate|extract|format|replace|return|pretend|help|craft|outline|now)\b", 1),
     ("inner_command",
-        r"(?:[.!?\n]\s*|\b(?:now|then|and) )(?:write|rewrite|create|generate|list|explain|describe|summari[sz]e|"
+        r"(?:[.!?\n][^\S\n]*|\b(?:now|then|and) )(?:write|rewrite|create|generate|list|explain|describe|summari[sz]e|"
                       r"translate|act|provide|convert|rephrase|make it|turn)\b", 1),
     ("artefact", rf"\b(?:an?|the|this|that|these|following|above|previous|next)\s+(?:\w+\s+)?(?:{_OBJECTS})s?\b", 2),
     ("question_first", r"^[^\S\n]*(?:what|how|why|who|when|where|which|is|are|does|do|can|should|did|was|were)\b", 1),
