@@ -35,6 +35,14 @@ _TABLES = """
 """The tables of the store, but its settings, and of the queue of jobs, and whether each takes more than a megabyte."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_priority() -> Iterator[None]:
+    """Keep the priority of the tests: a command that runs in their process would lower that of all tests after it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda increment: 0)
+        yield
+
+
 @pytest.fixture(params=["memory", "json", "sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store of each kind."""

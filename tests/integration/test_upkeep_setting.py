@@ -198,7 +198,6 @@ def test_a_child_that_was_not_told_its_store_opens_none(
 ) -> None:
     place = tmp_path / "of_somebody.db"
     monkeypatch.setenv("MEMWARDEN_DB", f"sqlite:///{place}")
-    monkeypatch.setattr(job_commands, "lower_priority", lambda: None)
     monkeypatch.setattr(job_commands, "wait_for_end", lambda descriptor, stop: None)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(told), fileno=lambda: -1))
     assert run(["worker", "--with-parent"]) == 0
