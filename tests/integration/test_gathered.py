@@ -90,10 +90,33 @@ def test_a_single_present_value_is_no_list(reader: Any) -> None:
         {"filters": {"channel": "turn"}},
         {"categories": ["activity"]},
         {"as_of": "2026-06-01"},
+        {"returns": "full"},
     ],
 )
 def test_whoever_chooses_gets_each_memory_by_itself(reader: Any, chosen: dict[str, Any]) -> None:
     assert gathered(reader.query("List all the books I have been reading.", **chosen)) is None
+
+
+def test_what_is_related_to_an_item_stands_once(warden: Any) -> None:
+    me = warden.scope(user="moves", thread="t")
+    for text in ("I live in Braga.", "I lived in Porto until 2019.", "I used to live in Lyon.", "I live in Oslo now."):
+        me.remember(text)
+    me.query("Where did I live before?")  # tells what was written
+    result = me.query("Where did I live before?")
+    item = gathered(result)
+    assert item is not None
+    assert not {other.id for other in result.related} & set(item.sources)
+    assert all(result.text.count(city) == 1 for city in ("Braga", "Porto", "Lyon", "Oslo")), result.text
+
+
+def test_a_tool_names_the_memories_that_share_a_place(warden: Any, reader: Any) -> None:
+    asked = {"query": "List all the books I have been reading."}
+    found = warden.scope(user="reader", thread="other").tools().call_tool("searchMemories", asked)["results"]
+    assert any(item["id"] == "overview" for item in found)
+    known = {memory.id for memory in reader.find(limit=100)}
+    named = [one for item in found for one in (item["sources"] if item["id"] == "overview" else [item["id"]])]
+    assert set(named) <= known
+    assert all("sources" not in item for item in found if item["id"] != "overview")
 
 
 def test_the_budget_holds(reader: Any) -> None:

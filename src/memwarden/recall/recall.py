@@ -261,10 +261,10 @@ class Recall:
         packed: BudgetedAnswer,
     ) -> tuple[BudgetedAnswer, list[RecallItem]]:
         """Add what is related to the items, where the budget leaves room."""
-        owned = [(item.id, searches[owners[item.id].question]) for item in packed.items if item.id in owners]
-        known = {item_id: search.related.get(item_id, ()) for item_id, search in owned}
+        owned = [item for item in packed.items if item.id in owners]
+        known = {item.id: searches[owners[item.id].question].related.get(item.id, ()) for item in owned}
         wanted = []
-        for entry, item_id in choose_neighbours(known, packed.items, self.categories.declared):
+        for entry, item_id in choose_neighbours(known, [*owned, *packed.rests_on], self.categories.declared):
             search = searches[owners[item_id].question]
             score = float(search.asked.ranking.scores[entry.place])
             read = await self._read(search.asked.ctx, [entry.place])

@@ -371,9 +371,9 @@ class Request:
 
 
 def leaves_choice(request: Request) -> bool:
-    """Whether memories may share a place: whoever filters, or sets a bar or a time, gets each alone."""
+    """Whether memories may share a place: whoever filters, wants whole texts, sets a bar or a time, gets each alone."""
     filtered = any(condition not in OF_KNOWN_TRUST for condition in request.where) or request.categories
-    return not (filtered or request.more or request.as_of is not None or request.threshold is not None)
+    return not (filtered or request.full or request.more or request.as_of is not None or request.threshold is not None)
 
 
 def normalize_text(text: str) -> str:
@@ -576,7 +576,7 @@ def find_neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Ca
 
 
 def choose_neighbours(
-    known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem], declared: Mapping[str, Category]
+    known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem | Memory], declared: Mapping[str, Category]
 ) -> list[tuple[Neighbour, str]]:
     """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
 
