@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from memwarden.errors import ModelUnavailable
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.records import CitedAnswer, Overview, QueryResult, RecallItem
+from memwarden.records import OVERVIEW_ID, CitedAnswer, Overview, QueryResult, RecallItem
 
 MAX_PLANNED: Final = 5
 MAX_ROUNDS: Final = 2
@@ -83,15 +83,24 @@ async def answer_question(scope: AskedScope, model: ChatModel, question: str, se
     while searches and rounds < MAX_ROUNDS:
         rounds += 1
         found = await scope.query(queries=searches, top_k=TOP_K, budget_tokens=SEARCH_TOKENS)
-        items |= {item.id: item for item in (*found.items, *found.related) if item.id not in items}
+        items |= {_name(item): item for item in (*found.items, *found.related) if _name(item) not in items}
         reply = await _ask_for_answer(model, question, glance, list(items.values()), deadline)
         searches = [] if reply.known else [query for query in reply.queries if query not in asked]
         asked += searches
     shown = list(items.values())
     cited = tuple(shown[place] for place in reply.cites)
-    return CitedAnswer(
-        reply.text if reply.known else "", reply.known, tuple(item.id for item in cited), cited, tuple(asked), rounds
-    )
+    # What shares a place is no memory itself.
+    rests_on = dict.fromkeys(source for item in cited for source in _memories_in(item))
+    return CitedAnswer(reply.text if reply.known else "", reply.known, tuple(rests_on), cited, tuple(asked), rounds)
+
+
+def _name(item: RecallItem) -> str:
+    """By what an item is known in all rounds: what shares a place says something else each time."""
+    return item.text if item.id == OVERVIEW_ID else item.id
+
+
+def _memories_in(item: RecallItem) -> tuple[str, ...]:
+    return item.sources if item.id == OVERVIEW_ID else (item.id,)
 
 
 async def _ask_for_answer(
