@@ -21,7 +21,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from memwarden.models.local import MultilingualEmbedder
-from memwarden.statements.statement import BUCKETS, NONE, WIDTH, buckets_of
+from memwarden.statements.reader import BUCKETS, buckets_of
+from memwarden.statements.statement import NONE, WIDTH
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "bench" / "data" / "asked"

@@ -168,3 +168,97 @@ def test_an_index_card_or_a_quotation_is_no_value_beside_the_turn_that_it_stands
         lines = me.overview(budget_tokens=2_000).lines
         assert any("allergic to nuts" in line.value for line in lines)
         assert {line.source for line in lines} & {item.id for item in standing_in} == set()
+
+
+# Each: what was said with its day, and what an overview has to hold of home, job and partner.
+FIRST_WEEKS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
+    "en": (
+        [
+            ("2026-01-05", "Hi, Orla here, 44, physiotherapist, living in Kilkenny with my husband Declan."),
+            ("2026-02-10", "can you write me a song about otters"),
+            ("2026-03-01", "choir is on Wednesdays"),
+        ],
+        ["kilkenny", "physiotherapist", "declan"],
+    ),
+    "de": (
+        [
+            ("2026-01-05", "Hallo, ich bin Britta, 51, und ich arbeite als Optikerin."),
+            ("2026-01-09", "Ich wohne in Goslar."),
+            ("2026-02-01", "Mein Mann Ulf ist bei der Bahn"),
+        ],
+        ["goslar", "optikerin", "ulf"],
+    ),
+    "es": (
+        [
+            ("2026-01-05", "Soy Elsa y trabajo como arquitecta."),
+            ("2026-01-09", "Vivo en Vigo desde hace años."),
+            ("2026-02-01", "Mi novio Rubén toca la batería"),
+        ],
+        ["vigo", "arquitecta", "rubén"],
+    ),
+    "fr": (
+        [
+            ("2026-01-05", "Je suis Aude et je travaille comme fleuriste."),
+            ("2026-01-09", "J'habite à Quimper."),
+            ("2026-02-01", "Mon mari Goulven adore la voile"),
+        ],
+        ["quimper", "fleuriste", "goulven"],
+    ),
+    "ja": (
+        [
+            ("2026-01-05", "私は看護師として働いています。"),
+            ("2026-01-09", "金沢に住んでいます。"),
+            ("2026-02-01", "夫の大輔は釣りが好きです"),
+        ],
+        ["金沢", "看護師", "大輔"],
+    ),
+    "zh": (
+        [
+            ("2026-01-05", "我是一名护士。"),
+            ("2026-01-09", "我住在苏州。"),
+            ("2026-02-01", "我老公陈磊在学游泳"),
+        ],
+        ["苏州", "护士", "陈磊"],
+    ),
+}
+
+
+@pytest.mark.parametrize("language", list(FIRST_WEEKS))
+def test_home_job_and_partner_stand_in_the_overview_of_a_first_week(language: str) -> None:
+    said, wanted = FIRST_WEEKS[language]
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope = warden.scope(user="u", thread="t")
+        for day, text in said:
+            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
+        found = scope.overview()
+    assert [value for value in wanted if value not in found.text.lower()] == []
+    assert found.tokens <= 150
+
+
+def test_the_partner_is_told_by_name_alone_and_no_words_stand_twice() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope = warden.scope(user="u", thread="t")
+        for day, text in FIRST_WEEKS["en"][0]:
+            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
+        scope.observe(
+            [{"role": "user", "content": "My partner Bea stays in Leith until May.", "created_at": NEW_PARTNER}]
+        )
+        lines = scope.overview().lines
+    assert [line.value for line in lines if line.attribute == "partner's name"] == ["Bea"]
+    values = [line.value for line in lines]
+    assert not any(value != other and value in other for value in values for other in values)
+
+
+NEW_PARTNER = "2026-06-01T10:00:00Z"
+
+
+def test_a_move_is_no_end_of_living_somewhere() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope = warden.scope(user="u", thread="t")
+        for day, text in (
+            ("2026-03-01", "I live in Umeå."),
+            ("2026-05-01", "We found a house in Skara."),
+            ("2026-06-02", "moved in on Saturday, boxes everywhere"),
+        ):
+            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
+        assert "Skara" in scope.overview().text

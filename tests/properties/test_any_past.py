@@ -32,7 +32,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.transfer.pages import index_row
+from memwarden.stores.shared.decide import index_row
 from memwarden.testing import get_store
 from memwarden.testing.examples import NAMESPACE, SIGNALS, START, a_memory
 

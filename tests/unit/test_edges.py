@@ -15,7 +15,7 @@ from memwarden.recall.question import Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.score import rank
 from memwarden.records import Edge, Head, Scan
-from memwarden.stores.transfer.pages import index_row
+from memwarden.stores.shared.decide import index_row
 from memwarden.testing.examples import START, a_memory
 from memwarden.text.tokenizer import term_id
 

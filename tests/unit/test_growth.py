@@ -45,7 +45,7 @@ from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.security.injection import detector
 from memwarden.security.secrets.redact import holds_home_code
-from memwarden.statements import reader
+from memwarden.statements import reader, wording
 from memwarden.statements import statement as statement_clauses
 from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
@@ -131,8 +131,8 @@ RULES: dict[str, Callable[[str], Any]] = {
     "plain text": clauses.plain_text,
     "somebody's words": clauses.is_somebodys_words,
     "clauses of statements": statement_clauses.clauses_of,
-    "words of statements": statement_clauses.words_of,
-    "subjects": lambda text: reader.names_in(text),
+    "words of statements": reader.words_of,
+    "subjects": lambda text: wording.names_in(text),
     "goals": relevance.read_goal,
     "general goals": relevance.asks_generally,
     "plain words": relevance.plain_words,
@@ -158,11 +158,14 @@ RULES: dict[str, Callable[[str], Any]] = {
     "kinds": messages.kind_of,
     "codes of a home": holds_home_code,
     "quoted speakers": statement_clauses.quoted_speaker,
-    "names without blanks": lambda text: statement_clauses.find_unspaced_names(text, [0], False),
-    "when asked": lambda text: statement_clauses.when_asked(text, 0.5),
+    "names without blanks": lambda text: wording.find_unspaced_names(text, [0], False),
+    "when asked": lambda text: reader.when_asked(text, 0.5),
     "days held": lambda text: statement_clauses.days_held(text, NOW),
-    "who is meant": lambda text: (reader.subjects_of(text, "Ana"), reader.own_relation(text)),
-    "relations": reader.relations_in,
+    "who is meant": lambda text: (wording.subjects_of(text, "Ana"), wording.own_relation(text)),
+    "relations": wording.relations_in,
+    "words of the first person": lambda text: wording.word_nameless(text, (), asks=False),
+    "introductions": wording.parts_of_introduction,
+    "ages": lambda text: wording.tells_age(text, True),
     "statements": lambda text: READER.pack_all([reader.SaidText(text, NOW)]),
     "questions to statements": READER.question,
     "asks only for days": lambda text: recognizer.asks_only_for_days(text, recognizer.asked_spans(text, NOW)),

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from memwarden.statements.reader import names_in, subjects_of
-from memwarden.statements.statement import PackedStatement, buckets_of, clauses_of, pack, same_subject, unpack
+from memwarden.statements.reader import buckets_of
+from memwarden.statements.statement import PackedStatement, clauses_of, pack, same_subject, unpack
+from memwarden.statements.wording import names_in, subjects_of
 
 BUCKETS = 16_384
 MAX_CLAUSES = 12

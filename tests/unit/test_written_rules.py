@@ -8,9 +8,18 @@ import pytest
 
 from memwarden import asked_spans, spans_in
 from memwarden.recall.question import is_small_talk
-from memwarden.statements.statement import asks_what_somebody_does, introduces_with_age
+from memwarden.statements.statement import clauses_of
+from memwarden.statements.wording import (
+    asks_what_somebody_does,
+    parts_of_introduction,
+    subjects_of,
+    tells_age,
+    tells_new_work,
+    word_nameless,
+)
 
 NOW = datetime(2026, 11, 28)
+ASKING = ("what", "where")
 
 
 @pytest.mark.parametrize(
@@ -55,14 +64,14 @@ def test_other_questions_do_not(question: str) -> None:
     ],
 )
 def test_an_introduction_tells_an_age(text: str) -> None:
-    assert introduces_with_age(text)
+    assert tells_age(text, of_person=False)
 
 
 @pytest.mark.parametrize(
     "text", ["I'm late, 34 minutes", "I'm done, 20 km today", "ich bin müde, 14 Stunden wach", "I am in Leeds"]
 )
 def test_other_numbers_do_not(text: str) -> None:
-    assert not introduces_with_age(text)
+    assert not tells_age(text, of_person=True)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +139,90 @@ def test_what_is_closed_until_a_day_ends_on_the_next(text: str) -> None:
 def test_what_was_so_until_a_day_is_over(text: str) -> None:
     (span,) = spans_in(text, datetime(2025, 12, 2))
     assert span.last == date(2025, 6, 30)
+
+
+@pytest.mark.parametrize(
+    ("said", "worded"),
+    [
+        ("Where does Tom work?", "Where do I work?"),
+        ("Ana is a roofer", "I'm a roofer"),
+        ("she's a roofer now", "I'm a roofer now"),
+        ("My sister Ana left the bank", "I left the bank"),
+        ("Ana's first week was long", "my first week was long"),
+        ("Ana's a roofer", "I'm a roofer"),
+        ("Meine Schwester Anke arbeitet bei der Post", "ich arbeite bei der Post"),
+        ("Mi hermana Lola es cartera", "soy cartera"),
+        ("我老公陈磊在银行上班", "我在银行上班"),
+        ("夫の大輔は大工です", "私は大工です"),
+    ],
+)
+def test_a_clause_about_somebody_is_worded_as_that_person_says_it(said: str, worded: str) -> None:
+    assert word_nameless(said, ASKING, asks=said.endswith("?")) == worded
+
+
+@pytest.mark.parametrize(
+    "said", ["I left the bank", "My sister is called Ana", "Ana and I moved to Cork", "Our dog Rex is old", "ok"]
+)
+def test_what_tells_of_whoever_speaks_or_names_somebody_keeps_its_words(said: str) -> None:
+    assert word_nameless(said, (), asks=False) == said
+
+
+def test_a_question_about_a_relation_keeps_its_words() -> None:
+    assert word_nameless("What is my sister called?", ASKING, asks=True) == "What is my sister called?"
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        ("Hi, Orla here, 44, physiotherapist, living in Sligo.", ["I'm physiotherapist", "I'm living in Sligo."]),
+        ("Hallo, ich bin Britta, 51, Optikerin aus Goslar", ["ich bin Optikerin", "ich bin aus Goslar"]),
+        ("我叫陈芳，今年41岁，住在苏州，是护士", ["我住在苏州", "我是护士"]),
+        ("The train is late, 41 minutes, again", []),
+    ],
+)
+def test_an_introduction_is_read_part_by_part(said: str, parts: list[str]) -> None:
+    assert [part.before + said[part.start : part.end] for part in parts_of_introduction(said)] == parts
+    assert {said[part.start : part.end] for part in parts_of_introduction(said)} <= {c.text for c in clauses_of(said)}
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["My mother turned 70 on Sunday", "Mi padre tiene 71 años", "Ma mère a 66 ans", "母は63歳です", "Pau, 33, a cook"],
+)
+def test_the_age_of_others_is_told(said: str) -> None:
+    assert tells_age(said, of_person=True)
+
+
+def test_is_with_a_number_tells_an_age_of_a_person_alone() -> None:
+    assert tells_age("my gran is 88", of_person=True)
+    assert not tells_age("the fee is 88", of_person=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ("first week at the brewery done", True),
+        ("erster Tag bei Kessler", True),
+        ("premier jour chez Lorenz", True),
+        ("今天是上班第一天", True),
+        ("first day at primary school", False),
+        ("first day at the beach", False),
+    ],
+)
+def test_a_first_day_tells_of_new_work(said: str, holds: bool) -> None:
+    assert tells_new_work(said) is holds
+
+
+@pytest.mark.parametrize(
+    ("said", "keys"),
+    [
+        ("Portuguese classes moved to Fridays", ("self",)),
+        ("living in Ghent with my wife", ("relation:wife", "self")),
+        ("我开高尔夫", ("self",)),
+        ("我妹妹小雪是小学老师", ("name:小雪", "relation:sister")),
+        ("陈磊从银行辞职了", ("name:陈磊",)),
+        ("Meine Schwester Anke arbeitet bei der Post", ("name:anke", "relation:sister")),
+    ],
+)
+def test_whom_a_clause_is_about(said: str, keys: tuple[str, ...]) -> None:
+    assert subjects_of(said) == keys

@@ -33,8 +33,8 @@ async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWord
     what whoever the goal is of said: two have a sister each.
     """
     from memwarden.recall.answer.select import Request  # numpy
-    from memwarden.statements.reader import names_in, relations_in
-    from memwarden.statements.statement import with_other_keys
+    from memwarden.statements.reader import with_other_keys
+    from memwarden.statements.wording import names_in, relations_in
 
     # Goals begin with what is to be done, written large: "Buy", "Plan".
     _, _, behind = goal.strip().partition(" ")
@@ -74,7 +74,7 @@ def _is_told_by(memory: Memory, who: Scope, names: frozenset[str]) -> bool:
 
 def _put_for(key: str, names: str, goal: str) -> str:
     """Return a goal with names in the place of the words by which it means whom a key stands for."""
-    from memwarden.statements.reader import subject_words
+    from memwarden.statements.wording import subject_words
 
     sort, _, name = key.partition(":")
     words = [word for word, line in subject_words().relations.items() if line == name] if sort == "relation" else [name]

@@ -5,36 +5,167 @@ from __future__ import annotations
 import re
 import tomllib
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.statements.statement import (
-    NONE,
-    Clause,
-    CommonWords,
-    LinearHead,
-    PackedStatement,
-    When,
-    add_needed,
+from memwarden.records import Channel, IndexRow
+from memwarden.statements.statement import ANYBODY, FORMAT, NONE, Clause, PackedStatement, clauses_of, days_held, pack
+from memwarden.statements.wording import (
+    ASSISTANT,
+    MAX_SIGNS,
+    SELF,
     asks_what_somebody_does,
-    buckets_of,
-    clauses_of,
-    days_held,
-    find_unspaced_names,
-    introduces_with_age,
-    pack,
-    when_asked,
+    find_mentions,
+    find_somebody,
+    keys_of_speaker,
+    own_relation,
+    parts_of_introduction,
+    subjects_among,
+    subjects_of,
+    tells_age,
+    tells_new_work,
+    word_in_first_person,
+    word_nameless,
 )
 
 Floats = npt.NDArray[np.float32]
+
+
+When = Literal["current", "past", "list", "when", "why"]
+
+_PAST: Final = re.compile(
+    r"\b(?:used? to|formerly|(?:my|our) (?:old|former|previous)|früher\w*|antiguamente|mi (?:antigu[oa]|anterior)|"
+    r"autrefois|mon ancien|mon ancienne)\b|昔",
+    re.IGNORECASE,
+)
+_WHY: Final = re.compile(
+    r"\b(?:why|reason|how come|warum|wieso|weshalb|por qué|pourquoi)\b|なぜ|なんで|どうして|为什么|为啥|干嘛",
+    re.IGNORECASE,
+)
+_WHEN: Final = re.compile(
+    r"\b(?:when|what (?:day|date|time)|how long|wann|wie lange|seit wann|cuándo|cuánto tiempo|quand|combien de temps|"
+    r"quelle date)\b|いつ|何時|何日|何曜日|什么时候|几点|几号|哪天|多久",
+    re.IGNORECASE,
+)
+_LIST: Final = re.compile(
+    r"\b(?:list|all (?:the|my|of|our)|everything|everyone|which \w+s|names of|alle|sämtliche|liste|todos|todas|lista|"
+    r"tous|toutes)\b|全部|ぜんぶ|一覧|リスト|所有|都有|哪些|列",
+    re.IGNORECASE,
+)
+
+
+def when_asked(text: str, past: float) -> When:
+    """Return what a question asks for: the present, the past, a list, a time or a reason. past: the chance of that."""
+    if _WHY.search(text):
+        return "why"
+    # A reason is asked for in the past tense too, so that "why" goes first.
+    if past >= 0.5 or _PAST.search(text):
+        return "past"
+    if _WHEN.search(text):
+        return "when"
+    return "list" if _LIST.search(text) else "current"
+
+
+BUCKETS: Final = 1 << 14
+MAX_READ_CHARACTERS: Final = 400
+
+_HASHED_WORD: Final = re.compile(r"[a-z0-9äöüßàâçéèêëîïôûùœáíóúñ¿¡']+|[\u3040-\u30ff\u4e00-\u9fff]")
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
+    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
+    return _HASHED_WORD.findall(_DIGITS.sub("0", text[:MAX_READ_CHARACTERS].lower().replace("’", "'")))
+
+
+def buckets_of(text: str) -> list[int]:
+    """Return the sorted buckets of a text's words, of its pairs of words and of the beginnings of long words."""
+    words = words_of(text)
+    found = {f"u{word}" for word in words}
+    found |= {f"p{word[:5]}" for word in words if len(word) > 5 and word.isalpha()}
+    # Pairs hold what single words do not: "not" with its verb, "want to", the first and the last word of a question.
+    found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
+    if "?" in text or "？" in text:
+        found.add("?")
+    # A checksum, not hash(): the weights were fitted in another process.
+    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})
+
+
+class LinearHead(NamedTuple):
+    """A linear map of a sentence vector and of hashed words. words is None for a map of the vector alone."""
+
+    dense: Floats
+    words: Floats | None
+    bias: Floats
+
+    def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
+        """Return one line of scores a clause."""
+        scores = vectors @ self.dense + self.bias
+        if self.words is not None:
+            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
+            for line, places in enumerate(buckets):
+                scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
+        return np.asarray(scores, np.float32)
+
+
+def add_needed(chances: Floats, attributes: tuple[str, ...]) -> Floats:
+    """Return the chances of a request's attributes with those of what the topics need that it sounds like.
+
+    attributes: the names of the columns.
+    """
+    topics, needed = _tables(attributes)
+    about = np.minimum(topics @ chances, np.float32(1))
+    return np.asarray(np.maximum(chances, (needed * about[:, None]).max(axis=0)), np.float32)
+
+
+@cache
+def _tables(attributes: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """A line a topic: 1 for what it sounds like, and for what it needs."""
+    read = tomllib.loads(files(__package__).joinpath("needs.toml").read_text(encoding="utf-8"))
+    sides = [[np.isin(attributes, topic[side]) for topic in read.values()] for side in ("topics", "needed")]
+    topics, needed = (np.array(side, np.float32) for side in sides)
+    return topics, needed
+
+
+class CommonWords:
+    """Words in lower case that are nobody's name, by checksum."""
+
+    def __init__(self, checksums: frozenset[int]) -> None:
+        self._checksums = checksums
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and zlib.crc32(word.encode()) in self._checksums
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return len(self._checksums)
+
+
+def with_other_keys(asked: Sequence[str], told: Iterable[Sequence[str]]) -> set[str]:
+    """Return the keys of somebody with the others by which texts call them: who said "my sister Marta" asks for both.
+
+    told: the keys of each statement.
+    """
+    found = set(asked)
+    beside = [keys for keys in told if len(keys) > 1 and not found.isdisjoint(keys)]
+    for keys in beside:
+        relations = {key for key in keys if key.startswith("relation:")}
+        names = {key for key in keys if key.startswith("name:")}
+        # "Marta and my mother" are two.
+        if len(relations) == len(names) == 1 and not found.isdisjoint(relations | names):
+            found |= relations | names
+    return found
 
 
 class StatementWeights(NamedTuple):
@@ -110,241 +241,6 @@ def load_weights() -> StatementWeights:
         wide("asked"),
         frozenset(arrays["common"].tolist()),
     )
-
-
-SELF: Final = "self"
-ASSISTANT: Final = "assistant"
-# So far from "my" the relation may stand that it means.
-NEAR_SIGNS: Final = 22
-# So far a name and a relation may stand apart and mean the same person ("my sister Ana").
-BESIDE_SIGNS: Final = 16
-MAX_SIGNS: Final = 400
-# A name that stands later in a statement is seldom whom it is about ("moved to Porto"); in a question it often is.
-NAME_SIGNS: Final = 14
-
-_NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒ]+(?:['’][A-Za-zÀ-ÿ]+)?")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-# How far before a word the end of a sentence is looked for.
-_MAX_BEFORE_NAME: Final = 12
-_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
-_ASKS: Final = re.compile(
-    r"[?？]|^\s*(?:what|where|who|when|which|how|does|did|is|has|was|wo|wer|wie|wann|qué|dónde|quién|cuándo|où|qui|quand)\b",
-    re.IGNORECASE,
-)
-_BEFORE_PLACE: Final = re.compile(
-    r"\b(?:to|in|at|from|with|of|for|by|near|into|on|via|nach|bei|mit|von|aus|zu|en|a|de|con|por|para|à|au|chez|avec|dans)"
-    r"\s+(?:the\s+)?$",
-    re.IGNORECASE,
-)
-# "Where did I live before Porto?" asks about no Porto.
-_AFTER_TIME: Final = re.compile(
-    r"\b(?:before|after|since|until|vor|nach|seit|bis|antes de|después de|desde|hasta|avant|après|depuis)\s+$",
-    re.IGNORECASE,
-)
-# "Sold the Polo" and "mi Polo" name a thing.
-_AFTER_ARTICLE: Final = re.compile(
-    r"\b(?:the|a|an|my|our|his|her|their|el|la|los|las|un|una|mi|nuestro|nuestra|le|les|une|mon|ma|notre)\s+$",
-    re.IGNORECASE,
-)
-# "He dejado" is "I have left" in Spanish, no man.
-_HAVE: Final = re.compile(r"he\s+(?:\w{2,}(?:ado|ido|cho|sto|rto|lto)|ido)\b", re.IGNORECASE)
-# "Aino and I moved" is about both.
-_AND_I: Final = re.compile(r"\s+(?:and|und|y|et)\s+(?:I|me|ich|yo|moi)\b")
-_GERMAN: Final = re.compile(r"\b(?:ich|der|die|das|und|ist|nicht|mit|hab|wir|ein|eine)\b")
-# "我在小学当老师" tells of a job, "私は先生です" too.
-_NOT_OWNED: Final = re.compile(r"[はがも在是当做和跟成]")
-
-
-class SubjectWords(NamedTuple):
-    """The word lists. relations: each word with the first word of its line. broader: what each is part of."""
-
-    self: frozenset[str]
-    you: frozenset[str]
-    third: frozenset[str]
-    possessive: frozenset[str]
-    relations: dict[str, str]
-    broader: dict[str, tuple[str, ...]]
-    large: frozenset[str]
-    nobody: frozenset[str]
-    unspaced: tuple[tuple[str, str, str], ...]
-    """Words of languages without blanks, the longest first: word, sort and key."""
-
-
-class _Mention(NamedTuple):
-    start: int
-    shortness: int
-    sort: str
-    key: str
-
-
-@cache
-def subject_words() -> SubjectWords:
-    """Return the word lists, read once."""
-    read = tomllib.loads(files(__package__).joinpath("subjects.toml").read_text(encoding="utf-8"))
-    lists = {name: frozenset(words.split()) for name, words in read["pronouns"].items()}
-    lines = [line.split() for line in read["relations"]["lines"].strip().splitlines()]
-    # Reversed, so that of two lines with the same word the first wins.
-    relations = {word: line[0] for line in reversed(lines) for word in line}
-    unspaced = [(word, "relation", f"relation:{first}") for word, first in relations.items() if _UNSPACED.search(word)]
-    for sort in ("self", "third", "you"):
-        unspaced += [(word, sort, sort) for word in lists[sort] if _UNSPACED.search(word)]
-    unspaced.sort(key=lambda entry: -len(entry[0]))
-    return SubjectWords(
-        lists["self"],
-        lists["you"],
-        lists["third"],
-        lists["possessive"],
-        relations,
-        {narrow: tuple(wide.split()) for narrow, wide in read["broader"].items()},
-        frozenset(read["large"]["words"].split()),
-        frozenset(read["nobody"]["words"].split()),
-        tuple(unspaced),
-    )
-
-
-def subjects_of(
-    text: str, speaker: str | None = None, role: str | None = "user", common: Collection[str] = frozenset()
-) -> tuple[str, ...]:
-    """Return the keys of whom a clause is about: "self", "name:ana", "relation:sister"; sorted, empty for nobody.
-
-    speaker: the name of who says it; "self" then stands beside that name. In an assistant's words "you" is the user.
-    common: words in lower case that are nobody's name although a sentence begins with them.
-    """
-    text = text[:MAX_SIGNS]
-    return _subjects_of(text, sorted(_mentions(text, common)), speaker, role)
-
-
-def _subjects_of(text: str, found: list[_Mention], speaker: str | None, role: str | None) -> tuple[str, ...]:
-    # Chats drop the subject: "moved last week", "works fine now". The speaker is meant more often than not.
-    if not found:
-        return _self(speaker) if role != ASSISTANT else ()
-    first = _meant(text.lower(), found)
-    if first.sort == "you":
-        return (SELF,) if role == ASSISTANT else ()
-    if first.sort == "self":
-        return _self(speaker) if role != ASSISTANT else ()
-    if first.sort == "third":
-        return ("third",)
-    other = "name" if first.sort == "relation" else "relation"
-    near = {
-        mention.key
-        for mention in found
-        if mention.sort == other and 0 <= mention.start - first.start <= BESIDE_SIGNS - first.shortness
-    }
-    with_me = role != ASSISTANT and any(_AND_I.match(text, each.start - each.shortness) for each in found)
-    return tuple(sorted({first.key, *near, *(_self(speaker) if with_me else ())}))
-
-
-def _self(speaker: str | None) -> tuple[str, ...]:
-    return tuple(sorted({f"name:{speaker.casefold()}", SELF})) if speaker else (SELF,)
-
-
-def _meant(low: str, found: list[_Mention]) -> _Mention:
-    """The first mention, or the relation after it that a possessive points at ("my sister")."""
-    first = found[0]
-    # "my sister works" is about the sister, though "my" comes first.
-    if first.sort in ("self", "you") and low[first.start : first.start - first.shortness] in subject_words().possessive:
-        for mention in found[1:]:
-            if mention.start - first.start > NEAR_SIGNS:
-                break
-            if mention.sort == "relation" and not _NOT_OWNED.search(low[first.start : mention.start]):
-                return mention
-    return first
-
-
-def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
-    lists = subject_words()
-    low = text.lower().replace("’", "'")
-    # "What is Ana allergic to?" names her late; in "moved to Porto" the name is a place.
-    asks = _ASKS.search(text) is not None
-    found = [
-        _Mention(start, -len(name), "name", f"name:{name}")
-        for start, name in _find_names(text, common)
-        if (asks or start <= NAME_SIGNS)
-        and not (_BEFORE_PLACE.search(text[:start]) and not asks)
-        and not _AFTER_ARTICLE.search(text[:start])
-        and not _AFTER_TIME.search(text[:start])
-    ]
-    for match in _NAME_WORD.finditer(low):
-        word = match[0]
-        bare = word.removesuffix("'s")
-        if bare in lists.relations:
-            found.append(_Mention(match.start(), -len(bare), "relation", f"relation:{lists.relations[bare]}"))
-            continue
-        if word.startswith("j'"):
-            found.append(_Mention(match.start(), -len(word), "self", "self"))
-            continue
-        if _HAVE.match(low, match.start()):
-            found.append(_Mention(match.start(), -len(word), "self", "self"))
-            continue
-        for sort, words in (("self", lists.self), ("you", lists.you), ("third", lists.third)):
-            if word in words:
-                found.append(_Mention(match.start(), -len(word), sort, sort))
-                break
-    if _UNSPACED.search(text):
-        found += _unspaced_mentions(text)
-    return found
-
-
-def relations_in(text: str) -> frozenset[str]:
-    """Return the keys of the relations that a text names: "relation:sister"."""
-    found = _mentions(text[:MAX_SIGNS], ())
-    return frozenset(mention.key for mention in found if mention.sort == "relation")
-
-
-def _unspaced_mentions(text: str) -> list[_Mention]:
-    lists = subject_words()
-    found = [_Mention(text.find(word), -len(word), sort, key) for word, sort, key in lists.unspaced if word in text]
-    ends = [each.start - each.shortness for each in found if each.sort == "relation"]
-    starts_with_somebody = any(each.start == 0 for each in found)
-    for start, length, name in find_unspaced_names(text, ends, starts_with_somebody):
-        if name not in lists.nobody:
-            found.append(_Mention(start, -length, "name", f"name:{name.lower()}"))
-    return found
-
-
-def own_relation(text: str, common: Collection[str] = frozenset(), found: list[_Mention] | None = None) -> str | None:
-    """Return the only relation of whoever speaks that a text is about, where it says no name: "sister"."""
-    found = sorted(_mentions(text[:MAX_SIGNS], common)) if found is None else found
-    related = [mention for mention in found if mention.sort == "relation"]
-    if len(related) != 1 or any(mention.sort == "name" for mention in found):
-        return None
-    first = next((mention for mention in found if mention.sort == "self"), None)
-    owned = first is not None and _meant(text.lower(), [first, *related]) == related[0]
-    return related[0].key.partition(":")[2] if owned else None
-
-
-@cache
-def relation_words(relation: str) -> tuple[str, ...]:
-    """Return the words for a relation and for what it is one of: a mother is one of the parents."""
-    lists = subject_words()
-    lines = {relation, *lists.broader.get(relation, ())}
-    return tuple(word for word, line in lists.relations.items() if line in lines)
-
-
-def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
-    """Return what looks like a name, in lower case: words written large. German writes every noun large: none."""
-    return [name for _, name in _find_names(text, common)]
-
-
-def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
-    """Names with where they stand."""
-    # German writes every noun large, so that a large letter says nothing of a name.
-    if _GERMAN.search(text.lower()):
-        return []
-    lists = subject_words()
-    found: list[tuple[int, str]] = []
-    for match in _NAME_WORD.finditer(text):
-        bare = re.sub(r"['’]s$", "", match[0])
-        low = bare.lower()
-        if not bare[0].isupper() or len(bare) < 2 or (bare.isupper() and len(bare) > 3):
-            continue
-        if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
-            continue
-        starts = _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
-        if not (starts and low in common):
-            found.append((match.start(), low))
-    return found
 
 
 # Of a text the clauses that most likely state something are kept; what they lie near to helps a search in any case.
@@ -434,6 +330,46 @@ class QuestionReading:
         return UNTOLD * max(asked - told, 0.0) if asked >= SURELY_ASKED else 0.0
 
 
+class _WordedClause(NamedTuple):
+    """A clause as whoever it is about would say it. is_other: whether these are other words than were said."""
+
+    text: str
+    subjects: tuple[str, ...]
+    is_other: bool
+
+
+def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[str]) -> list[_WordedClause]:
+    parts = parts_of_introduction(said.text)
+    found = []
+    for clause in clauses:
+        text = clause.spoken[:MAX_SIGNS]
+        mentions = sorted(find_mentions(text, common))
+        subjects = subjects_among(text, mentions, said.speaker, said.role)
+        words = clause.spoken
+        if parts and clause.start < parts[0].start:
+            # "Dara here, 41, a cook" is of whoever speaks.
+            subjects = keys_of_speaker(said.speaker) if said.role != ASSISTANT else ()
+        else:
+            words = word_in_first_person(clause.spoken, find_somebody(text, mentions))
+        if subjects == (ANYBODY,):
+            subjects = _named_before(said, clause.start, common) or subjects
+        found.append(_WordedClause(words, subjects, words != clause.spoken))
+    return found
+
+
+# So far before "she" somebody is looked for.
+MAX_BEFORE: Final = 160
+
+
+def _named_before(said: SaidText, end: int, common: Collection[str]) -> tuple[str, ...]:
+    """Whom the words before name last as those they are about: "My sister Jo is a vet. She has two boys."""
+    for clause in reversed(clauses_of(said.text[max(end - MAX_BEFORE, 0) : end])):
+        subjects = subjects_of(clause.text, said.speaker, said.role, common)
+        if any(key.startswith(("name:", "relation:")) for key in subjects):
+            return subjects
+    return ()
+
+
 class StatementReader:
     """Reads statements with a sentence encoder and the learned weights. Safe to use from several threads."""
 
@@ -453,12 +389,20 @@ class StatementReader:
         """Return for each text its packed statements; empty for none. Raises ModelUnavailable as the encoder does."""
         clauses = [clauses_of(each.text) for each in said]
         vectors = self._vectors(said, clauses)
+        worded = [_word_clauses(each, parts, self._names()) for each, parts in zip(said, clauses, strict=True)]
+        plain = vectors.copy()
+        places = [
+            place for place, clause in enumerate(clause for parts in worded for clause in parts) if clause.is_other
+        ]
+        texts = [clause.text for parts in worded for clause in parts if clause.is_other]
+        for first in range(0, len(texts), CLAUSE_BATCH):
+            plain[places[first : first + CLAUSE_BATCH]] = self._encoder.embed(texts[first : first + CLAUSE_BATCH])
         found: list[bytes] = []
         start = 0
-        for each, parts in zip(said, clauses, strict=True):
-            rows = vectors[start : start + len(parts)]
+        for each, parts, words in zip(said, clauses, worded, strict=True):
+            rows = slice(start, start + len(parts))
             start += len(parts)
-            found.append(pack(self._read(each, parts, rows)) if parts else b"")
+            found.append(pack(self._read(each, parts, words, (vectors[rows], plain[rows]))) if parts else b"")
         return found
 
     def question(self, text: str, vector: Floats | None = None) -> QuestionReading:
@@ -468,9 +412,9 @@ class StatementReader:
         weights, buckets = self.weights, [buckets_of(text)]
         kinds = _softmax(weights.question.scores(lines, buckets))[0]
         past, implicit = float(kinds[1]), float(kinds[2])
-        attributes = _softmax(weights.attribute.scores(lines, buckets))[0]
-        mentions = sorted(_mentions(text[:MAX_SIGNS], self._names()))
-        subjects = _subjects_of(text[:MAX_SIGNS], mentions, None, "user")
+        mentions = sorted(find_mentions(text[:MAX_SIGNS], self._names()))
+        attributes = _softmax(weights.attribute.scores(self._nameless(text, lines), buckets))[0]
+        subjects = subjects_among(text[:MAX_SIGNS], mentions, None, "user")
         relation = own_relation(text, found=mentions)
         # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
         if relation is not None and weights.of_relations[attributes.argmax()]:
@@ -488,6 +432,11 @@ class StatementReader:
             relation,
             bool(weights.many[attributes.argmax()]),
         )
+
+    def _nameless(self, text: str, lines: Floats) -> Floats:
+        """The vector of a question in which nobody is named: a name moves that of a short sentence far."""
+        worded = word_nameless(text, self._names(), asks=True)
+        return lines if worded == text else self._encoder.embed([worded]).astype(np.float32)
 
     def _names(self) -> Collection[str]:
         if not len(self._common):
@@ -507,7 +456,7 @@ class StatementReader:
                     known.append((place, each.vector))
                 else:
                     wanted.append(place)
-                    texts.append(part.text)
+                    texts.append(part.spoken)
                 place += 1
         vectors = np.zeros((place, self._encoder.dimensions), np.float32)
         for first in range(0, len(texts), CLAUSE_BATCH):
@@ -516,26 +465,35 @@ class StatementReader:
             vectors[row] = vector
         return vectors
 
-    def _read(self, said: SaidText, clauses: Sequence[Clause], vectors: Floats) -> list[PackedStatement]:
+    def _read(
+        self,
+        said: SaidText,
+        clauses: Sequence[Clause],
+        worded: Sequence[_WordedClause],
+        vectors: tuple[Floats, Floats],
+    ) -> list[PackedStatement]:
+        """Return what clauses state. vectors: of the clauses, and of their words in the first person."""
         weights = self.weights
-        buckets = [buckets_of(clause.text) for clause in clauses]
-        states = _sigmoid(weights.states.scores(vectors, buckets))[:, 0]
+        buckets = [buckets_of(clause.text) for clause in worded]
+        said_so = [buckets_of(clause.spoken) for clause in clauses]
+        # "My sister's birthday is on 3 October" states something as it was said, "he's a cook" as he would say it.
+        both = ((vectors[0], said_so), (vectors[1], buckets))
+        states = np.max([_sigmoid(weights.states.scores(rows, words))[:, 0] for rows, words in both], axis=0)
         kept = [int(row) for row in np.argsort(-states, kind="stable")[:MAX_STATEMENTS]]
         kept.sort()  # in the order of the text again
-        rows = vectors[kept]
+        rows = vectors[1][kept]
         chosen = [buckets[row] for row in kept]
         chances = _softmax(weights.attribute.scores(rows, chosen))
         sorts = _softmax(weights.sort.scores(rows, chosen))
-        units = _unit(rows @ weights.said)
-        typical = np.clip((units @ weights.centres.T - ATYPICAL) / (TYPICAL - ATYPICAL), 0, 1)
-        meanings = np.rint(127 * units).astype(np.int8)
+        typical = np.clip((_unit(rows @ weights.said) @ weights.centres.T - ATYPICAL) / (TYPICAL - ATYPICAL), 0, 1)
+        meanings = np.rint(127 * _unit(vectors[0][kept] @ weights.said)).astype(np.int8)
         found = []
         for line, row in enumerate(kept):
-            clause = clauses[row]
-            if introduces_with_age(clause.text):
-                chances[line] = np.maximum(
-                    chances[line], np.float32(OF_RULE) * (weights.codes == attribute_code("age"))
-                )
+            clause, subjects = clauses[row], worded[row].subjects
+            of_somebody = any(key.startswith(("name:", "relation:")) for key in subjects)
+            ruled = {"age": tells_age(clause.spoken, of_somebody), "employer": tells_new_work(clause.spoken)}
+            for attribute in (name for name, holds in ruled.items() if holds):
+                chances[line] = _with_rule(chances[line], weights, attribute)
                 typical[line], states[row] = 1, 1
             best = np.argsort(-chances[line], kind="stable")[:3]
             since, until = days_held(clause.text, said.at)
@@ -551,11 +509,26 @@ class StatementReader:
                     clause.end,
                     since.toordinal(),
                     None if until is None else until.toordinal(),
-                    "+".join(subjects_of(clause.text, said.speaker, said.role, self._names())),
+                    "+".join(subjects),
                     meanings[line].tobytes(),
                 )
             )
         return found
+
+
+def is_read(packed: bytes | None) -> bool:
+    """Whether a text's statements were read, in the present format; a text may state nothing."""
+    return packed is not None and (not packed or packed[0] == FORMAT)
+
+
+def lacks_signals(row: IndexRow, stating: bool) -> bool:
+    """Whether signals of a row are still to be made: a turn's vector, or statements that no release of now has read.
+
+    stating: whether there is a model that reads statements.
+    """
+    if not row.vector:
+        return row.vector is not None or row.channel == Channel.TURN
+    return stating and not is_read(row.statements)
 
 
 # So much of the chance of an attribute its kin have.

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-import tomllib
-import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime
-from functools import cache
-from importlib.resources import files
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from memwarden.records import Channel, IndexRow, Memory, Statement
+from memwarden.records import Memory, Statement
+from memwarden.statements.wording import parts_of_introduction
 from memwarden.text.dates.recognizer import spans_in
 
 Sort = Literal["state", "change", "end"]
@@ -24,7 +18,7 @@ SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
 # Numbers of a packed vector, one byte each.
 WIDTH: Final = 256
 # The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding.
-FORMAT: Final = 4
+FORMAT: Final = 5
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
@@ -119,21 +113,6 @@ MAX_VALUE: Final = 200
 NONE: Final = "none"
 
 
-def is_read(packed: bytes | None) -> bool:
-    """Whether a text's statements were read, in the present format; a text may state nothing."""
-    return packed is not None and (not packed or packed[0] == FORMAT)
-
-
-def lacks_signals(row: IndexRow, stating: bool) -> bool:
-    """Whether signals of a row are still to be made: a turn's vector, or statements that no release of now has read.
-
-    stating: whether there is a model that reads statements.
-    """
-    if not row.vector:
-        return row.vector is not None or row.channel == Channel.TURN
-    return stating and not is_read(row.statements)
-
-
 def show_statements(
     memory: Memory, packed: Sequence[PackedStatement], name: Callable[[int], str]
 ) -> tuple[Statement, ...]:
@@ -191,10 +170,22 @@ _JOINED: Final = (
     r"y (?:yo|mi|vivo|trabajo|soy|tengo)|et (?:je|mon|ma|nous|on))\b|et j')"
 )
 _AND_SELF: Final = re.compile(_JOINED, re.IGNORECASE)
+_IS_WHAT: Final = re.compile(
+    r"[\w'’ -]{1,30}?(?:\bis|['’]s|['’]m|\bam|\bist|\bbin|\bes|\bsoy|\best|\bsuis)\s+"
+    r"(?:an? |una? |une? |eine? )?[\w-]{3,20}"
+    r"(?: [a-zäöüß][\w-]{2,20})?(?=\s+(?:in|at|for|bei|an|en|à|chez|dans)\s)",
+    re.IGNORECASE,
+)
+# "Ana left the bank, she's a cook now" too.
+_AND_THIRD: Final = re.compile(
+    r",\s+(?:and |und |y |et |ab \w+ |but |aber )?(?:he|she|they|er|sie|él|ella|ahora|il|elle|maintenant|ab)\b|"
+    r"[，、].{0,4}(?:他|她|彼|下个月|来月|现在|今は)",
+    re.IGNORECASE,
+)
 # A comma ends a clause only where a subject or a conjunction follows: "eggs, milk, flour" is a single clause.
 _CLAUSE_END: Final = re.compile(
     r",\s+(?=(?:and|but|so|also|which means|und|aber|y|pero|et|mais|donc|ich|i|we|my|he|she|mein|meine|mi|mis|je|j'|"
-    r"mon|ma|on|yo)\b)|"
+    r"mon|ma|on|yo|er|sie|ab|él|ella|ahora|il|elle|maintenant)\b)|"
     rf"{_JOINED}|"
     r"\s+[–—-]\s+|、(?=.{8})|，(?=.{4})|,\s+(?=.{25})",
     re.IGNORECASE,
@@ -203,11 +194,17 @@ _BLANKS: Final = " \t-–—•*"
 
 
 class Clause(NamedTuple):
-    """A part of a text. start, end: its place in the text."""
+    """A part of a text. start, end: its place there. before: what makes a sentence of it, as "I'm " of "a cook"."""
 
     text: str
     start: int
     end: int
+    before: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """The words as a sentence."""
+        return self.before + self.text
 
 
 # Of somebody's words with their name and the day only the words state something.
@@ -236,12 +233,20 @@ def clauses_of(text: str) -> list[Clause]:
         if _width(sentence.text) < MIN_WIDTH:
             continue
         found.append(sentence)
-        if _width(sentence.text) > LONG_SENTENCE or _AND_SELF.search(sentence.text):
+        # "Jo is a vet in Bristol" tells two values, of which the second moves the meaning away from the first.
+        if (is_what := _IS_WHAT.match(sentence.text)) and len(sentence.text) <= LONG_SENTENCE:
+            found.append(Clause(is_what[0], sentence.start, sentence.start + is_what.end()))
+        if _width(sentence.text) > LONG_SENTENCE or _AND_SELF.search(sentence.text) or _AND_THIRD.search(sentence.text):
             found.extend(_parts(sentence))
+    parts = parts_of_introduction(text)
+    introduced = [Clause(text[part.start : part.end], *part) for part in parts]
     if len(found) > 1 and len(text) <= MAX_WHOLE:
         whole = text.strip()
         start = text.index(whole)
         found.insert(0, Clause(whole, start, start + len(whole)))
+    # A part that says itself who is meant may stand there already.
+    spans = {(clause.start, clause.end) for clause in found}
+    found += [part for part in introduced if (part.start, part.end) not in spans]
     return list(dict.fromkeys(found))[:MAX_CLAUSES]
 
 
@@ -314,211 +319,3 @@ ANYBODY: Final = "third"
 def same_subject(left: Collection[str], right: Collection[str]) -> bool:
     """Whether two clauses may be about the same: they share a key, or either names nobody."""
     return not left or not right or ANYBODY in left or ANYBODY in right or not set(left).isdisjoint(right)
-
-
-def with_other_keys(asked: Sequence[str], told: Iterable[Sequence[str]]) -> set[str]:
-    """Return the keys of somebody with the others by which texts call them: who said "my sister Marta" asks for both.
-
-    told: the keys of each statement.
-    """
-    found = set(asked)
-    beside = [keys for keys in told if len(keys) > 1 and not found.isdisjoint(keys)]
-    for keys in beside:
-        relations = {key for key in keys if key.startswith("relation:")}
-        names = {key for key in keys if key.startswith("name:")}
-        # "Marta and my mother" are two.
-        if len(relations) == len(names) == 1 and not found.isdisjoint(relations | names):
-            found |= relations | names
-    return found
-
-
-_TITLED: Final = (
-    re.compile(r"([\u30a0-\u30ff]{2,8}|[\u4e00-\u9fff]{1,3}|[A-Za-z]{2,12})(?:さん|ちゃん|くん|君|様|先生|課長|部長)"),
-    re.compile(
-        r"((?:小(?![学时心区说孩猫狗型吃组店号米麦提费朋])|老(?![师板家人公婆是实年虎鼠])|阿(?!姨))[\u4e00-\u9fff]|"
-        r"[\u4e00-\u9fff](?:医生|老师|总|姐|哥|叔|阿姨|经理|律师))"
-    ),
-)
-# Who lives, works or marries is somebody, whose name stands first; so is who is sent elsewhere, studies or falls ill.
-_TOPIC: Final = (
-    re.compile(
-        r"^([\u4e00-\u9fff\u30a0-\u30ff]{1,5})[はが](?=.*(?:住[んみ]|暮らし|働[いく]|引っ越|転職|勤め|結婚|離婚|卒業|入学|生まれ|飼っ))"
-    ),
-    # Only with the particle of a topic: "転勤が決まった" tells of whoever speaks, "健太は転勤で今は広島です" of Kenta.
-    re.compile(
-        r"^([\u4e00-\u9fff\u30a0-\u30ff]{1,5})は(?=.*(?:転勤|異動|赴任|出向|就職|退職|留学|進学|入院|退院|帰国|亡くな|通[っい]))"
-    ),
-    re.compile(
-        r"^([\u4e00-\u9fff]{2,3}?)(?:现在|最近|已经|今年|去年|刚|上个月)*(?=住在|搬到|搬去|搬家|在.{1,8}(?:工作|上班|当)|当上?了|换工作|结婚|离婚|生了)"
-    ),
-)
-# "弟の翔", "我弟弟林涛是": a name right after the relation.
-_RELATED: Final = re.compile(
-    r"^(?:の([\u4e00-\u9fff\u30a0-\u30ff]{1,5}?)(?=[はがをとも、])|([\u4e00-\u9fff]{2,3}?)(?=是|在|住|叫|当|搬|现|最近))"
-)
-MAX_NAME: Final = 8
-
-
-def find_unspaced_names(
-    text: str, relation_ends: Iterable[int], starts_with_somebody: bool
-) -> list[tuple[int, int, str]]:
-    """Return names in Japanese and Chinese, with where they stand and their length.
-
-    relation_ends: where words for relations end. starts_with_somebody: whether the text begins with somebody known.
-    """
-    found = [(hit.start(), len(hit[0]), hit[1]) for pattern in _TITLED for hit in pattern.finditer(text)]
-    for end in relation_ends:
-        if hit := _RELATED.match(text[end : end + MAX_NAME]):
-            found.append((end, 0, hit[1] or hit[2]))
-    if not starts_with_somebody and all(start for start, _, _ in found):
-        hits = (pattern.match(text) for pattern in _TOPIC)
-        found += [(0, len(hit[1]), hit[1]) for hit in hits if hit][:1]
-    return found
-
-
-When = Literal["current", "past", "list", "when", "why"]
-
-_PAST: Final = re.compile(
-    r"\b(?:used? to|formerly|(?:my|our) (?:old|former|previous)|früher\w*|antiguamente|mi (?:antigu[oa]|anterior)|"
-    r"autrefois|mon ancien|mon ancienne)\b|昔",
-    re.IGNORECASE,
-)
-_WHY: Final = re.compile(
-    r"\b(?:why|reason|how come|warum|wieso|weshalb|por qué|pourquoi)\b|なぜ|なんで|どうして|为什么|为啥|干嘛",
-    re.IGNORECASE,
-)
-_WHEN: Final = re.compile(
-    r"\b(?:when|what (?:day|date|time)|how long|wann|wie lange|seit wann|cuándo|cuánto tiempo|quand|combien de temps|"
-    r"quelle date)\b|いつ|何時|何日|何曜日|什么时候|几点|几号|哪天|多久",
-    re.IGNORECASE,
-)
-_LIST: Final = re.compile(
-    r"\b(?:list|all (?:the|my|of|our)|everything|everyone|which \w+s|names of|alle|sämtliche|liste|todos|todas|lista|"
-    r"tous|toutes)\b|全部|ぜんぶ|一覧|リスト|所有|都有|哪些|列",
-    re.IGNORECASE,
-)
-
-
-def when_asked(text: str, past: float) -> When:
-    """Return what a question asks for: the present, the past, a list, a time or a reason. past: the chance of that."""
-    if _WHY.search(text):
-        return "why"
-    # A reason is asked for in the past tense too, so that "why" goes first.
-    if past >= 0.5 or _PAST.search(text):
-        return "past"
-    if _WHEN.search(text):
-        return "when"
-    return "list" if _LIST.search(text) else "current"
-
-
-# "What does Jo do?" asks for a job where it says no more.
-_DOES_WHAT: Final = re.compile(
-    r"^\W*(?:"
-    r"what (?:does|do|did) [\w'’ -]{1,40} do(?: for (?:a living|work))?(?: now| these days)?|"
-    r"was (?:macht|arbeitet|machen) [\w'’ -]{1,40}|"
-    r"(?:qué|que) hace[n]? [\w'’ -]{1,40}|[\w'’ -]{1,40} (?:fait|font) quoi(?: dans la vie)?|"
-    r"que fai(?:t|sait) [\w'’ -]{1,40}"
-    r")\W*$|"
-    r"(?:何|なに)を?して(?:い)?(?:る|ます)|(?:做|干)(?:什么|啥|嘛)(?:工作|的)",
-    re.IGNORECASE,
-)
-# "I'm Mia, 34" tells a name and an age.
-_INTRODUCES: Final = re.compile(
-    r"\b(?:i['’]?m|i am|my name is|this is|ich bin|ich hei(?:ß|ss)e|soy|me llamo|je suis|"
-    r"je m['’]appelle|moi c['’]est)\s+"
-    r"(?:die |der |el |la )?[\w'’-]{2,20},? (?:and |und |y |et |i['’]m |bin |tengo |j['’]ai )*(?:1[0-9]|[2-9]\d)\b"
-    r"(?!\s*(?:km|kg|min|eur|€|\$|%|:|minut|hour|stund|euro|day|week|month|tage|wochen|semanas|días|d[ií]as))|"
-    r"(?:我叫|我是|私は)[\u3040-\u30ff\u4e00-\u9fffA-Za-z]{1,8}[，,、 ](?:今年)?(?:1[0-9]|[2-9]\d)[岁歳]",
-    re.IGNORECASE,
-)
-
-
-def asks_what_somebody_does(text: str) -> bool:
-    """Whether a question asks what somebody does, and says no more."""
-    return _DOES_WHAT.search(text[:MAX_VALUE]) is not None
-
-
-def introduces_with_age(text: str) -> bool:
-    """Whether somebody tells a name and an age in one breath."""
-    return _INTRODUCES.search(text[:MAX_VALUE]) is not None
-
-
-BUCKETS: Final = 1 << 14
-MAX_READ_CHARACTERS: Final = 400
-
-_HASHED_WORD: Final = re.compile(r"[a-z0-9äöüßàâçéèêëîïôûùœáíóúñ¿¡']+|[\u3040-\u30ff\u4e00-\u9fff]")
-_DIGITS: Final = re.compile(r"\d+")
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
-    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
-    return _HASHED_WORD.findall(_DIGITS.sub("0", text[:MAX_READ_CHARACTERS].lower().replace("’", "'")))
-
-
-def buckets_of(text: str) -> list[int]:
-    """Return the sorted buckets of a text's words, of its pairs of words and of the beginnings of long words."""
-    words = words_of(text)
-    found = {f"u{word}" for word in words}
-    found |= {f"p{word[:5]}" for word in words if len(word) > 5 and word.isalpha()}
-    # Pairs hold what single words do not: "not" with its verb, "want to", the first and the last word of a question.
-    found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
-    if "?" in text or "？" in text:
-        found.add("?")
-    # A checksum, not hash(): the weights were fitted in another process.
-    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})
-
-
-Floats = npt.NDArray[np.float32]
-
-
-class LinearHead(NamedTuple):
-    """A linear map of a sentence vector and of hashed words. words is None for a map of the vector alone."""
-
-    dense: Floats
-    words: Floats | None
-    bias: Floats
-
-    def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
-        """Return one line of scores a clause."""
-        scores = vectors @ self.dense + self.bias
-        if self.words is not None:
-            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
-            for line, places in enumerate(buckets):
-                scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
-        return np.asarray(scores, np.float32)
-
-
-def add_needed(chances: Floats, attributes: tuple[str, ...]) -> Floats:
-    """Return the chances of a request's attributes with those of what the topics need that it sounds like.
-
-    attributes: the names of the columns.
-    """
-    topics, needed = _tables(attributes)
-    about = np.minimum(topics @ chances, np.float32(1))
-    return np.asarray(np.maximum(chances, (needed * about[:, None]).max(axis=0)), np.float32)
-
-
-@cache
-def _tables(attributes: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """A line a topic: 1 for what it sounds like, and for what it needs."""
-    read = tomllib.loads(files(__package__).joinpath("needs.toml").read_text(encoding="utf-8"))
-    sides = [[np.isin(attributes, topic[side]) for topic in read.values()] for side in ("topics", "needed")]
-    topics, needed = (np.array(side, np.float32) for side in sides)
-    return topics, needed
-
-
-class CommonWords:
-    """Words in lower case that are nobody's name, by checksum."""
-
-    def __init__(self, checksums: frozenset[int]) -> None:
-        self._checksums = checksums
-
-    def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and zlib.crc32(word.encode()) in self._checksums
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __len__(self) -> int:
-        return len(self._checksums)

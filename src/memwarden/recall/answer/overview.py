@@ -29,8 +29,9 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
-from memwarden.statements.reader import SELF, StatementWeights, load_weights
+from memwarden.statements.reader import StatementWeights, load_weights
 from memwarden.statements.statement import MAX_CHARACTERS, NONE, SORTS
+from memwarden.statements.wording import SELF, may_name_place
 from memwarden.text.tokenizer import UNANSWERING, TokenCounter, term_id, terms
 
 # The chance that a clause states the attribute, from which on it is told.
@@ -57,13 +58,26 @@ MAX_MENTIONS: Final = 5
 LATELY_DAYS: Final = 45
 
 
+# Who is called so with a name is the partner, and so surely.
+PARTNERS: Final = ("relation:partner", "relation:wife", "relation:husband")
+PARTNER: Final = "partner's name"
+PARTNER_CHANCE: Final = 0.8
+# Nearly everybody has one, so that an end of it is a move: "moved in yesterday" names no place, the line before does.
+HOME: Final = "home city"
+
+
 class Value(NamedTuple):
-    """A statement that may stand in an overview. owner: whose value; rank: what matters more stands higher."""
+    """A statement that may stand in an overview.
+
+    Attributes:
+        owner: whose value. rank: what matters more stands higher. name: the value, where the words tell more than it.
+    """
 
     owner: str
     attribute: str
     row: TableRow
     rank: float
+    name: str = ""
 
 
 def open_values(
@@ -82,6 +96,12 @@ def open_values(
     read = index.statements.rows(allowed, MIN_UNSURE)
     about = about or _only_known(read)
     speakers = [name.title() for name in index.view.speakers]
+    if about is None:
+        # "My wife Ana is a vet" says who the wife is, whatever else it tells.
+        for each in index.statements.rows_about(allowed, PARTNERS):
+            if any(key.startswith("name:") for key in each.subjects) and not is_ended(each.place):
+                partner = each._replace(chance=PARTNER_CHANCE, sort=SORTS.index("state"))
+                chains[speakers[0] if len(speakers) == 1 else "", PARTNER].append(partner)
     for row in read:
         owner = _owner(row.subjects, about, speakers)
         attribute = weights.name(row.code)
@@ -101,7 +121,10 @@ def open_values(
         rows = [row for row in rows if row.chance >= NEAR_BEST * surest or SORTS[row.sort] != "state"]
         mentions = min(len({row.place for row in rows}), MAX_MENTIONS)
         rank = surest * (1 + MENTION_SHARE * mentions)
-        found += [Value(owner, attribute, row, rank) for row in _still_open(rows, attribute in many)]
+        found += [
+            Value(owner, attribute, row, rank, _name_of_partner(row, attribute))
+            for row in (_homes(rows) if attribute == HOME else _still_open(rows, attribute in many))
+        ]
     kin = dict(zip(weights.attributes, weights.kin.tolist(), strict=True))
     newest: dict[tuple[str, str | int], int] = {}
     for (owner, attribute), rows in chains.items():
@@ -119,6 +142,13 @@ def open_values(
         places = [place for place in _mentions(index, allowed, about) if place not in told and not is_ended(place)]
         found += [Value(about, "", _whole_text(place), MENTIONED) for place in places[: -MAX_VALUES - 1 : -1]]
     return sorted(found, key=lambda value: (-value.rank, value.owner, value.attribute))[:MAX_LINES]
+
+
+def _name_of_partner(row: TableRow, attribute: str) -> str:
+    """The name alone: what else is told beside it may be over."""
+    if attribute != PARTNER or not any(key in PARTNERS for key in row.subjects):
+        return ""
+    return next((key.partition(":")[2] for key in row.subjects if key.startswith("name:")), "")
 
 
 def _end_kin(
@@ -174,6 +204,12 @@ def _still_open(rows: Sequence[TableRow], many: bool) -> list[TableRow]:
     return list(found.values())[-MAX_VALUES:]
 
 
+def _homes(rows: Sequence[TableRow]) -> list[TableRow]:
+    """What was said last of a home, the newest first; of these those count that stand after the last named place."""
+    newest = {row.place: row for row in rows[::-1]}
+    return list(newest.values())[:MAX_VALUES]
+
+
 def _owner(subjects: Sequence[str], about: str | None, speakers: Sequence[str]) -> str | None:
     """Whose value it is: "" for a speaker without a name; None for somebody who is not asked about.
 
@@ -201,18 +237,41 @@ def write_overview(
     memories: those of the values, by place; values without are left out. count: tokens of a text.
     """
     lines: list[OverviewLine] = []
+    told: dict[int, list[tuple[int, int]]] = {}
+    housed: set[str] = set()
     text = ""
     for value in values:
         memory = memories.get(value.row.place)
-        if memory is None or _width(memory.text[value.row.start : value.row.end]) < MIN_SIGNS:
+        if memory is None:
             continue
+        value = _narrow_to_name(value, memory.text)
+        row = value.row
+        if value.attribute == HOME and value.owner in housed:
+            continue
+        if _width(memory.text[row.start : row.end]) < MIN_SIGNS and not value.name:
+            if len(memory.text) > MAX_WORDS:
+                continue
+            row = row._replace(start=0, end=len(memory.text))
+            value = value._replace(row=row)
+        if any(start <= row.start and row.end <= end for start, end in told.get(row.place, ())):
+            continue  # its words stand in a line above
         line = _line(value, memory, now)
         tried = _join([*lines, line])
         if count(tried) > budget:
             continue
         lines.append(line)
+        told.setdefault(row.place, []).append((row.start, row.end))
+        if value.attribute == HOME and may_name_place(memory.text[row.start : row.end]):
+            housed.add(value.owner)
         text = tried
     return Overview(text, count(text) if text else 0, tuple(lines))
+
+
+def _narrow_to_name(value: Value, text: str) -> Value:
+    start = text.lower().find(value.name, value.row.start) if value.name else -1
+    if start < 0:
+        return value._replace(name="")
+    return value._replace(row=value.row._replace(start=start, end=start + len(value.name)))
 
 
 async def read_overview(

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
 from memwarden.models.local import multiply_with_earlier
-from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights
-from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack, with_other_keys
+from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights, with_other_keys
+from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -407,24 +407,25 @@ class StatementTable:
         inside = place < len(allowed)
         chance = self._states.array * (self._chances.array[:, 0] / np.float32(255**3)) * self._typical.array
         wanted = np.flatnonzero(inside & allowed[np.where(inside, place, 0)] & (chance >= least))
-        found = [
-            TableRow(
-                int(place[row]),
-                int(self._codes.array[row, 0]),
-                float(chance[row]),
-                int(self._sort.array[row]),
-                self._subjects[int(self._subject.array[row])],
-                int(self._spans.array[row, 0]),
-                int(self._spans.array[row, 1]),
-            )
-            for row in wanted.tolist()
-        ]
         inner: dict[tuple[int, int], TableRow] = {}
+        found = [self._row(row, float(chance[row])) for row in wanted.tolist()]
         for each in sorted(found, key=lambda each: each.start - each.end):
             wider = inner.get((each.place, each.code))
             if wider is None or each.chance >= NEARLY * wider.chance:
                 inner[each.place, each.code] = each
         return list(inner.values())
+
+    def rows_about(self, allowed: Mask, keys: Sequence[str]) -> list[TableRow]:
+        """Return what texts at allowed places state of somebody, however surely; of each the clause that begins so."""
+        numbers = [number for key in keys for number in self._with_key.get(key, ())]
+        found = [self._row(row, 0.0) for row in np.flatnonzero(np.isin(self._subject.array, numbers)).tolist()]
+        ordered = sorted(found, key=lambda each: (-each.start, each.start - each.end))
+        return list({each.place: each for each in ordered if allowed[each.place : each.place + 1].any()}.values())
+
+    def _row(self, row: int, chance: float) -> TableRow:
+        numbers = (self._place.array[row], self._codes.array[row, 0], self._sort.array[row], *self._spans.array[row])
+        place, code, sort, start, end = map(int, numbers)
+        return TableRow(place, code, chance, sort, self._subjects[int(self._subject.array[row])], start, end)
 
     def evidence(self, question: QuestionReading, size: int, among: Ints | None = None) -> PlaceEvidence:
         """Return what the statements say about a question, for each of ``size`` places.

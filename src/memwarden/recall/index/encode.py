@@ -22,8 +22,7 @@ from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, 
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import Fill, Memory, Namespace, Signals
-from memwarden.statements.reader import SaidText, StatementReader
-from memwarden.statements.statement import lacks_signals
+from memwarden.statements.reader import SaidText, StatementReader, lacks_signals
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.language import is_english

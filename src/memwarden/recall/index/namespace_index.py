@@ -44,7 +44,7 @@ from memwarden.recall.index.view import (
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.records.index_rows import SECOND_MODEL, choose_model
-from memwarden.statements.statement import lacks_signals
+from memwarden.statements.reader import lacks_signals
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import SURFACE_BIT
 

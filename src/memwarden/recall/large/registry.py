@@ -42,8 +42,8 @@ from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, ma
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import Head, IndexRow, Namespace, Scan
-from memwarden.statements.reader import SELF
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
+from memwarden.statements.wording import SELF
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.tokenizer import term_id, terms

@@ -28,7 +28,7 @@ from memwarden.recall.question import (
     weigh_terms,
     word_signals,
 )
-from memwarden.statements.reader import relation_words
+from memwarden.statements.wording import relation_words
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import index_ids, term_id, terms
 

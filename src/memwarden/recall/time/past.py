@@ -19,7 +19,7 @@ from memwarden.filters import WRITTEN, Where
 from memwarden.models.protocols import Embedder
 from memwarden.records import Edge, Event, Head, HistoryEntry, IndexRow, JournalEntry, Memory, Namespace, Scan
 from memwarden.stores.protocol import Store, StoreReader
-from memwarden.stores.transfer.pages import index_row
+from memwarden.stores.shared.decide import index_row
 
 if TYPE_CHECKING:
     from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes

@@ -11,7 +11,7 @@ from memwarden.errors import InvalidInput
 from memwarden.models.json_answers import json_values
 from memwarden.records import Kind
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
-from memwarden.remember.extract.rules.english import PRONOUNS
+from memwarden.remember.extract.rules import PRONOUNS
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.text.language import checked_text, is_english, is_latin, read_evidence
 from memwarden.text.sentences import split_sentences

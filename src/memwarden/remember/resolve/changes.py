@@ -10,8 +10,9 @@ import numpy as np
 
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.resolve.same_fact.word_lists import choose_common_language
-from memwarden.statements.reader import attribute_code, relations_in
+from memwarden.statements.reader import attribute_code
 from memwarden.statements.statement import NONE, PackedStatement, quoted_speaker, unpack
+from memwarden.statements.wording import relations_in
 from memwarden.text.language import read_evidence
 
 # Chosen on labelled pairs: the meaning counts most, then that the later text tells of a change.

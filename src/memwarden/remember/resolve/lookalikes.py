@@ -11,8 +11,7 @@ from typing import Final
 from memwarden.remember.resolve.countables import is_unspaced, known_units, rhythms_told
 from memwarden.remember.resolve.same_fact.signature import Signature, is_content, stem
 from memwarden.remember.resolve.same_fact.word_lists import load_word_lists
-from memwarden.statements.reader import load_weights
-from memwarden.statements.statement import CommonWords
+from memwarden.statements.reader import CommonWords, load_weights
 
 # What tells nothing by itself: to be, to have, to be called, to live somewhere, and who says it.
 _LIGHT_WORDS: Final = frozenset(

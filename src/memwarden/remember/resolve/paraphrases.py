@@ -23,8 +23,9 @@ from memwarden.remember.resolve.resolution import NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.resolve.same_fact.signature import Signature, sign_text, stem
 from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, choose_common_language, load_word_lists
-from memwarden.statements.reader import SELF, load_weights, names_in, relations_in, subject_words
-from memwarden.statements.statement import CommonWords, PackedStatement
+from memwarden.statements.reader import CommonWords, load_weights
+from memwarden.statements.statement import PackedStatement
+from memwarden.statements.wording import SELF, names_in, relations_in, subject_words
 
 # Chosen on labelled pairs, of which no pair with another meaning passes.
 MIN_NEARNESS: Final = 0.6

@@ -53,6 +53,7 @@ from memwarden.stores.shared.decide import (
     check_mark,
     check_text,
     describe_creation,
+    index_row,
     join_source_key,
 )
 from memwarden.stores.shared.event_list import EventList, check_events
@@ -68,7 +69,6 @@ from memwarden.stores.transfer.pages import (
     Page,
     Tally,
     check_follows,
-    index_row,
 )
 
 _values = attrgetter(*(each.name for each in fields(Memory)))
@@ -354,7 +354,8 @@ class MemoryStore:
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         space = await self._space(namespace)
         found = (space.rows.get(memory_id) for memory_id in dict.fromkeys(ids))
-        return [index_row(row.n, row.memory, row.signals, live=True) for row in found if row is not None and row.live]
+        active = [row for row in found if row is not None and row.memory.state == MemoryState.ACTIVE]
+        return [index_row(row.n, row.memory, row.signals, live=True) for row in active]
 
     async def head(self, namespace: Namespace) -> Head:
         space = await self._space(namespace)
@@ -396,10 +397,10 @@ class MemoryStore:
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = await self._space(namespace)
+        later = [(row, row.memory.state == MemoryState.ACTIVE) for row in space.rows.values() if row.rev > since]
         rows = [
-            index_row(row.n, row.memory, row.signals, live=row.live, forgotten=space.is_forgotten(row))
-            for row in space.rows.values()
-            if row.rev > since
+            index_row(row.n, row.memory, row.signals, live=live, forgotten=space.is_forgotten(row))
+            for row, live in later
         ]
         edges = [Edge(*key, item.relation.strength, item.live) for key, item in space.edges.items() if item.rev > since]
         return Scan(rows, Head(space.rev, space.epoch), edges)

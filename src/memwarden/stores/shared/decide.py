@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
+from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.records import (
     APART,
@@ -20,6 +21,7 @@ from memwarden.records import (
     Channel,
     Event,
     ExtractionMark,
+    IndexRow,
     JournalEntry,
     Link,
     Memory,
@@ -27,6 +29,7 @@ from memwarden.records import (
     Put,
     Remove,
     Restore,
+    Signals,
     Unlink,
     WriteMode,
 )
@@ -438,3 +441,40 @@ def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
         if kept is not None and change.new_version is not None:
             found[change.memory_id] = max(change.new_version - kept, found.get(change.memory_id, 0))
     return found
+
+
+def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True, forgotten: bool = False) -> IndexRow:
+    """Return the row of a memory with its signals; ``n`` is its number in the order of first writing."""
+    return IndexRow(
+        n=n,
+        id=memory.id,
+        live=live,
+        terms=signals.terms,
+        vector=signals.vector,
+        flags=signals.flags,
+        days=signals.days,
+        pieces=signals.pieces,
+        statements=signals.statements,
+        created_at=microseconds(memory.created_at),
+        updated_at=microseconds(memory.updated_at),
+        channel=memory.channel,
+        kind=memory.kind,
+        category=memory.category,
+        importance=memory.importance,
+        pinned=memory.pinned,
+        tags=memory.tags,
+        characters=memory.characters,
+        source=memory.source,
+        sources=memory.sources,
+        role=memory.role,
+        name=memory.name,
+        user_id=memory.user_id,
+        agent_id=memory.agent_id,
+        run_id=memory.run_id,
+        actor_id=memory.actor_id,
+        thread_id=memory.thread_id,
+        valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
+        valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
+        trust=memory.trust,
+        forgotten=forgotten,
+    )

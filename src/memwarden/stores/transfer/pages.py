@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
-from memwarden.records import IndexRow, JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
+from memwarden.records import JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
 
 # Key in a journal entry's meta: how many earlier contents of a state memory are kept.
 KEPT_VERSIONS = "kept_versions"
@@ -153,40 +152,3 @@ def find_archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
     """Return id and version of the contents that these entries archived; some may be dropped since."""
     made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
-
-
-def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True, forgotten: bool = False) -> IndexRow:
-    """Return the row of a memory with its signals; ``n`` is its number in the order of first writing."""
-    return IndexRow(
-        n=n,
-        id=memory.id,
-        live=live,
-        terms=signals.terms,
-        vector=signals.vector,
-        flags=signals.flags,
-        days=signals.days,
-        pieces=signals.pieces,
-        statements=signals.statements,
-        created_at=microseconds(memory.created_at),
-        updated_at=microseconds(memory.updated_at),
-        channel=memory.channel,
-        kind=memory.kind,
-        category=memory.category,
-        importance=memory.importance,
-        pinned=memory.pinned,
-        tags=memory.tags,
-        characters=memory.characters,
-        source=memory.source,
-        sources=memory.sources,
-        role=memory.role,
-        name=memory.name,
-        user_id=memory.user_id,
-        agent_id=memory.agent_id,
-        run_id=memory.run_id,
-        actor_id=memory.actor_id,
-        thread_id=memory.thread_id,
-        valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
-        valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
-        trust=memory.trust,
-        forgotten=forgotten,
-    )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.extract.rules import english as en
+from memwarden.remember.extract import rules as en
 from memwarden.text.sentences import split_sentences
 
 _CONTRACTED: Final = tuple(

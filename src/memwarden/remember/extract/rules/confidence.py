@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import date
 from typing import Final
 
+from memwarden.remember.extract import rules as en
 from memwarden.remember.extract.records import StatementFrame
-from memwarden.remember.extract.rules import english as en
 from memwarden.remember.extract.rules.dating import DatedText
 from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
 from memwarden.text.lexicon import load_months, load_weekdays

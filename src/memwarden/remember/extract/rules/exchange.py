@@ -12,6 +12,7 @@ from typing import Final
 from memwarden.recall.question import everyday_share
 from memwarden.records import Channel, Kind
 from memwarden.remember.extract import model
+from memwarden.remember.extract import rules as en
 from memwarden.remember.extract.records import (
     MAX_ITEMS_PER_TURN,
     ExchangeExtract,
@@ -20,7 +21,6 @@ from memwarden.remember.extract.records import (
     StatementFrame,
     TurnText,
 )
-from memwarden.remember.extract.rules import english as en
 from memwarden.remember.extract.rules.clauses import (
     StatementSentence,
     is_somebodys_words,

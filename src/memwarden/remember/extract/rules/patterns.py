@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, get_args
 
+from memwarden.remember.extract import rules as en
 from memwarden.remember.extract.records import StatementFrame
-from memwarden.remember.extract.rules import english as en
 
 # Best first: the order in which frames are tried, and in which a turn's statements are kept.
 ORDER: Final[tuple[StatementFrame, ...]] = get_args(StatementFrame)

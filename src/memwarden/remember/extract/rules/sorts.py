@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.records import Kind
 from memwarden.remember.ingest.messages import kind_of
-from memwarden.statements.reader import StatementWeights, relations_in
+from memwarden.statements.reader import StatementWeights
 from memwarden.statements.statement import NONE, PackedStatement
+from memwarden.statements.wording import relations_in
 from memwarden.text.dates.recognizer import spans_in
 
 # Of ten guesses of an attribute five fit, so all of them together are worth as much as two words.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.extract.rules import english as en
+from memwarden.remember.extract import rules as en
 
 _SELF: Final = re.compile(rf"\bI\b(?P<between> (?:(?:{en.ADVERBS}|\w+ly) )*)(?P<verb>[\w']+)?")
 _WITH_KIN: Final = re.compile(r"[Mm]y (?P<kin>[\w-]+(?: [A-Z]\w+)?) and I\b")
