@@ -446,6 +446,29 @@ async def kept_of(
         return [item.text for item in kept], {event.reason: event.count for event in refused}
 
 
+async def test_a_small_model_takes_nothing_of_what_the_rules_keep() -> None:
+    model = ScriptedModel(json.dumps({"m1": "chat", "m2": "chat"}))
+    said = ("user", "My sister Ida moved to Oslo."), ("user", "I work as a nurse at St Mary's hospital in Porto.")
+    kept, _ = await kept_of(model, *said, size="small")
+    assert any("Ida" in text for text in kept)
+    assert any("nurse" in text for text in kept)
+    large, _ = await kept_of(ScriptedModel(saying()), *said)
+    assert large == []
+
+
+async def test_of_a_message_that_a_small_model_quotes_the_rules_keep_nothing_more() -> None:
+    said = "My sister Ida moved to Oslo."
+    kept, _ = await kept_of(ScriptedModel(json.dumps({"m1": "tells"})), ("user", said), size="small")
+    assert kept == [f'The user, 4 March 2026: "{said}"']
+
+
+async def test_what_a_small_model_finds_told_is_quoted_with_its_question() -> None:
+    model = ScriptedModel(json.dumps({"m1": "chat", "m3": "tells"}))
+    said = ("user", "hello"), ("assistant", "Nice. Where will you be living?"), ("user", "by the river for now")
+    kept, _ = await kept_of(model, *said, size="small")
+    assert kept == ["The assistant: 'Where will you be living?' – The user, 4 March 2026: \"by the river for now\""]
+
+
 @pytest.mark.parametrize(
     ("said", "held", "invented"),
     [

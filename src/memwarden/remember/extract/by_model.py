@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final
 
 from memwarden.models.json_answers import ask_json
@@ -29,7 +30,7 @@ from memwarden.remember.extract.records import (
     ExtractedItem,
     RejectedClause,
 )
-from memwarden.remember.extract.rules.quotations import quote_told
+from memwarden.remember.extract.rules.quotations import question_before, quote_told
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
@@ -304,13 +305,14 @@ def read_sorts(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     sorts = {name: answer[name] for name in turns}
     if not set(sorts.values()) <= set(_SORTS):
         raise ValueError("a word that was not offered")
+    before = {turn.id: last for last, turn in pairwise((*batch.before, *batch.turns))}
     facts: list[ExtractedItem] = []
     passed: list[RejectedClause] = []
     for turn in (turn for name, turn in turns.items() if sorts[name] == "tells"):
         if _orders(turn.text, [turn]):
             passed.append(RejectedClause(turn.text, Refusal.ORDER))
             continue
-        quoted = quote_told(turn)
+        quoted = quote_told(turn, question_before(turn, before.get(turn.id)))
         if not quoted:
             passed.append(RejectedClause(turn.text, Refusal.WORDING))
         fitting = [item for item in quoted if len(item.text) <= MAX_STATEMENT_CHARACTERS]
@@ -495,6 +497,13 @@ def merge_extracts(parts: Sequence[ExchangeExtract]) -> ExchangeExtract:
     for part in parts:
         merged = replace(merged, facts=merged.facts + part.facts, candidates=merged.candidates + part.candidates)
     return merged
+
+
+def add_by_rules(found: ExchangeExtract, by_rules: ExchangeExtract) -> ExchangeExtract:
+    """Return what a model found, with the facts that rules find in turns of which it keeps nothing."""
+    told = {source for item in found.facts for source in item.sources}
+    more = tuple(item for item in by_rules.facts if told.isdisjoint(item.sources))
+    return replace(found, facts=(*found.facts, *more))
 
 
 # Words with so long a beginning in common are forms of each other: "paints" and "painting".

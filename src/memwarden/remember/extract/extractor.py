@@ -196,7 +196,7 @@ class Extractor:
             return _batch_of(turns, new, mark, tail)
         exchanges = group_exchanges([*tail.open_exchange(two_person=two_person), *turns], two_person=two_person)
         exchanges = tuple(exchange for exchange in exchanges if any(turn.id in new for turn in exchange))
-        return PendingTurns(exchanges, new, mark, tail.with_turns(turns))
+        return PendingTurns(exchanges, new, mark, tail.with_turns(turns), tail.turns)
 
     async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
         """Ids and journal numbers of turns after a mark, at most so many."""
@@ -315,26 +315,36 @@ class Extractor:
 
     async def _items(self, exchange: Sequence[Memory], work: PendingTurns, index: NamespaceIndex, *, ask: bool) -> Kept:
         """What a part of a thread gives: by the model if it may be asked, else by rules. Raises ModelUnavailable."""
+        before = work.turns_before()
         if self._chat is None:
-            return await self._by_rules(exchange, index)
-        from memwarden.remember.extract.by_model import TurnBatch, merge_extracts, read_batch  # most ask no model
+            return await self._by_rules(exchange, index, before)
+        from memwarden.remember.extract.by_model import (  # most ask no model
+            TurnBatch,
+            add_by_rules,
+            merge_extracts,
+            read_batch,
+        )
 
+        found = None
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
         if ask and self._put_off[place] < MAX_PUT_OFF:
-            batch = TurnBatch(exchange, instructions=self._instructions, small=True)
+            batch = TurnBatch(exchange, work.before, instructions=self._instructions, small=True)
             if not self._small:
                 known = await self._known(exchange, index)
                 batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
             found = await read_batch(self._chat, batch)
             self._put_off.pop(place, None)
-            if found is not None:
+            if found is not None and not self._small:
                 return found
         two_person = self._two_person(index)
-        return merge_extracts(
-            [await self._by_rules(part, index) for part in group_exchanges(exchange, two_person=two_person)]
+        by_rules = merge_extracts(
+            [await self._by_rules(part, index, before) for part in group_exchanges(exchange, two_person=two_person)]
         )
+        # A small model takes most of what is told for chat: it adds to what the rules keep.
+        return by_rules if found is None else add_by_rules(found, by_rules)
 
-    async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+    async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex, before: Mapping[str, Memory]) -> Kept:
+        """What rules find in an exchange. before: of each turn the one before it."""
         two_person = self._two_person(index)
         found = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
@@ -346,16 +356,16 @@ class Extractor:
         told = {source for item in found.facts for source in item.sources}
         silent = [turn for turn in exchange if turn.role != "assistant" and turn.id not in told]
         speakers = frozenset(name.split()[0].casefold() for name in index.view.speakers if name.split())
-        quoted = await self._by_statements(silent, speakers, two_person=two_person)
+        quoted = await self._by_statements(silent, before, speakers, two_person=two_person)
         return replace(found, facts=(*found.facts, *quoted))
 
     async def _by_statements(
-        self, turns: Sequence[Memory], speakers: Collection[str], *, two_person: bool
+        self, turns: Sequence[Memory], before: Mapping[str, Memory], speakers: Collection[str], *, two_person: bool
     ) -> list[ExtractedItem]:
         """What the typed statements of turns give to remember; nothing where none are read."""
         if not turns or statement_reader(self._embedder) is None:
             return []
-        from memwarden.remember.extract.rules.quotations import quote_turn
+        from memwarden.remember.extract.rules.quotations import question_before, quote_turn
         from memwarden.statements.reader import load_weights
 
         rows = await self._store.index_rows(turns[0].namespace, [turn.id for turn in turns])
@@ -363,9 +373,21 @@ class Extractor:
         if lacking := [turn for turn in turns if stated.get(turn.id) is None]:
             made = await make_signals_in_thread([said_text(turn) for turn in lacking], self._embedder)
             stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
+        asked = {turn.id: each for turn in turns if (each := question_before(turn, before.get(turn.id))) is not None}
+        read = await make_signals_in_thread([(each.text, each.at) for each in asked.values()], self._embedder)
+        for (name, each), signals in zip(asked.items(), read, strict=True):
+            asked[name] = each.read(signals.statements)
         weights = load_weights()
         items = [
-            quote_turn(turn, stated[turn.id] or b"", weights, turn.created_at, two_person=two_person, speakers=speakers)
+            quote_turn(
+                turn,
+                stated[turn.id] or b"",
+                weights,
+                turn.created_at,
+                two_person=two_person,
+                speakers=speakers,
+                asked=asked.get(turn.id),
+            )
             for turn in turns
         ]
         return [item for item in items if item is not None]
@@ -415,7 +437,8 @@ class Extractor:
             importance=item.importance,
             tags=(CARD,) if item.tier == "card" else (QUOTATION,) if item.quoted else (),
             source=said.source,
-            sources=tuple(by_id[source].sources[0] for source in item.sources),  # the caller's ids, where there are any
+            # The callers' ids, where there are any; with what it shows of others it goes when that is erased.
+            sources=(*(by_id[source].sources[0] for source in item.sources), *item.answers),
             user_id=said.user_id,
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,

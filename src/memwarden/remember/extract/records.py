@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Literal, Protocol
 
 from memwarden.records import Channel, Kind, Memory
@@ -59,7 +60,8 @@ class ExtractedItem:
         reason: why it has this tier, for people who ask.
         valid_to: when it ends or ended, if that was said. replaces: ids of memories whose place it takes, and shown: of
             those that were known to whoever decided that; both only of what a model found.
-        quoted: the text is the turn's own words, with the speaker and the day.
+        quoted: the text is the turn's own words, with the speaker and the day. answers: ids, as callers know them, of
+            the turns whose question it shows; it has the trust of its sources alone.
     """
 
     text: str
@@ -77,6 +79,7 @@ class ExtractedItem:
     replaces: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
     quoted: bool = False
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,11 @@ class PendingTurns:
     since: int
     tail: ThreadTail
     before: tuple[Memory, ...] = ()
+
+    def turns_before(self) -> dict[str, Memory]:
+        """Map the id of each turn to the turn before it in its thread."""
+        listed = {turn.id: turn for exchange in (self.before, *self.exchanges) for turn in exchange}
+        return {turn.id: before for before, turn in pairwise(listed.values())}
 
     def mark_after(self, exchanges: int) -> int:
         """Return the mark after the first exchanges of this number."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
-from memwarden.records import Channel, Memory
-from memwarden.remember.extract.records import ExtractedItem, StatementFrame, TurnText
+from memwarden.categories import is_own_category
+from memwarden.records import Channel, Memory, Trust
+from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS, ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.rejections import (
@@ -19,7 +20,9 @@ from memwarden.remember.extract.rules.rejections import (
     tells_of_life,
 )
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
-from memwarden.statements.reader import StatementWeights
+from memwarden.remember.ingest.intake import TRUST_RANK
+from memwarden.security.injection.detector import find_suspicion
+from memwarden.statements.reader import StatementWeights, names_in
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.text.language import is_english
 from memwarden.text.sentences import SentenceSpan, split_spans
@@ -51,6 +54,8 @@ MIN_WORDS_SURE: Final = 3
 # Words of others: a letter, a recipe, a list that was pasted.
 _PASTED: Final = re.compile(r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}", re.MULTILINE)
 MAX_LINES: Final = 4
+# "Yes!", before the answer itself.
+MAX_WORDS_BEFORE: Final = 2
 # "ok." tells nothing, whoever says that it does.
 MIN_LETTERS: Final = 4
 # Who types in a hurry begins sentences with small letters.
@@ -60,6 +65,16 @@ _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
+
+# A longer message says by itself what it is about.
+MAX_ANSWER: Final = 200
+# A longer question is a text with a question mark.
+MAX_QUESTION: Final = 110
+# Whoever comes back later begins anew.
+MAX_PAUSE: Final = timedelta(days=1)
+# So surely a question asks for an attribute that its answer is of it.
+MIN_ASKED: Final = 0.25
+_LAST_ASKS: Final = re.compile(r"[?？][^\w]*$")
 
 # The frame that a statement of a category has.
 FRAMES: Final[Mapping[str, StatementFrame]] = {
@@ -74,6 +89,71 @@ FRAMES: Final[Mapping[str, StatementFrame]] = {
 }
 
 
+class AnsweredQuestion(NamedTuple):
+    """A question that a turn answers.
+
+    Attributes:
+        by: who asked it, as it is shown. at: when. source: the first id of its turn, the caller's where there is one.
+        told: its typed statement, once it is read: what it asks for.
+    """
+
+    text: str
+    by: str
+    at: datetime
+    source: str
+    told: PackedStatement | None = None
+
+    def read(self, packed: bytes | None) -> AnsweredQuestion:
+        """The same with its typed statement: of several the surest of an attribute."""
+        found = unpack(packed or b"")
+        return self._replace(told=max(found, key=lambda each: each.chances[0], default=None))
+
+    def asks_for(self, weights: StatementWeights) -> PackedStatement | None:
+        """The statement of it, where it surely asks for a known attribute."""
+        told = self.told
+        if told is None or weights.name(told.attributes[0]) == NONE:
+            return None
+        return told if told.chances[0] * told.typical >= 255**2 * MIN_ASKED else None
+
+
+def question_before(turn: Memory, before: Memory | None) -> AnsweredQuestion | None:
+    """Return what the turn before a short one asks last, or None.
+
+    The words of what is kept have the trust of the answer. So a question that nobody vouches for as much is shown only
+    where it brings no name or number of its own, and no order: it asks, and states nothing.
+    """
+    if before is None or len(turn.text) > MAX_ANSWER or not _may_show(turn, before):
+        return None
+    last = [span.text for span in split_spans(before.text)][-1:]
+    text = " ".join(_INNER_QUOTES.sub("", "".join(last)).split())
+    if not _LAST_ASKS.search(text) or len(text) > MAX_QUESTION:
+        return None
+    if TRUST_RANK[before.trust] < TRUST_RANK[turn.trust] and (
+        _tells_something(text, turn.text) or find_suspicion(text)
+    ):
+        return None
+    return AnsweredQuestion(text, _name_of(before, text), before.created_at, before.sources[0])
+
+
+def _may_show(turn: Memory, before: Memory) -> bool:
+    """Whether the turn before is of somebody else, said just now, and for everybody to read."""
+    same = (turn.role, turn.name) == (before.role, before.name)
+    late = turn.created_at - before.created_at > MAX_PAUSE
+    return not (same or late or before.trust == Trust.EXTERNAL or is_own_category(before.category))
+
+
+def _tells_something(question: str, answer: str) -> bool:
+    """Whether a question holds a name or a number that its answer does not."""
+    known = answer.casefold()
+    names = [name for name in names_in(question[:1].lower() + question[1:]) if name not in known]
+    return bool(names) or any(number not in known for number in re.findall(r"\d+", question))
+
+
+def _name_of(before: Memory, text: str) -> str:
+    named = (before.name or "").strip()[:30]
+    return named or (f"The {before.role or 'user'}" if is_english(text) else before.role or "user")
+
+
 def quote_turn(
     turn: TurnText,
     packed: bytes,
@@ -82,35 +162,37 @@ def quote_turn(
     *,
     two_person: bool,
     speakers: Collection[str] = (),
+    asked: AnsweredQuestion | None = None,
 ) -> ExtractedItem | None:
     """Return the quotation of what a turn states that is worth keeping, or None.
 
-    packed: the typed statements of its text. speakers: the first names of those who talk, in small letters. Of a turn's
-    sentences those are quoted that stand around the surest statement; a question, a request or a supposition is not.
+    packed: the typed statements of its text. speakers: the first names of those who talk, in small letters. asked: the
+    question that it answers. Of a turn's sentences those are quoted that stand around the surest statement; a question,
+    a request or a supposition is not.
     """
     if not _is_own_words(turn.text, two_person=two_person):
         return None
+    at = turn.created_at or said_at
     spans = list(split_spans(turn.text))
     told = [_tells(span.text, two_person=two_person) for span in spans]
-    found = [
-        (each, place)
-        for each in unpack(packed)
-        if (_is_worth(each, weights) or _is_plain(each, turn.text, weights))
-        and (place := _place_of(each, spans)) is not None
-        and told[place]
-    ]
+    placed = [(each, place) for each in unpack(packed) if (place := _place_of(each, spans)) is not None and told[place]]
+    found = [pair for pair in placed if _is_worth(pair[0], weights) or _is_plain(pair[0], turn.text, weights)]
+    # What is asked for surely tells what a short answer is about.
+    found = found or [pair for pair in placed if asked is not None and _answers(pair[0], asked, weights)]
     if not found:
         return None
     best, place = max(found, key=lambda pair: pair[0].chance)
-    words = _excerpt(turn.text, spans, told, place)
-    if words is None or not _stands_alone(words, best) or not _lasts(words, speakers, two_person=two_person):
+    words, first = _excerpt(turn.text, spans, told, place)
+    # Whoever answers begins with the answer, or with a "yes".
+    begins = len(turn.text[: spans[first].start].split()) <= MAX_WORDS_BEFORE
+    asked = _shown_question(turn, words, at, asked) if begins else None
+    if not words or not _is_enough(words, best, speakers, asked, two_person=two_person):
         return None
-    at = turn.created_at or said_at
     told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])
-    category = category_of(words, at, best, weights)
+    category = category_of(words, at, best, weights, asked.asks_for(weights) if asked else None)
     return ExtractedItem(
-        text=_write(turn, words, at),
+        text=_write(turn, words, at, asked),
         channel=Channel.SEMANTIC,
         kind=sort_kind(words, category),
         category=category,
@@ -123,13 +205,15 @@ def quote_turn(
         tier="fact",
         reason=f"states {attribute}",
         quoted=True,
+        answers=() if asked is None else (asked.source,),
     )
 
 
-def quote_told(turn: Memory) -> list[ExtractedItem]:
+def quote_told(turn: Memory, asked: AnsweredQuestion | None = None) -> list[ExtractedItem]:
     """Return quotations of all that a turn says but its questions, in pieces that fit; none of a pasted text.
 
-    Somebody else found that it tells something. A piece that is a single word may be too long.
+    Somebody else found that it tells something. A piece that is a single word may be too long. asked: the question that
+    it answers, which stands before the first piece.
     """
     if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
         return []
@@ -140,7 +224,9 @@ def quote_told(turn: Memory) -> list[ExtractedItem]:
             pieces[-1] = f"{pieces[-1]} {part}"
         else:
             pieces.append(part)
-    return [_as_item(turn, " ".join(piece.split())) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
+    said = [" ".join(piece.split()) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
+    begins = bool(said) and " ".join(turn.text.split()).startswith(said[0])
+    return [_as_item(turn, words, asked if begins and words is said[0] else None) for words in said]
 
 
 def _fitting(sentence: str) -> Iterator[str]:
@@ -156,11 +242,12 @@ def _fitting(sentence: str) -> Iterator[str]:
         yield rest
 
 
-def _as_item(turn: Memory, words: str) -> ExtractedItem:
+def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None) -> ExtractedItem:
     day = turn.created_at.date()
     category = category_of(words, turn.created_at)
+    asked = _shown_question(turn, words, turn.created_at, asked)
     return ExtractedItem(
-        text=_write(turn, words, turn.created_at),
+        text=_write(turn, words, turn.created_at, asked),
         channel=Channel.SEMANTIC,
         kind=sort_kind(words, category),
         category=category,
@@ -172,6 +259,7 @@ def _as_item(turn: Memory, words: str) -> ExtractedItem:
         tier="fact",
         reason="a model found that it tells something",
         quoted=True,
+        answers=() if asked is None else (asked.source,),
     )
 
 
@@ -218,11 +306,27 @@ def _tells(sentence: str, *, two_person: bool) -> bool:
     return two_person or tells_of_life(bare)
 
 
-def _lasts(words: str, speakers: Collection[str], *, two_person: bool) -> bool:
-    """Whether words say enough to be read later; of English alone that is known."""
+def _is_enough(
+    words: str, best: PackedStatement, speakers: Collection[str], asked: AnsweredQuestion | None, *, two_person: bool
+) -> bool:
+    """Whether words can be read later: with their question, or as no fragment; of English alone more is known."""
+    if asked is None and not _stands_alone(words, best):
+        return False
     if not is_english(words):
         return True
-    return says_enough(words, [span.text for span in split_spans(words)], speakers, two_person=two_person)
+    answers = asked is not None
+    sentences = [span.text for span in split_spans(words)]
+    return says_enough(words, sentences, speakers, two_person=two_person, answers=answers)
+
+
+def _answers(each: PackedStatement, asked: AnsweredQuestion, weights: StatementWeights) -> bool:
+    """Whether a statement surely states something, and a question surely asks for a known attribute."""
+    return (
+        bool(each.subject)
+        and each.subject != "third"
+        and each.states >= 255 * MIN_STATES
+        and asked.asks_for(weights) is not None
+    )
 
 
 def _is_worth(each: PackedStatement, weights: StatementWeights) -> bool:
@@ -260,8 +364,8 @@ def _place_of(each: PackedStatement, spans: Sequence[SentenceSpan]) -> int | Non
     return next((place for place, span in enumerate(spans) if span.end > each.start), None)
 
 
-def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], place: int) -> str | None:
-    """The sentences around a place that tell something, as many as fit; None where they are a fragment or too long."""
+def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], place: int) -> tuple[str, int]:
+    """The sentences around a place that tell something, as many as fit, and which is the first; "" for too long."""
     first = last = place
     grown = True
     while grown:
@@ -271,12 +375,21 @@ def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], pla
         if last + 1 < len(spans) and told[last + 1] and spans[last + 1].end - spans[first].start <= MAX_QUOTED:
             last, grown = last + 1, True
     words = " ".join(text[spans[first].start : spans[last].end].split())
-    return words if len(words) <= MAX_QUOTED else None
+    return (words if len(words) <= MAX_QUOTED else ""), first
 
 
-def _write(turn: TurnText, words: str, at: datetime) -> str:
+def _shown_question(
+    turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None
+) -> AnsweredQuestion | None:
+    """The question that words answer, where it fits beside them."""
+    fits = asked is not None and len(_write(turn, words, at, asked)) <= MAX_STATEMENT_CHARACTERS
+    return asked if fits else None
+
+
+def _write(turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None = None) -> str:
     english = is_english(words)
     who = (turn.name or "").strip() or ("The user" if english else "user")
     day = f"{at.day} {at:%B %Y}" if english else f"{at:%Y-%m-%d}"
     bare = _INNER_QUOTES.sub("'", words)
-    return f'{who[:30]}, {day}: "{bare}"'
+    quoted = f'{who[:30]}, {day}: "{bare}"'
+    return quoted if asked is None else f"{asked.by}: '{asked.text}' – {quoted}"

@@ -173,20 +173,22 @@ def is_mostly_of_the_talk(sentences: Collection[str]) -> bool:
     return sum(not tells_of_life(each) for each in sentences) > MAX_OF_THE_TALK * len(sentences)
 
 
-def says_enough(words: str, sentences: Collection[str], speakers: Collection[str], *, two_person: bool) -> bool:
+def says_enough(
+    words: str, sentences: Collection[str], speakers: Collection[str], *, two_person: bool, answers: bool = False
+) -> bool:
     """Whether words can be understood and are worth having later.
 
     words: all that would be quoted. sentences: of it. speakers: the first names of those who talk, in small letters:
-    whoever is spoken to is nobody whom the words tell of.
+    whoever is spoken to is nobody whom the words tell of. answers: the question that they answer stands beside them.
     """
     bare = [drop_openers(each) for each in sentences]
     told = [each for each in bare if len(each.split()) >= MIN_WORDS]
     if not told:
-        return False
+        return answers and not two_person
     others = _CAPITALISED.sub(lambda name: "" if name[0].casefold() in speakers else name[0], " ".join(told))
     anchored = any(map(str.isdigit, others)) or bool(names_in(others))
-    if _POINTS.search(told[0]):
+    if _POINTS.search(told[0]) and not answers:
         return False
     if two_person:
         return anchored or judge_worth(words).note >= MIN_NOTE
-    return anchored or _SPEAKER.search(words) is not None or judge_worth(words).note >= MIN_NOTE
+    return answers or anchored or _SPEAKER.search(words) is not None or judge_worth(words).note >= MIN_NOTE

@@ -75,13 +75,23 @@ def _pattern(words: str, signs: str) -> re.Pattern[str]:
 
 
 def category_of(
-    words: str, at: datetime, told: PackedStatement | None = None, weights: StatementWeights | None = None
+    words: str,
+    at: datetime,
+    told: PackedStatement | None = None,
+    weights: StatementWeights | None = None,
+    asked: PackedStatement | None = None,
 ) -> str:
-    """Return the category that fits words best. told: the statement of them that is surest, where one was read."""
+    """Return the category that fits words best.
+
+    told: the statement of them that is surest, where one was read. asked: that of the question that they answer.
+    """
     lists = sort_words()
     score = defaultdict[str, float](float, {DEFAULT_CATEGORY: 0.0})
     if told is not None and weights is not None:
         for name, worth in _told_by(told, weights, lists):
+            score[name] += worth
+    if asked is not None and weights is not None:
+        for name, worth in _by_attributes(asked, weights, lists):
             score[name] += worth
     for name, pattern in lists.categories.items():
         found = len({hit[0].casefold() for hit in pattern.finditer(words)})
@@ -95,13 +105,17 @@ def category_of(
 
 def _told_by(told: PackedStatement, weights: StatementWeights, lists: SortWords) -> Iterator[tuple[str, float]]:
     """Yield what a statement is worth to categories: by its attributes, by whom it is about, and as a change."""
-    for code, chance in zip(told.attributes, told.chances, strict=True):
-        name = weights.name(code)
-        yield lists.attributes.get(name, "event" if name == NONE else "profile"), OF_ATTRIBUTES * chance / 255
+    yield from _by_attributes(told, weights, lists)
     subjects = told.subject.split("+")
     if any(subjects) and _SELF not in subjects:
         yield "relationships", OF_OTHERS
     yield "event", OF_A_CHANGE * told.changes / 255
+
+
+def _by_attributes(told: PackedStatement, weights: StatementWeights, lists: SortWords) -> Iterator[tuple[str, float]]:
+    for code, chance in zip(told.attributes, told.chances, strict=True):
+        name = weights.name(code)
+        yield lists.attributes.get(name, "event" if name == NONE else "profile"), OF_ATTRIBUTES * chance / 255
 
 
 def names_a_day(words: str, at: datetime) -> bool:
