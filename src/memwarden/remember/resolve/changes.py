@@ -24,7 +24,7 @@ MIN_REPLACES: Final = 1.27
 MIN_CHANGE: Final = 0.5
 MIN_MORE_CHANGE: Final = 0.2
 # Of what was said along the way, a later value is a new value more often.
-MIN_REPLACES_EXTRACTED: Final = 1.05
+MIN_REPLACES_EXTRACTED: Final = 0.99
 # And only where both speak of much the same: a big change is no new value of everything.
 MIN_CLOSENESS_EXTRACTED: Final = 0.3
 MIN_SHARED_EXTRACTED: Final = 0.05
