@@ -324,7 +324,8 @@ BOUNDED = {
     "_relevance", "_embedder_for", "_is_due", "find_for_goal", "relevant", "prepare",  # they pass a goal on
     "normalize_text", "_successor", "_parse", "_number_name", "__call__", "read_stated", "_record",  # ids, lines
     "find_same", "read", "_less_trusted",
-    "_orders", "_add_topic", "_make_item", "_as_one", "_we", "_excerpt", "_tells", "_tells_something", "_name_of",  # one statement
+    "_orders", "_add_topic", "_make_item", "_as_one", "_we", "_excerpt", "_tells",  # one statement
+    "_tells_something", "_name_of",  # a short question and answer
     "_means_time", "_end_of_lines", "_joins", "_is_prose", "_is_value", "_without_stop", "_value", "_split_line",
     # what a measured rule has found, or the signs around it
 }  # fmt: skip

@@ -22,8 +22,9 @@ from memwarden.remember.extract.rules.rejections import (
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
-from memwarden.statements.reader import StatementWeights, names_in
+from memwarden.statements.reader import StatementWeights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
+from memwarden.statements.wording import names_in
 from memwarden.text.language import is_english
 from memwarden.text.sentences import SentenceSpan, split_spans
 
