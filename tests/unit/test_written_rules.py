@@ -118,6 +118,22 @@ def test_until_and_before_ask_of_the_time_before(question: str, last: date) -> N
 
 
 @pytest.mark.parametrize(
+    ("question", "last"),
+    [
+        ("2026年3月1日から5日まで旅行した？", date(2026, 3, 5)),
+        ("3月から6月まで何をしていた？", date(2026, 6, 30)),
+        ("从3月到6月为止我做了什么？", date(2026, 6, 30)),
+        ("去年6月前后我在哪里？", date(2025, 6, 30)),
+        ("2026年3月3日前一天我做了什么？", date(2026, 3, 3)),
+    ],
+)
+def test_a_range_and_days_beside_a_date_ask_of_no_earlier_time(question: str, last: date) -> None:
+    spans = asked_spans(question, NOW, since=date(2024, 1, 1))
+    assert last in {span.last for span in spans}
+    assert all(span.first > date(1970, 1, 1) for span in spans)
+
+
+@pytest.mark.parametrize(
     ("question", "first"),
     [
         ("What must I finish until Friday?", date(2026, 11, 27)),

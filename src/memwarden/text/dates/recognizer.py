@@ -346,12 +346,17 @@ def read_days(
     return (*spans, *(named if question else drop_habits(text, named)))
 
 
-_GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|の前|之前|前|为止)")
+# "6月前后" is around it, "2026年前半" and "2026年前三个月" begin it, "3日前一天" is a day beside it.
+_GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
+# "3月から6月まで" asks of the months between.
+_RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")
 
 
 def _glued_earlier(text: str, span: DaySpan, said: date) -> DaySpan:
     """The time before a date of which a question in Japanese or Chinese asks: "2026年まで", "6月之前"."""
-    after = text.partition(span.text)[2]
+    before, _, after = text.partition(span.text)
+    if _RANGE.search(before[-24:] + span.text):
+        return span
     if not _GLUED_EARLIER.match(after) or not LONG_AGO < span.first <= said or said - span.first < _LATELY:
         return span
     return DaySpan(LONG_AGO, span.first - timedelta(1), span.text, False)
