@@ -150,9 +150,9 @@ def _ways(
     settings: tuple[Mapping[str, Any], ...] = ({}, {"returns": "full"}, {"threshold": 0.0})
     for way, others in zip(QUERIES, settings, strict=True):
         found = me.query(question, top_k=MAX_ITEMS, budget_tokens=budget, **others)
-        yield way, FilledText(found.text, turns_of((*found.items, *found.related)), found.tokens)
+        yield way, FilledText(found.text, turns_of(me, (*found.items, *found.related)), found.tokens)
     block = me.context([{"role": "user", "content": question}], budget_tokens=budget)
-    yield BLOCK, FilledText(block.text, turns_of(block.items), block.tokens)
+    yield BLOCK, FilledText(block.text, turns_of(me, block.items), block.tokens)
     yield "last turns", pack_turns(((item, said[item]) for item in reversed(said)), budget)
     for name, peer in peers.items():
         yield f"best turns, {name}", pack_turns(((item, said[item]) for item in peer.rank(question, DEPTH)), budget)

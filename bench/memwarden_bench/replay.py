@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from memwarden import Warden
-from memwarden.records import QueryResult, RecallItem
+from memwarden.records import OVERVIEW_ID, Memory, QueryResult, RecallItem
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden.text.dates.recognizer import asked_spans
 from memwarden_bench import metrics
@@ -191,15 +191,15 @@ def _ask(me: Any, question: LabelledQuestion) -> Answer:
     asked = [{"role": "user", "content": question.text}]
     return Answer(
         question,
-        turns=turns_of(ranked.items),
-        shown=turns_of(shown.items),
+        turns=turns_of(me, ranked.items),
+        shown=turns_of(me, shown.items),
         returned=bool(shown),
         confidence=shown.confidence,
         tokens=shown.tokens,
-        default_turns=turns_of(default.items),
+        default_turns=turns_of(me, default.items),
         default_tokens=default.tokens,
         seconds=seconds,
-        blocks={budget: turns_of(me.context(asked, budget).items) for budget in BLOCK_BUDGETS},
+        blocks={budget: turns_of(me, me.context(asked, budget).items) for budget in BLOCK_BUDGETS},
     )
 
 
@@ -233,7 +233,7 @@ def _note(me: Any, question: str, needs: Needs | None, cases: Cases) -> None:
         found = ask()
         if not found.items:
             found = ask(threshold=0.0)
-        shown = [_origins(item) for item in found.items]
+        shown = [_origins(me, item) for item in found.items]
         seen = set().union(*shown)
         whole = bool(needs) and all(not seen.isdisjoint(need) for need in needs)
         cases.setdefault(f"confidence of {verb}", []).append((found.confidence, whole))
@@ -241,9 +241,9 @@ def _note(me: Any, question: str, needs: Needs | None, cases: Cases) -> None:
         cases.setdefault(f"scores of items, {verb}", []).extend(scored)
 
 
-def _origins(item: RecallItem) -> Set[TurnIdentity | str]:
+def _origins(me: Any, item: RecallItem) -> Set[TurnIdentity | str]:
     """The turns under an item, and their threads."""
-    turns = turns_of([item])
+    turns = turns_of(me, [item])
     return {*turns, *(turn.thread for turn in turns)}
 
 
@@ -252,7 +252,19 @@ def names_date(question: LabelledQuestion) -> bool:
     return bool(asked_spans(question.text, datetime.now(UTC)))
 
 
-def turns_of(items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
+def turns_of(me: Any, items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
     """Return the turns under the items, best first, without repetitions."""
-    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in items for source in item.sources)
+    keys = (TurnIdentity(str(memory.thread_id), source) for item in items for memory, source in _name_sources(me, item))
     return tuple(metrics.distinct(keys))
+
+
+def _name_sources(me: Any, item: RecallItem) -> Iterator[tuple[Memory, str]]:
+    """Yield each turn under an item as it was called when it was said, and a memory of its thread.
+
+    What several memories say names the memories, which may lie in different threads.
+    """
+    if item.id != OVERVIEW_ID:
+        yield from ((item.memory, source) for source in item.sources)
+        return
+    for memory in map(me.get, item.sources):
+        yield from ((memory, source) for source in memory.sources or (memory.source,))

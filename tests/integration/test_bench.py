@@ -308,7 +308,7 @@ def test_a_derived_memory_takes_a_rank_for_each_turn_that_it_rests_on() -> None:
         found = me.query("Does Ida own a canoe?", top_k=5, threshold=0.0)
     from memwarden_bench.replay import turns_of
 
-    assert turns_of(found.items) == (TurnIdentity("t", "a"), TurnIdentity("t", "b"))
+    assert turns_of(me, found.items) == (TurnIdentity("t", "a"), TurnIdentity("t", "b"))
 
 
 def test_a_deeper_ranking_begins_like_a_short_one(locomo: Path) -> None:
