@@ -242,3 +242,17 @@ def test_a_first_day_tells_of_new_work(said: str, holds: bool) -> None:
 )
 def test_whom_a_clause_is_about(said: str, keys: tuple[str, ...]) -> None:
     assert subjects_of(said) == keys
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm on 20 mg of citalopram",
+        "I'm at 45 Elm Street",
+        "This is chapter 12 of my novel",
+        "I'm down 15 pounds",
+        "I am at 80 percent",
+    ],
+)
+def test_a_number_after_a_word_that_is_no_name_tells_no_age(said: str) -> None:
+    assert not tells_age(said, of_person=False)

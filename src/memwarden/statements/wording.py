@@ -556,7 +556,8 @@ _SAYS_NAME: Final = (
 )
 # "I'm Mia, 34" and "Ravi, 27, a cook" tell a name and an age; "my mother turned 70" an age.
 _TELLS_AGE: Final = re.compile(
-    rf"\b{_SAYS_NAME}[\w'’-]{{2,20}},? (?:and |und |y |et |i['’]m |bin |tengo |j['’]ai )*(?:1[0-9]|[2-9]\d)\b{_NO_AGE}|"
+    rf"\b{_SAYS_NAME}[\w'’-]{{2,20}}(?:,| (?=(?:and|und|y|et) )) (?:and |und |y |et |i['’]m |bin |tengo |j['’]ai )*"
+    rf"(?:1[0-9]|[2-9]\d)\b{_NO_AGE}|"
     rf"^\W*{_GREETING}[\w'’-]{{2,20}}(?:(?:\s+(?:here|hier|aquí|ici))[,.]|,) (?:1[0-9]|[2-9]\d)(?=[,.;](?!\d)|\W*$)|"
     rf"\b(?:turn(?:s|ed|ing)?|i['’]m|i am|s?he['’]s|they['’]re)\s+(?:just\s+)?(?:1[0-9]|[2-9]\d)\b{_NO_AGE}|"
     r"\b\d{1,3}(?:\s+years\s+old|\s+jahre\s+alt|[- ]year[- ]old)\b|"
