@@ -91,6 +91,26 @@ def write_log(thread: HistoryThread, folder: Path) -> Path:
     )
 
 
+def write_zep(thread: HistoryThread, folder: Path) -> Path:
+    """Write a thread as messages of Zep."""
+    said = [
+        {"uuid": item.id, "role_type": item.role, "role": item.name, "content": item.content,
+         "created_at": item.created_at.isoformat(), "thread_id": thread.id}
+        for item in thread.messages
+    ]  # fmt: skip
+    return _write(folder / "zep.json", json.dumps({"messages": said}))
+
+
+def write_irc(thread: HistoryThread, folder: Path) -> Path:
+    """Write a thread as the log of an IRC client: the roles and ids are lost, and a message is a line."""
+    lines = [
+        f"[{item.created_at:%Y-%m-%dT%H:%M:%S%z}] <{(item.name or item.role).replace(' ', '_')}> "
+        + " ".join(item.content.split())
+        for item in thread.messages
+    ]
+    return _write(folder / f"{thread.id}.log", "\n".join(lines))
+
+
 FORMATS: Mapping[str, Callable[[HistoryThread, Path], Path]] = {
     "chatgpt": write_chatgpt,
     "claude": write_claude,
@@ -98,6 +118,8 @@ FORMATS: Mapping[str, Callable[[HistoryThread, Path], Path]] = {
     "csv": write_table,
     "whatsapp": write_whatsapp,
     "labelled": write_log,
+    "zep": write_zep,
+    "irc": write_irc,
 }
 
 
