@@ -76,7 +76,7 @@ def write_table(thread: HistoryThread, folder: Path) -> Path:
 
 
 def write_whatsapp(thread: HistoryThread, folder: Path) -> Path:
-    """Write a thread as an exported chat of WhatsApp: the roles are lost, and the names are said."""
+    """Write a thread as an exported chat of WhatsApp: roles are told by the name alone."""
     lines = [
         f"[{item.created_at:%d/%m/%Y, %H:%M:%S}] {item.name or item.role.capitalize()}: {item.content}"
         for item in thread.messages
@@ -102,11 +102,12 @@ def write_zep(thread: HistoryThread, folder: Path) -> Path:
 
 
 def write_irc(thread: HistoryThread, folder: Path) -> Path:
-    """Write a thread as the log of an IRC client: the roles and ids are lost, and a message is a line."""
+    """Write a thread as the log of an IRC client: ids are lost, names have no blanks, and a line is said by itself."""
     lines = [
-        f"[{item.created_at:%Y-%m-%dT%H:%M:%S%z}] <{(item.name or item.role).replace(' ', '_')}> "
-        + " ".join(item.content.split())
+        f"[{item.created_at:%Y-%m-%dT%H:%M:%S%z}] <{(item.name or item.role).replace(' ', '_')}> {line}"
         for item in thread.messages
+        for line in item.content.splitlines()
+        if line.strip()
     ]
     return _write(folder / f"{thread.id}.log", "\n".join(lines))
 

@@ -4,7 +4,7 @@ All samples are made by hand. Sources of the formats: for ChatGPT and Claude see
 answers of ``get_all`` in its API reference; Zep: ``Message``, ``Episode`` and ``EntityEdge`` of its SDK reference, and
 ``graphiti_core.edges``; LangMem: ``Item.dict()`` of ``langgraph.store.base``; the graph: ``memory.jsonl`` of
 ``@modelcontextprotocol/server-memory``; WhatsApp: the header formats listed by ``whatstk``; IRC: the default formats of
-irssi, WeeChat and HexChat; vaults: Obsidian's help on properties and links.
+irssi, WeeChat, HexChat and ZNC's module ``log``; vaults: Obsidian's help on properties and links.
 """
 
 from __future__ import annotations
@@ -268,6 +268,55 @@ def test_logs_of_irc(client: str, tmp_path: Path) -> None:
     assert (name, [row[1:] for row in said(records)]) == ("irc", [
         ("Ana", "Oi Bo", "2023-12-31T22:05:00+00:00"), ("Bo", "Ciao: tomorrow", "2024-01-01T00:04:00+00:00"),
     ])  # fmt: skip
+
+
+def test_what_a_nick_says_within_a_second_is_a_message_again(tmp_path: Path) -> None:
+    """IRC sends each line of a message by itself. Where a log has no seconds, lines stay what they are."""
+    lines = ("22:05:01] <Ana> We need:", "22:05:01] <Ana> oats", "22:05:01] <Bo> Yes", "22:05:01] <Ana> salt",
+             "22:05:02] <Ana> and tea")  # fmt: skip
+    _, records = read(tmp_path, "\n".join(f"[2023-12-31 {line}" for line in lines), "sea.log")
+    assert [row[2] for row in said(records)] == ["We need:\noats", "Yes", "salt", "and tea"]
+    short = "[2023-12-31 22:05] <Ana> one\n[2023-12-31 22:05] <Ana> two"
+    assert [row[2] for row in said(read(tmp_path, short, "sea.log")[1])] == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["2023-12-31.log", "#sea_20231231.log"])
+def test_a_log_of_znc_says_its_day_in_its_name(name: str, tmp_path: Path) -> None:
+    log = "[22:05:00] <Ana> Oi Bo\n[22:06:00] *** Joins: Cy (c@x)\n[22:07:00] <Bo> Ciao"
+    form, records = read(tmp_path, log, name)
+    assert (form, [row[3] for row in said(records)]) == ("irc", [
+        "2023-12-31T22:05:00+00:00", "2023-12-31T22:07:00+00:00",
+    ])  # fmt: skip
+    assert skipped(records) == {"messages of the app itself": 1}
+    assert [row[3] for row in said(read(tmp_path, log, "99999999.log")[1])] == [None, None]
+
+
+def test_a_year_ends_in_a_log_whose_lines_name_no_year(tmp_path: Path) -> None:
+    log = "**** BEGIN LOGGING AT Sun Dec 31 22:00:00 2023\nDec 31 22:05:00 <Ana>\tOi\nJan 01 00:04:00 <Bo>\tCiao"
+    assert [row[3] and row[3][:10] for row in said(read(tmp_path, log, "sea.log")[1])] == ["2023-12-31", "2024-01-01"]
+
+
+def test_nicks_with_signs_are_people(tmp_path: Path) -> None:
+    nicks = ("Ana|away", "bo-bo", "[cy]", "@+d`", "Zoë")
+    log = "\n".join(f"2023-12-31 22:0{number}:00\t{nick}\tOi" for number, nick in enumerate(nicks))
+    marks = "".join(f"\n2023-12-31 22:07:00\t{mark}\tCy came" for mark in ("-->", "<--", "--", " *", "=!=", ""))
+    _, records = read(tmp_path, log + marks, "sea.weechatlog")
+    assert [row[1] for row in said(records)] == ["Ana|away", "bo-bo", "[cy]", "d`", "Zoë"]
+    assert skipped(records) == {"messages of the app itself": 6}
+    _, records = read(tmp_path, "[2023-12-31 22:05:00] <@+Ana> Oi", "sea.log")
+    assert said(records)[0][1] == "Ana"
+
+
+def test_a_log_tells_the_program_from_the_person_by_the_name(tmp_path: Path) -> None:
+    chats = {
+        "sea.log": "[2023-12-31 22:05:00] <user> Oi\n[2023-12-31 22:06:00] <assistant> Ciao",
+        "WhatsApp Chat with Meta AI.txt": "31/12/2023, 22:05 - You: Oi\n31/12/2023, 22:06 - Meta AI: Ciao",
+    }
+    for name, text in chats.items():
+        (record,) = read(tmp_path, text, name)[1]
+        assert isinstance(record, ImportedThread)
+        assert [message["role"] for message in record.messages] == ["user", "assistant"]
+        assert "name" not in record.messages[0]
 
 
 def test_a_log_with_labels(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -45,7 +46,11 @@ _DELETED = re.compile(
 _EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje)\.?>$")
 _AFTERNOON = ("p", "下午", "오후", "午後")
 _MORNING = ("a", "上午", "오전", "午前")
-_NICK = r"<[@+%&~ ]?(?P<nick>[^<>\s]{1,64})>"
+_NICK = r"<[@+%&~! ]*(?P<nick>[^<>\s@+%&~!][^<>\s]{0,63})>"
+# Where WeeChat has the nick of a message, its notices have marks such as -->.
+_BARE_NICK = re.compile(r"[^\W\d][\w\[\]\\`^{}|-]*|[\[\]\\`^{}|][\w\[\]\\`^{}|-]+")
+# ZNC begins a file each day, and says the day in its name alone.
+_DAY_IN_NAME = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d\d)-?(?P<month>[01]\d)-?(?P<dom>[0-3]\d)(?!\d)")
 _IRC = re.compile(
     rf"(?:\[?(?:(?P<day>\d{{4}}-\d\d-\d\d)[T ])?(?:(?P<month>[A-Z][a-z]{{2}}) (?P<dom>\d{{1,2}}) )?"
     rf"(?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?)\s+"
@@ -58,6 +63,11 @@ _DAY_CHANGED = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 OF_THE_APP = "messages of the app itself"
+# What stands in a log where a name would, and says who speaks: a person, or the program.
+_USERS = frozenset({"user", "human", "you"})
+_ASSISTANTS = frozenset({
+    "assistant", "ai", "chatgpt", "meta ai", "meta_ai", "assistent", "asistente", "assistente", "アシスタント", "助手",
+})  # fmt: skip
 
 
 class DayOrder(NamedTuple):
@@ -133,11 +143,11 @@ def is_whatsapp(source: ImportSource) -> bool:
     """Return whether a file begins like an exported chat of WhatsApp."""
     lines = [line for line in _MARKS.sub("", source.head).splitlines() if line.strip()][:40]
     found = [line for line in lines if _WHATSAPP.match(line)]
-    return bool(found) and found[0] == lines[0]
+    return bool(found) and found[0] == lines[0] and not is_irc(source)
 
 
 def read_whatsapp(source: ImportSource) -> Iterator[ImportedThread]:
-    """Yield an exported chat of WhatsApp. Both sides have the role ``user``, and their names."""
+    """Yield an exported chat of WhatsApp. People have the role ``user``, and their names."""
     order, zone, skipped = _find_order(source), read_zone(source.options.zone), Counter[str]()
     yield from _read_log(source, _whatsapp_lines(source, order, zone), skipped)
 
@@ -227,24 +237,44 @@ def read_irc(source: ImportSource) -> Iterator[ImportedThread]:
 
 
 def _irc_lines(source: ImportSource, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
-    day: date | None = None
+    """Yield the lines of a log. What a nick says within a second was one message, of which IRC sends each line."""
+    day = _named_day(source.name)
+    before: tuple[str | None, ...] = ()
     for number, line in source.lines(source.main):
         where = f"{source.place(source.main)}, line {number}"
         changed = _DAY_CHANGED.match(line)
         if changed is not None:
             day = _day(int(changed["year"]), _MONTHS.index(changed["month"]) + 1, int(changed["dom"]), where)
-        elif (tabbed := _WEECHAT.match(line)) is not None:
-            at = _irc_moment(tabbed["day"], tabbed["time"], None, zone, where)
-            person = tabbed["nick"].strip("@+%&~ ")
-            yield number, LogLine(at, person if person.isidentifier() or person.isalnum() else None, tabbed["text"])
-        elif (found := _IRC.match(line)) is not None:
-            if found["month"] is not None and day is not None and found["month"] in _MONTHS:
-                day = _day(day.year, _MONTHS.index(found["month"]) + 1, int(found["dom"]), where)
-            on = found["day"] or (None if day is None else day.isoformat())
-            said_at = None if on is None else _irc_moment(on, found["time"], found["zone"], zone, where)
-            yield number, LogLine(said_at, found["nick"], found["text"] or "")
-        elif line.strip():
-            yield number, LogLine(None, None, "")
+            before = ()
+            continue
+        found = _WEECHAT.match(line) or _IRC.match(line)
+        if found is None:
+            if line.strip():
+                yield number, LogLine(None, None, "")
+            continue
+        held = found.groupdict()
+        if held.get("month") in _MONTHS and day is not None:
+            month = _MONTHS.index(held["month"]) + 1
+            day = _day(day.year + (day.month == 12 and month == 1), month, int(held["dom"]), where)
+        on = held["day"] or (None if day is None else day.isoformat())
+        person, text = held["nick"], held["text"] or ""
+        if "notice" not in held:
+            person = person.strip("@+%&~! ")
+            person = person if _BARE_NICK.fullmatch(person) else None
+        said_by = (on, held["time"], person)
+        if said_by == before and person is not None and len(held["time"]) == len("00:00:00"):
+            yield number, text
+        else:
+            said_at = None if on is None else _irc_moment(on, held["time"], held.get("zone"), zone, where)
+            yield number, LogLine(said_at, person, text)
+        before = said_by
+
+
+def _named_day(name: str) -> date | None:
+    found = _DAY_IN_NAME.search(name)
+    with suppress(ValueError):  # a number that only looks like a day
+        return None if found is None else date(int(found["year"]), int(found["month"]), int(found["dom"]))
+    return None
 
 
 def _day(year: int, month: int, day: int, where: str) -> date:
@@ -311,4 +341,12 @@ def _message_of(head: LogLine, more: Sequence[str], skipped: Counter[str]) -> It
         skipped[NO_WORDS] += 1
     else:
         when = {} if head.at is None else {"created_at": head.at.isoformat()}
-        yield {"role": "user", "name": head.name, "content": text} | when
+        yield _speaker(head.name) | {"content": text} | when
+
+
+def _speaker(name: str) -> dict[str, str]:
+    """Return the role, and the name where it is one."""
+    known = name.strip().casefold()
+    if known in _USERS:
+        return {"role": "user"}
+    return {"role": "assistant" if known in _ASSISTANTS else "user", "name": name}
