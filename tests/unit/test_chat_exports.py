@@ -225,7 +225,7 @@ def test_notes_of_claude_come_alone_and_an_edit_ends_what_they_no_longer_say(tmp
     with pytest.raises(InvalidInput, match="what was noted is the int 7"):
         read_all(written(tmp_path, {"conversations_memory": 7}, "mine.json"))
     (tmp_path / "broken.json").write_text('{"conversations_memory": "x",\n')
-    with pytest.raises(InvalidInput, match=r"no valid JSON.*line 2"):
+    with pytest.raises(InvalidInput, match=r"line 2: no valid JSON"):
         read_all(tmp_path / "broken.json")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.records import ImportedDocument, ImportedNode, ImportedThread, ImportRecord
-from memwarden.remember.imports.registry import FORMATS, find_reader
+from memwarden.remember.imports.registry import find_reader
 from memwarden.remember.imports.source import ImportOptions, ImportSource
 
 MEM0 = {"results": [
@@ -376,48 +377,19 @@ def test_tables(tmp_path: Path) -> None:
         list(find_reader(source, "csv").read(source))
 
 
-def broken_store() -> str:
-    """A SQLite file of a LangGraph store, whose second item is no JSON."""
-    with closing(sqlite3.connect(":memory:")) as db:
+def test_a_database_is_read_by_any_thread(tmp_path: Path) -> None:
+    """Records are read some at a time, off the event loop."""
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db:
         db.execute("CREATE TABLE store (prefix TEXT, key TEXT, value TEXT, created_at TEXT)")
-        db.executemany("INSERT INTO store VALUES ('m', ?, ?, '2024-01-01')", [("k", '{"content": "x"}'), ("l", "{")])
+        rows = [(key, '{"content": "Bob plays chess."}') for key in "ab"]
+        db.executemany("INSERT INTO store VALUES ('m', ?, ?, '2024-01-01')", rows)
         db.commit()
-        return db.serialize().decode("utf-8", "surrogateescape")
-
-
-MALFORMED = {
-    "langgraph": (broken_store(), "item 2 holds no JSON"),
-    "chatgpt": ('[{"conversation_id":"c","mapping":{}},\n{"conversation_id":"d","mapping":\n{"a":}}]', "line 3"),
-    "claude": (
-        '[{"uuid":"k","chat_messages":[{"sender":"human","text":"x"}]}]',
-        "conversation 1.*no message with a uuid",
-    ),
-    "mem0": ('{"results":[{"id":"a","memory":"x"},\n{"id":"b","memory":5}]}', r"memory 2\.memory is the int 5"),
-    "zep": ('{"edges":[{"uuid":"e","fact":"x",\n"valid_at":"soon"}]}', "edges 1.valid_at"),
-    "langmem": (
-        '[{"namespace":["m"],"key":"k","value":{"a":"b"}},\n{"namespace":["m"],"key":"l","value":3}]',
-        "item 2",
-    ),
-    "graph": (GRAPH + '{"type":"entity","name":"x"}\n', "line 4: entityType"),
-    "messages": ('[{"role":"user","content":"x"},\n{"role":"user","content":"y"},\n7]', "message 3 is the int 7"),
-    "whatsapp": ("31/12/2023, 22:05 - Ana: Oi\n32/12/2023, 22:05 - Ana: Oi", "line 2: .*is no time"),
-    "labelled": ("USER: x\nASSISTANT: y\n\udcff", "line 3: it is no UTF-8"),
-    "irc": ("2023-12-31 22:05:00\tAna\tOi\n2023-13-31 22:05:00\tAna\tOi", "line 2"),
-    "markdown": ("---\ncreated: 2024-01-01\ntags: [a, b\n---\nx", "line 3: the front matter is no YAML"),
-    "csv": ("text,date\nOven,2024-01-01\nBread,2024-01-01,x\n", "line 3: 3 cells under 2 names"),
-}
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_malformed_file_is_refused_with_the_place(form: str, tmp_path: Path) -> None:
-    content, told = MALFORMED[form]
-    file = tmp_path / ("n.md" if form == "markdown" else "file")
-    file.write_bytes(content.encode("utf-8", "surrogateescape"))
-    source = ImportSource(file)
-    reader = find_reader(source)
-    assert reader.name == form
-    with pytest.raises(InvalidInput, match=told):
-        list(reader.read(source))
+    source = ImportSource(tmp_path / "store.db")
+    records = find_reader(source).read(source)
+    found = [next(records)]
+    with ThreadPoolExecutor(1) as other:
+        found += other.submit(list, records).result()
+    assert [record.id for record in found if isinstance(record, ImportedDocument)] == ["langgraph/m/a", "langgraph/m/b"]
 
 
 def test_what_is_none_of_them_is_refused(tmp_path: Path) -> None:

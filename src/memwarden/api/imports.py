@@ -59,6 +59,7 @@ _FILLED = 2_000
 # Turns that are read at a time to compare what comes with them.
 _PAGE = 100
 ImportTick = Callable[[int, int], object]
+Check = Callable[[ImportRecord], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +139,16 @@ async def import_paths(
     if databases and name not in (None, LANGGRAPH):
         raise InvalidInput(f"a database is read as {LANGGRAPH}, not as {name!r:.40}")
 
-    def read() -> Iterator[ImportRecord]:
+    def read(check: Check) -> Iterator[ImportRecord]:
         for source, reader in zip(sources, readers, strict=True):
             if reader.name != LANGGRAPH:  # SQLite lets a program go on writing to what is read
                 source.check_unchanged()
         for source, reader in zip(sources, readers, strict=True):
-            yield from reader.read(source)
+            yield from source.located(reader.read(source), check)
         for database in databases:
-            yield from database.read()
+            for record in database.read():
+                check(record)
+                yield record
 
     formats = tuple(dict.fromkeys([*(reader.name for reader in readers), *([LANGGRAPH] if databases else [])]))
     size = sum(source.size for source in sources)
@@ -186,7 +189,7 @@ def _write_first(parts: Runtime, size: int, *, wait: bool) -> AbstractContextMan
 
 async def import_records(
     parts: Runtime,
-    read: Callable[[], Iterable[ImportRecord]],
+    read: Callable[[Check], Iterable[ImportRecord]],
     *,
     user: str | None,
     tenant: str,
@@ -197,14 +200,14 @@ async def import_records(
 ) -> ImportSummary:
     """Import records: all of them are checked, and then read a second time and written.
 
-    read: begins the records anew. user: whose they are, whatever the records say.
+    read: begins the records anew, and gives each to a check. user: whose they are, whatever the records say.
     """
     if trust is not None:
         scale.word(Trust).check(trust, "trust")
     checked = _Counts()
     try:
-        async for record in _stream(read()):
-            _check(record, parts, user, checked)
+        async for _ in _stream(read(lambda record: _check(record, parts, user, checked))):
+            pass
     except MalformedPart as error:
         raise InvalidInput(f"{error}; nothing was imported") from None
     if not (checked.total or checked.documents or checked.nodes):
@@ -212,7 +215,7 @@ async def import_records(
         raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")
     writer = RecordWriter(parts, user, tenant, trust=trust, dry_run=dry_run)
     try:
-        async for record in _stream(read()):
+        async for record in _stream(read(lambda record: None)):
             await writer.write(record)
             if progress is not None:
                 progress(writer.done, checked.total)
@@ -256,15 +259,15 @@ async def _stream(records: Iterable[ImportRecord]) -> Any:
 
 
 def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Counts) -> None:
-    """Count a record. Raises InvalidInput, with its place, for what no store would take."""
+    """Count a record. Raises MalformedPart, with its place, for what no store would take."""
     counts.skipped.update(record.skipped)
     whose = user or record.user or DEFAULT_USER
     try:
         checked_name(whose, "user")
         if isinstance(record, ImportedThread):
             checked_name(record.thread, "thread")
-            for message in read_messages(record.messages, parts.settings.max_text_bytes) if record.messages else ():
-                counts.note(message.created_at)
+            for said_at in _check_messages(record, parts):
+                counts.note(said_at)
             counts.total += len(record.messages)
             counts.threads[whose, record.thread] = None
         elif isinstance(record, ImportedDocument):
@@ -275,10 +278,28 @@ def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Coun
             counts.total += len(record.statements)
         else:
             counts.nodes += 1
+    except MalformedPart:
+        raise
     except InvalidInput as error:
-        raise InvalidInput(f"{record.where}: {error}; nothing was imported") from None
+        begun = next(iter(record.spots), None) if isinstance(record, ImportedThread) else None
+        raise MalformedPart(f"{record.where}: {error}", spot=begun) from None
     if not isinstance(record, ImportedDocument) or record.statements:
         counts.users[whose] = None
+
+
+def _check_messages(record: ImportedThread, parts: Runtime) -> list[datetime | None]:
+    """Return when each message was said. Raises MalformedPart with the place of the first that is wrong."""
+    spots = record.spots or (None,) * len(record.messages)
+    times: list[datetime | None] = []
+    for number, (message, spot) in enumerate(zip(record.messages, spots, strict=True), 1):
+        try:
+            (read,) = read_messages(message, parts.settings.max_text_bytes)
+        except InvalidInput as error:
+            said = str(error).removeprefix("messages[0]")
+            which = f"message {number} of {record.thread!r:.60}" if spot is None else "the message"
+            raise MalformedPart(f"{record.where}: {which}{said}", spot=spot) from None
+        times.append(read.created_at)
+    return times
 
 
 def _check_statement(statement: ImportedStatement, parts: Runtime) -> None:

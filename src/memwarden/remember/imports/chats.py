@@ -69,7 +69,7 @@ def is_export(content: Any) -> bool:
 
 
 def read_export(content: Sequence[Mapping[str, Any]]) -> Iterator[ExportedChat]:
-    """Yield the chats of an export. Raises ValueError that names the malformed part."""
+    """Yield the chats of an export. Raises MalformedPart."""
     for number, chat in enumerate(content):
         where = f"[{number}]"
         yield _read_chatgpt(chat, where) if isinstance(chat.get("mapping"), Mapping) else _read_claude(chat, where)
@@ -85,10 +85,7 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
     for part in parts:
         for number, chat in enumerate(source.items(part, "item")):
             where = f"{source.place(part)}, conversation {number + 1}"
-            try:
-                yield from _threads_of(chat, where, branches=source.options.branches)
-            except ValueError as error:
-                raise MalformedPart(str(error)) from None
+            yield from _threads_of(chat, where, branches=source.options.branches)
     for part in noted:
         yield from _read_noted(source, part)
     others = len(source.parts) - len(parts) - len(noted)
@@ -99,11 +96,9 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
 def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
     """Yield what Claude noted of a person, and of each project, as documents."""
     where = source.place(part)
-    try:
-        held = json.loads(source.text(part))
-    except (ValueError, RecursionError) as error:
-        raise MalformedPart(f"{where}: no valid JSON ({error})") from None
-    for row in held if isinstance(held, list) else [held]:
+    with source.open(part) as opened:
+        listed = opened.read(64).decode("utf-8-sig", errors="replace").lstrip().startswith("[")
+    for row in source.items(part, "item" if listed else ""):
         if not isinstance(row, Mapping):
             raise MalformedPart(f"{where} is {describe(row)}, not what Claude noted")
         files = row.get("memory_files") or ()
@@ -206,7 +201,10 @@ def _chatgpt_rows(
         if not isinstance(message, Mapping):  # the root of the tree
             continue
         at = message.get("create_time") or at  # some have none, and were said after the one before
-        row = _chatgpt_row(message, identity, at, f"{where}.mapping[{identity!r:.60}]", left_out)
+        try:
+            row = _chatgpt_row(message, identity, at, f"{where}.mapping[{identity!r:.60}]", left_out)
+        except MalformedPart as error:
+            raise MalformedPart(str(error), inside=(f"mapping.{identity}", 1)) from None
         if row is not None:
             rows.append(row)
     return tuple(rows)
@@ -217,7 +215,7 @@ def _chatgpt_row(
 ) -> Mapping[str, Any] | None:
     author, content = message.get("author"), message.get("content")
     if not isinstance(author, Mapping) or not isinstance(content, Mapping):
-        raise ValueError(f"{where} is no message with an author and a content")
+        raise MalformedPart(f"{where} is no message with an author and a content")
     if message.get("weight") == 0 or (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
         left_out["messages that the app does not show"] += 1
         return None
@@ -244,8 +242,11 @@ def _read_claude(chat: Mapping[str, Any], where: str) -> ExportedChat:
 
 def _claude_nodes(chat: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
     messages = chat[CHATS]
-    if not all(isinstance(item, Mapping) and isinstance(item.get("uuid"), str) for item in messages):
-        raise ValueError(f"{where}.{CHATS} holds what is no message with a uuid")
+    for number, item in enumerate(messages, 1):
+        if not (isinstance(item, Mapping) and isinstance(item.get("uuid"), str)):
+            raise MalformedPart(
+                f"{where}.{CHATS} holds {describe(item)}, no message with a uuid", inside=(f"{CHATS}.item", number)
+            )
     return {item["uuid"]: item for item in messages}
 
 
@@ -266,7 +267,7 @@ def _branch(nodes: Mapping[str, Any], leaf: Any, parent: str, where: str) -> lis
     path: dict[str, None] = {}
     while at is not None and at in nodes:
         if at in path or not isinstance(nodes[at], Mapping):
-            raise ValueError(f"{where}: the messages before {at!r:.60} are no tree")
+            raise MalformedPart(f"{where}: the messages before {at!r:.60} are no tree")
         path[at] = None
         at = nodes[at].get(parent)
     return list(path)[::-1]
@@ -280,15 +281,15 @@ def _count_branches(others: int, left_out: Counter[str]) -> None:
 def _name(chat: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
     name = next((chat[key] for key in keys if isinstance(chat.get(key), str) and chat[key]), None)
     if name is None:
-        raise ValueError(f"{where} has no {keys[0]}")
+        raise MalformedPart(f"{where} has no {keys[0]}")
     return str(name)
 
 
 def _moment(at: Any, where: str) -> str:
     """Return seconds since 1970 as ISO 8601."""
     if isinstance(at, bool) or not isinstance(at, int | float):
-        raise ValueError(f"{where}: create_time is {at!r:.40}, not seconds since 1970")
+        raise MalformedPart(f"{where}: create_time is {at!r:.40}, not seconds since 1970")
     try:
         return datetime.fromtimestamp(at, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{where}: create_time {at!r:.40} is no time") from None
+        raise MalformedPart(f"{where}: create_time {at!r:.40} is no time") from None

@@ -61,7 +61,10 @@ def _opened(source: ImportSource) -> Iterator[sqlite3.Connection]:
     """Open the database for reading alone; what its schema says is not trusted."""
     try:
         with closing(
-            sqlite3.connect(f"{source.path.resolve().as_uri()}?mode=ro", uri=True, timeout=_WAIT_SECONDS)
+            # Records are read one after the other, but not all of them by the same thread.
+            sqlite3.connect(
+                f"{source.path.resolve().as_uri()}?mode=ro", uri=True, timeout=_WAIT_SECONDS, check_same_thread=False
+            )
         ) as db:
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_WHOLE)
             db.execute("PRAGMA trusted_schema = OFF")

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.messages import NO_WORDS, read_one
-from memwarden.remember.imports.records import ImportedThread, MalformedPart
+from memwarden.remember.imports.records import ImportedThread, MalformedPart, Spot
 from memwarden.remember.imports.source import ImportSource
 
 _LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
@@ -120,7 +121,7 @@ def read_labelled(source: ImportSource) -> Iterator[ImportedThread]:
 
 
 def _labelled_rows(source: ImportSource) -> Iterator[Mapping[str, Any]]:
-    role, lines = "", list[str]()
+    role, lines, begun = "", list[str](), 0
     for number, line in source.lines(source.main):
         label = _LABEL.match(line)
         if label is None:
@@ -129,11 +130,11 @@ def _labelled_rows(source: ImportSource) -> Iterator[Mapping[str, Any]]:
             lines.append(line)
             continue
         if role:
-            yield {"role": role, "content": "\n".join(lines).strip()}
+            yield from _at_line(source, begun, {"role": role, "content": "\n".join(lines).strip()})
         said = label[1].lower()
-        role, lines = _ROLES.get(said, said), [line[label.end() :]]
+        role, lines, begun = _ROLES.get(said, said), [line[label.end() :]], number
     if role:
-        yield {"role": role, "content": "\n".join(lines).strip()}
+        yield from _at_line(source, begun, {"role": role, "content": "\n".join(lines).strip()})
 
 
 # --- WhatsApp
@@ -311,7 +312,7 @@ def _read_log(
         left_out = Counter(part.skipped)
         left_out.update(skipped)
         skipped.clear()
-        yield ImportedThread(part.thread, part.messages, part.where, skipped=left_out)
+        yield replace(part, skipped=left_out)
 
 
 def _join_lines(
@@ -319,7 +320,7 @@ def _join_lines(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the messages of a log; a line without a head belongs to the message before it."""
     head: LogLine | None = None
-    more: list[str] = []
+    more, begun = list[str](), 0
     for number, line in lines:
         if isinstance(line, str):
             if head is None and line.strip():
@@ -327,10 +328,16 @@ def _join_lines(
             more.append(line)
             continue
         if head is not None:
-            yield from _message_of(head, more, skipped)
-        head, more = line, []
+            yield from _at_line(source, begun, *_message_of(head, more, skipped))
+        head, more, begun = line, [], number
     if head is not None:
-        yield from _message_of(head, more, skipped)
+        yield from _at_line(source, begun, *_message_of(head, more, skipped))
+
+
+def _at_line(source: ImportSource, number: int, *rows: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    source.spot = Spot(source.main, line=number)
+    yield from rows
+    source.spot = None  # what is wrong with a line says so itself
 
 
 def _message_of(head: LogLine, more: Sequence[str], skipped: Counter[str]) -> Iterator[Mapping[str, Any]]:

@@ -16,10 +16,9 @@ from typing import Any
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel
-from memwarden.remember.imports.messages import PART, describe, read_rows
+from memwarden.remember.imports.messages import PART, ThreadParts, describe
 from memwarden.remember.imports.records import (
     MAX_PART,
-    ContentIds,
     ImportedDocument,
     ImportedStatement,
     ImportedThread,
@@ -123,27 +122,24 @@ class _ZepThreads:
     """Collects the messages of threads that may alternate, and gives them out in parts."""
 
     def __init__(self, source: ImportSource) -> None:
-        self._place = source.place(source.main)
-        self._known: dict[str, tuple[ContentIds, set[str]]] = {}
-        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._source, self._threads = source, dict[str, ThreadParts]()
         self._held = self._characters = 0
 
     def add(self, thread: str, row: Mapping[str, Any]) -> Iterator[ImportedThread]:
         """Take a message; yield what waits once it is much."""
-        self._waiting.setdefault(thread, []).append(_zep_message(row))
+        if thread not in self._threads:
+            where = f"{self._source.place(self._source.main)}, thread {thread}"
+            self._threads[thread] = ThreadParts(self._source, thread, where)
+        self._threads[thread].add(_zep_message(row))
         self._held += 1
         self._characters += count_characters(row)
-        if self._held == PART or self._characters >= MAX_PART:
+        if self._held >= PART or self._characters >= MAX_PART:
             yield from self.flush()
 
     def flush(self) -> Iterator[ImportedThread]:
         """Yield what waits."""
-        waiting, self._waiting, self._held, self._characters = self._waiting, {}, 0, 0
-        for thread, rows in waiting.items():
-            ids, known = self._known.setdefault(thread, (ContentIds(), set()))
-            left_out, where = Counter[str](), f"{self._place}, thread {thread}"
-            read = read_rows(rows, where, left_out, ids=ids, known=known)
-            yield ImportedThread(thread, read, where, skipped=left_out)
+        self._held = self._characters = 0
+        yield from (parts.take() for parts in self._threads.values() if parts.held)
 
 
 def _zep_message(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memwarden.remember.imports.records import ContentIds, ImportedThread, MalformedPart, in_parts
+from memwarden.errors import InvalidInput
+from memwarden.remember.imports.records import (
+    MAX_PART,
+    ContentIds,
+    ImportedThread,
+    MalformedPart,
+    Spot,
+    count_characters,
+)
 from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME, read_time
 
@@ -35,48 +43,77 @@ def read_talks(source: ImportSource) -> Iterator[ImportedThread]:
         where = f"{source.place(part)}, conversation {number}"
         held = item if isinstance(item, Mapping) else {"messages": item}
         left_out = Counter[str]()
-        rows_of = read_rows(read_list(held.get("messages"), f"{where}: messages"), where, left_out)
+        inside = "messages.item" if held is item else "item"
+        rows_of = read_rows(read_list(held.get("messages"), f"{where}: messages"), where, left_out, inside=inside)
         yield ImportedThread(_thread_name(source, held, number), rows_of, where, skipped=left_out)
 
 
 def read_one(source: ImportSource, rows: Iterable[Any], thread: str) -> Iterator[ImportedThread]:
     """Yield a long conversation in parts."""
-    ids, known = ContentIds(), set[str]()
-    where = source.place(source.main)
-    first = 1
-    for part in in_parts(rows, PART):
-        left_out = Counter[str]()
-        read = read_rows(part, where, left_out, ids=ids, known=known, first=first)
-        first += len(part)
-        yield ImportedThread(thread, read, where, skipped=left_out)
+    parts = ThreadParts(source, thread, source.place(source.main))
+    for row in rows:
+        parts.add(row)
+        if parts.held >= PART or parts.characters >= MAX_PART:
+            yield parts.take()
+    yield parts.take()
+
+
+class ThreadParts:
+    """Reads the messages of a thread one by one, each with its place, and gives them out in parts."""
+
+    def __init__(self, source: ImportSource, thread: str, where: str, user: str | None = None) -> None:
+        self._source, self._thread, self._where, self._user = source, thread, where, user
+        self._ids, self._known, self._seen = ContentIds(), set[str](), 0
+        self._messages: list[Mapping[str, Any]] = []
+        self._spots: list[Spot | None] = []
+        self._skipped = Counter[str]()
+        self.held = self.characters = 0
+
+    def add(self, row: Any) -> None:
+        """Read a message. Raises MalformedPart."""
+        self._seen += 1
+        self.held += 1
+        self.characters += count_characters(row)
+        message = read_row(row, f"{self._where}, message {self._seen}", self._skipped)
+        if message is not None and _is_new(named := self._ids.name(message), self._known, self._skipped):
+            self._messages.append(named)
+            self._spots.append(self._source.spot)
+
+    def take(self) -> ImportedThread:
+        """Return what was read since the last time."""
+        taken = ImportedThread(
+            self._thread, tuple(self._messages), self._where, user=self._user, skipped=self._skipped,
+            spots=tuple(self._spots),
+        )  # fmt: skip
+        self._messages, self._spots, self._skipped = [], [], Counter()
+        self.held = self.characters = 0
+        return taken
 
 
 def read_rows(
-    rows: Iterable[Any],
-    where: str,
-    skipped: Counter[str],
-    *,
-    ids: ContentIds | None = None,
-    known: set[str] | None = None,
-    first: int = 1,
+    rows: Iterable[Any], where: str, skipped: Counter[str], *, inside: str | None = None
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the messages of a thread, each with an id, and count what is none.
 
-    ids, known: what the earlier parts of the thread gave. first: the number of the first message.
+    inside: the path of the messages in what is read, where each row is a message of it. Raises MalformedPart.
     """
-    ids, known = ids or ContentIds(), set() if known is None else known
-    messages = []
-    for number, row in enumerate(rows, first):
-        message = read_row(row, f"{where}, message {number}", skipped)
-        if message is None:
-            continue
-        message = ids.name(message)
-        if message["id"] in known:
-            skipped[REPEATED] += 1
-        else:
-            known.add(message["id"])
-            messages.append(message)
+    ids, known, messages = ContentIds(), set[str](), []
+    for number, row in enumerate(rows, 1):
+        try:
+            message = read_row(row, f"{where}, message {number}", skipped)
+        except MalformedPart as error:
+            raise error if inside is None else MalformedPart(str(error), inside=(inside, number)) from None
+        if message is not None and _is_new(named := ids.name(message), known, skipped):
+            messages.append(named)
     return tuple(messages)
+
+
+def _is_new(message: Mapping[str, Any], known: set[str], skipped: Counter[str]) -> bool:
+    if message["id"] in known:
+        skipped[REPEATED] += 1
+        return False
+    known.add(message["id"])
+    return True
 
 
 def read_row(row: Any, where: str, skipped: Counter[str]) -> Mapping[str, Any] | None:
@@ -94,7 +131,11 @@ def read_row(row: Any, where: str, skipped: Counter[str]) -> Mapping[str, Any] |
     identity = row.get("id", row.get("uuid"))
     message = {"role": role, "content": text} | ({} if identity is None else {"id": str(identity)})
     own = {key: row[key] for key in ("name", "created_at", "metadata") if row.get(key) is not None}
-    if "created_at" not in own and (at := read_time(row)) is not None:
+    try:
+        at = read_time(row, f"{where}.created_at")
+    except InvalidInput as error:
+        raise MalformedPart(str(error)) from None
+    if "created_at" not in own and at is not None:
         own["created_at"] = at.isoformat()
     return message | own
 

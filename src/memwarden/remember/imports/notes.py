@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import yaml
@@ -24,6 +25,7 @@ from memwarden.remember.imports.records import (
     ImportedThread,
     ImportRecord,
     MalformedPart,
+    Spot,
 )
 from memwarden.remember.imports.source import ImportSource
 
@@ -39,18 +41,23 @@ _WIKI = re.compile(r"!?\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|([^\[\]\n]*))
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]*)\]\((?!\w+:)([^)\s#]+\.md)(?:#[^)\s]*)?\)")
 _TAG = re.compile(r"(?<![\w/#&])#([A-Za-z\u00c0-\uffff][\w/-]*)")
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_FIELD = re.compile(r"[\"']?([^\s\"':#-][^:\"']*?)[\"']?\s*:")
 _FENCE = re.compile(r"(```|~~~)")
 _TURN = re.compile(r"### (\S+) · (user|assistant)(?: · (.*))?")
 _TURN_FIELDS = re.compile(r"%% (\{.*\}) %%")
 
 
 class Note(NamedTuple):
-    """A note: its place in the vault, front matter and body. first: the number of the body's first line."""
+    """A note: its place in the vault, front matter and body.
+
+    first: the number of the body's first line. lines: those of the fields.
+    """
 
     path: str
     fields: Mapping[str, Any]
     body: str
     first: int
+    lines: Mapping[str, int] = MappingProxyType({})
 
     @property
     def title(self) -> str:
@@ -67,7 +74,9 @@ def read_vault(source: ImportSource) -> Iterator[ImportRecord]:
     paths = [name for name in source.parts if _is_note(name)]
     names = {PurePosixPath(path).stem.lower(): path for path in reversed(paths)}
     for path in paths:
+        source.spot = None  # what cannot be read at all says its line
         note = _read_note(source, path)
+        source.spot = Spot(path, line=1)
         kind = note.fields.get(OWN)
         if kind == "thread":
             yield _own_thread(source, note)
@@ -75,6 +84,7 @@ def read_vault(source: ImportSource) -> Iterator[ImportRecord]:
             yield _own_memory(source, note, names)
         else:
             yield _document(source, note, names)
+    source.spot = None
     others = len(source.parts) - len(paths)
     if others:
         yield ImportedDocument(
@@ -110,18 +120,48 @@ def _read_note(source: ImportSource, path: str) -> Note:
     try:
         # A few lines of aliases stand for gigabytes.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.SafeLoader)):
-            raise MalformedPart(f"{source.place(path)}: the front matter has a YAML alias; write the value out")
+            raise _wrong(path, 2, f"{source.place(path)}: the front matter has a YAML alias; write the value out")
         fields = yaml.safe_load(head) or {}
+    except MalformedPart:
+        raise
+    except ValueError:  # a time that is none
+        raise _wrong(path, *_find_no_time(head, source.place(path))) from None
     except yaml.YAMLError as error:
         at = getattr(error, "problem_mark", None)
         line = 2 + (at.line if at is not None else 0)
-        raise MalformedPart(f"{source.place(path)}, line {line}: the front matter is no YAML") from None
+        raise _wrong(path, line, f"{source.place(path)}: the front matter is no YAML") from None
     if not isinstance(fields, Mapping):
-        raise MalformedPart(f"{source.place(path)}, line 2: the front matter names no fields")
+        raise _wrong(path, 2, f"{source.place(path)}: the front matter names no fields")
     named = {str(name): value for name, value in fields.items()}
     # What memwarden wrote comes back as it was, signs of other systems included.
     body = raw.partition("\n---\n")[2] if OWN in named else body
-    return Note(path, named, body, head.count("\n") + 4)
+    lines = {field[1]: number for number, line in enumerate(head.split("\n"), 2) if (field := _FIELD.match(line))}
+    return Note(path, named, body, head.count("\n") + 4, lines)
+
+
+def _find_no_time(head: str, where: str) -> tuple[int, str]:
+    """Return the line of a front matter that names a time which is none, and what is wrong with it."""
+    for number, line in enumerate(head.split("\n"), 2):
+        _, _, value = line.partition(":")
+        try:
+            yaml.safe_load(value)
+        except ValueError:
+            return number, f"{where}: {value.strip()!r:.40} is no time"
+        except yaml.YAMLError:  # a part of a value
+            continue
+    return 2, f"{where}: the front matter holds what is no time"
+
+
+def _wrong(path: str, line: int, why: str) -> MalformedPart:
+    return MalformedPart(why, spot=Spot(path, line=line))
+
+
+def _moment(note: Note, name: str, value: Any, where: str) -> datetime | None:
+    """Return the time in a field of the front matter. Raises MalformedPart with its line."""
+    try:
+        return read_moment(value, f"{where}: {name}")
+    except MalformedPart as error:
+        raise _wrong(note.path, note.lines.get(name, 1), str(error)) from None
 
 
 def _document(source: ImportSource, note: Note, names: Mapping[str, str]) -> ImportedDocument:
@@ -204,7 +244,7 @@ def _created(note: Note, where: str) -> datetime | None:
         if isinstance(value, date):
             return datetime.combine(value, time(), UTC)
         if isinstance(value, str) and _DAY.match(value):
-            return read_moment(value, f"{where}: {name}")
+            return _moment(note, name, value, where)
     named = _DAY.match(PurePosixPath(note.path).stem)
     # A daily note is named by its day.
     return None if named is None else read_moment(named[0], f"{where}: its name")
@@ -232,15 +272,15 @@ def _own_memory(source: ImportSource, note: Note, names: Mapping[str, str]) -> I
     text = text if mark else note.body
     given: dict[str, Any] = {name: fields[name] for name in KEPT if fields.get(name) is not None}
     times: dict[str, Any] = {
-        name: read_moment(_plain(fields.get(name)), f"{where}: {name}") for name in ("valid_from", "valid_to")
+        name: _moment(note, name, _plain(fields.get(name)), where) for name in ("valid_from", "valid_to")
     }
     try:
         metadata = json.loads(fields.get("metadata") or "{}")
     except (ValueError, TypeError):
-        raise MalformedPart(f"{where}: metadata is no JSON") from None
+        raise _wrong(note.path, note.lines.get("metadata", 1), f"{where}: metadata is no JSON") from None
     statement = ImportedStatement(
         text if mark else text.removesuffix("\n"),
-        created_at=read_moment(_plain(fields.get("created")), f"{where}: created"),
+        created_at=_moment(note, "created", _plain(fields.get("created")), where),
         tags=tuple(str(tag) for tag in fields.get("tags") or ()),
         metadata=metadata,
         **given,
@@ -269,12 +309,12 @@ def _own_turns(note: Note, where: str) -> Iterator[Mapping[str, Any]]:
             row, lines = {"created_at": head[1], "role": head[2]} | ({"name": head[3]} if head[3] else {}), []
         elif row is None:
             if line.strip():
-                raise MalformedPart(f"{where}, line {number}: it stands before the first message")
+                raise _wrong(note.path, number, f"{where}: it stands before the first message")
         elif not lines and (fields := _TURN_FIELDS.fullmatch(line)):
             try:
                 row |= json.loads(fields[1])
             except ValueError:
-                raise MalformedPart(f"{where}, line {number}: no valid JSON") from None
+                raise _wrong(note.path, number, f"{where}: no valid JSON") from None
         else:
             lines.append(line)
     if row is not None:

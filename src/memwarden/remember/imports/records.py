@@ -7,18 +7,38 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memwarden.errors import InvalidInput
 
 T = TypeVar("T")
 
 
+class Spot(NamedTuple):
+    """A place in a file, from which its line can be found.
+
+    It is a line of a text, or the value with a number among those at the paths of a JSON, one inside the other.
+    lines: whether each line is a JSON.
+    """
+
+    part: str
+    line: int | None = None
+    steps: tuple[tuple[str, int], ...] = ()
+    lines: bool = False
+
+    def inside(self, path: str, number: int) -> Spot:
+        """Return the place of a value within this value, by its path there."""
+        outer = self.steps[-1][0] if self.steps else ""
+        return self._replace(steps=(*self.steps, (f"{outer}.{path}".strip("."), number)))
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedThread:
     """A part of a conversation: messages as ``observe`` takes them, each with an id.
 
-    user: whose it is, where the file says so. where: its place in the file, for errors. skipped: counts by reason.
+    Attributes:
+        user: whose it is, where the file says so. where: its place in the file, for errors. skipped: counts by reason.
+        spots: the place of each message, where the record is read from many.
     """
 
     thread: str
@@ -26,6 +46,7 @@ class ImportedThread:
     where: str
     user: str | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
+    spots: tuple[Spot | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +111,14 @@ MAX_PART = 1_000_000
 
 
 class MalformedPart(InvalidInput):
-    """Raised by readers for a malformed part of a file, with its place."""
+    """Raised by readers for a malformed part of a file, with its place.
+
+    spot: from which the line can be found. inside: path and number of the malformed value in the value that is read.
+    """
+
+    def __init__(self, message: str, *, spot: Spot | None = None, inside: tuple[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.spot, self.inside = spot, inside
 
 
 def digest_parts(*parts: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 import ijson  # type: ignore[import-untyped]
 
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.remember.imports.records import MalformedPart
+from memwarden.remember.imports.records import ImportRecord, MalformedPart, Spot
 from memwarden.stores.shared.raw_files import read_raw
 
 ZIP = b"PK\x03\x04"
@@ -59,6 +59,8 @@ class ImportSource:
         self.path = path
         self.options = options or ImportOptions()
         self._seen: list[tuple[int, int]] | None = None
+        # The place of what was read last, where a reader's errors do not name the line themselves.
+        self.spot: Spot | None = None
 
     @property
     def name(self) -> str:
@@ -178,11 +180,39 @@ class ImportSource:
         """
         with self.open(part) as opened:
             try:
-                yield from ijson.items(_without_mark(opened), path, use_float=True, multiple_values=lines)
+                values = ijson.items(_Unmarked(opened), path, use_float=True, multiple_values=lines)
+                for number, value in enumerate(values, 1):
+                    self.spot = Spot(part, steps=((path, number),), lines=lines)
+                    yield value
             except (ijson.JSONError, UnicodeDecodeError) as error:
                 said = str(error).splitlines()[0]
-                line = self._find_line(part, path, lines=lines)
+                line = self._line_at(part, lambda stream: _parse_all(stream, lines=lines))
+                self.spot = None
                 raise MalformedPart(f"{self.place(part)}, line {line:,}: no valid JSON ({said})") from None
+            self.spot = None
+
+    def located(
+        self, records: Iterator[ImportRecord], check: Callable[[ImportRecord], object]
+    ) -> Iterator[ImportRecord]:
+        """Yield checked records of this source. Raises MalformedPart that names the line, where there are lines."""
+        try:
+            for record in records:
+                check(record)
+                yield record
+        except MalformedPart as error:
+            spot = error.spot or self.spot
+            if spot is None:
+                raise
+            if error.inside is not None:
+                spot = spot.inside(*error.inside)
+            place, said = self.place(spot.part), str(error).removeprefix(self.place(spot.part))
+            raise MalformedPart(f"{place}, line {self.find_line(spot):,}{said}") from None
+
+    def find_line(self, spot: Spot) -> int:
+        """Return the line on which something begins."""
+        if spot.line is not None:
+            return spot.line
+        return self._line_at(spot.part, lambda stream: _parse_to(stream, spot))
 
     def lines(self, part: str) -> Iterator[tuple[int, str]]:
         """Yield the lines of a text with their numbers. Raises MalformedPart for what is no UTF-8."""
@@ -214,25 +244,39 @@ class ImportSource:
         except OSError as error:
             raise InvalidInput(f"cannot read {str(self.path)!r}: {error.strerror or error}") from error
 
-    def _find_line(self, part: str, path: str, *, lines: bool) -> int:
-        """Return the line of a part at which the parser gives up."""
+    def _line_at(self, part: str, reads: Callable[[Any], object]) -> int:
+        """Return the line of a part at which something that reads it comes to its end."""
         with self.open(part) as opened:
             counted = _LineCounter(opened)
-            try:
-                for _ in ijson.basic_parse(counted, buf_size=HEAD, multiple_values=lines):
-                    pass
-            except (ijson.JSONError, UnicodeDecodeError):
-                start, before = counted.last, counted.before
-            else:
-                return counted.before + 1
+            reads(_Unmarked(counted))
         with self.open(part) as opened:
-            stepping = _Stepping(opened, start, before)
-            try:
-                for _ in ijson.basic_parse(stepping, buf_size=HEAD, multiple_values=lines):
-                    pass
-            except (ijson.JSONError, UnicodeDecodeError):
-                pass
+            stepping = _Stepping(opened, counted.last, counted.before)
+            reads(_Unmarked(stepping))
             return stepping.line
+
+
+def _parse_all(stream: Any, *, lines: bool) -> None:
+    """Parse JSON until the parser gives up."""
+    with suppress(ijson.JSONError, UnicodeDecodeError):
+        for _ in ijson.basic_parse(stream, buf_size=HEAD, multiple_values=lines):
+            pass
+
+
+def _parse_to(stream: Any, spot: Spot) -> None:
+    """Parse JSON until a value begins."""
+    steps, seen = list(spot.steps), 0
+    with suppress(ijson.JSONError, UnicodeDecodeError):
+        for path, event, _ in ijson.parse(stream, buf_size=HEAD, multiple_values=spot.lines):
+            if path != steps[0][0] or event in ("end_map", "end_array", "map_key"):
+                continue
+            seen += 1
+            if seen == steps[0][1]:
+                steps, seen = steps[1:], 0
+                if not steps:
+                    return
+
+
+_MARK = b"\xef\xbb\xbf"
 
 
 class _LineCounter:
@@ -251,10 +295,10 @@ class _LineCounter:
 
 
 class _Stepping:
-    """A stream that gives byte after byte from a place on, and counts lines."""
+    """A stream that gives byte after byte from a place on, and counts the lines before the last of them."""
 
     def __init__(self, stream: BinaryIO, start: int, before: int) -> None:
-        self._stream, self._left, self.line = stream, start, before + 1
+        self._stream, self._left, self.line, self._ended = stream, start, before + 1, False
 
     def read(self, size: int = -1) -> bytes:
         if size == 0:
@@ -264,26 +308,23 @@ class _Stepping:
             self._left -= len(block)
             return block
         byte = self._stream.read(1)
-        self.line += byte == b"\n"
+        self.line, self._ended = self.line + self._ended, byte == b"\n"
         return byte
 
 
 class _Unmarked:
     """A stream after its byte order mark."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Any) -> None:
         self._stream, self._begun = stream, False
 
     def read(self, size: int = -1) -> bytes:
         if size == 0 or self._begun:
-            return self._stream.read(size)
-        self._begun = True
-        first = self._stream.read(max(size, 4))
-        return first.removeprefix(b"\xef\xbb\xbf")
-
-
-def _without_mark(stream: BinaryIO) -> Any:
-    return _Unmarked(stream)
+            return bytes(self._stream.read(size))
+        self._begun, first = True, b""
+        while len(first) <= len(_MARK) and (more := self._stream.read(size)):
+            first += more
+        return first.removeprefix(_MARK)
 
 
 @contextmanager

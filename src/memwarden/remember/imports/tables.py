@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,14 +10,14 @@ from typing import Any
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.logs import read_zone
-from memwarden.remember.imports.messages import NO_WORDS, PART, read_rows
+from memwarden.remember.imports.messages import NO_WORDS, PART, ThreadParts
 from memwarden.remember.imports.records import (
-    ContentIds,
     ImportedDocument,
     ImportedStatement,
     ImportedThread,
     ImportRecord,
     MalformedPart,
+    Spot,
     digest_parts,
     in_parts,
 )
@@ -118,23 +117,18 @@ def _rows(source: ImportSource, columns: Mapping[str, str]) -> Iterator[tuple[in
 
 
 def _threads(source: ImportSource, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[ImportedThread]:
-    ids: dict[tuple[str | None, str], tuple[ContentIds, set[str]]] = {}
-    waiting: dict[tuple[str | None, str], list[Mapping[str, Any]]] = {}
-
-    def flush() -> Iterator[ImportedThread]:
-        for (user, thread), messages in waiting.items():
-            names, known = ids.setdefault((user, thread), (ContentIds(), set()))
-            skipped = Counter[str]()
-            where = f"{source.place(source.main)}, thread {thread}"
-            read = read_rows(messages, where, skipped, ids=names, known=known)
-            yield ImportedThread(thread, read, where, user=user, skipped=skipped)
-        waiting.clear()
-
+    threads: dict[tuple[str | None, str], ThreadParts] = {}
     for part in in_parts(rows, PART):
         for number, row in part:
-            thread = row.get("thread") or source.options.thread or source.name
-            waiting.setdefault((row.get("user") or None, thread), []).append(_message(source, number, row))
-        yield from flush()
+            user, thread = row.get("user") or None, row.get("thread") or source.options.thread or source.name
+            if (user, thread) not in threads:
+                where = f"{source.place(source.main)}, thread {thread}"
+                threads[user, thread] = ThreadParts(source, thread, where, user)
+            message = _message(source, number, row)
+            source.spot = Spot(source.main, line=number)
+            threads[user, thread].add(message)
+            source.spot = None  # what is wrong with a cell says its line
+        yield from (parts.take() for parts in threads.values() if parts.held)
 
 
 def _message(source: ImportSource, number: int, row: Mapping[str, str]) -> Mapping[str, Any]:
