@@ -53,11 +53,15 @@ serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, unt
 	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\", \"user_id\": \"ines\"}'" >&2
 	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
 
-# The tests are compiled on one core while the other checks types; otherwise, each process of the tests compiles them.
+# Lint runs on one core while the tests are compiled, and in what the tests leave: each process of theirs would compile
+# them otherwise. What it found is told at the end.
 test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
-	@$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 & compiling=$$!; \
-		$(MAKE) --no-print-directory lint; wait $$compiling || true
-	$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	@$(MAKE) --no-print-directory lint >$(VENV)/.lint 2>&1 & linting=$$!; \
+		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 || true; \
+		$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder || failed=yes; \
+		wait $$linting || failed=yes; \
+		cat $(VENV)/.lint; \
+		[ -z "$${failed:-}" ]
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -237,6 +237,7 @@ def test_the_harness_finds_a_store_without_transactions(talks: Talks) -> None:
     assert talks.damage() != "" or 1 in talks.run({}, {}) or talks.damage() != ""
 
 
+@pytest.mark.soak
 def test_the_harness_finds_answers_that_come_too_early(talks: Talks) -> None:
     """An exchange is told when its session is written; one of these commits is that, and does not come to be."""
     dying = {"serves": [0, len(talks.dialogues)], "fault": "answers before commit", "at": "commit", "pause": 0.5}

@@ -201,6 +201,7 @@ def test_layouts_are_one_user_among_many_and_the_larger_sizes_alone() -> None:
     ]
 
 
+@pytest.mark.soak
 def test_speed_command_prints_the_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (beside, speed):
         monkeypatch.setattr(module, "STARTS", 1)

@@ -157,8 +157,20 @@ sys.exit(run(arguments))
 """
 
 
-@pytest.mark.parametrize("point", ["rows deleted", "rows committed", "three tables rewritten"])
-@pytest.mark.parametrize("part", [[], ["--thread", "quokkathread"]])
+THREAD_ALONE = ["--thread", "quokkathread"]
+
+
+@pytest.mark.parametrize(
+    ("point", "part"),
+    [
+        ("rows deleted", []),
+        ("rows committed", THREAD_ALONE),
+        ("three tables rewritten", []),
+        pytest.param("rows deleted", THREAD_ALONE, marks=pytest.mark.soak),
+        pytest.param("rows committed", [], marks=pytest.mark.soak),
+        pytest.param("three tables rewritten", THREAD_ALONE, marks=pytest.mark.soak),
+    ],
+)
 def test_a_killed_erasure_on_postgresql_is_brought_to_its_end(
     point: str, part: list[str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

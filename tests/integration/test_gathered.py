@@ -184,15 +184,19 @@ def test_a_request_brings_what_it_needs(
     assert all(word in block.text for word in wanted), block.text
 
 
+@pytest.fixture(scope="module")
+def statements() -> StatementReader:
+    return StatementReader(multilingual.MultilingualEmbedder())
+
+
 @pytest.mark.parametrize(("language", "said", "request_", "wanted"), NEEDS, ids=[each[0] for each in NEEDS])
 def test_who_cooks_needs_allergies_and_diet(
-    language: str, said: tuple[str, ...], request_: str, wanted: tuple[str, ...]
+    statements: StatementReader, language: str, said: tuple[str, ...], request_: str, wanted: tuple[str, ...]
 ) -> None:
-    reader = StatementReader(multilingual.MultilingualEmbedder())
-    asked, names = reader.question(request_), reader.weights.attributes
+    asked, names = statements.question(request_), statements.weights.attributes
     assert asked.is_request
     assert all(asked.attributes[names.index(name)] >= 0.3 for name in ("allergy", "diet", "disliked food"))
-    plain = reader.question("What is my shoe size?")
+    plain = statements.question("What is my shoe size?")
     assert plain.attributes[names.index("allergy")] < 0.05
 
 

@@ -140,7 +140,7 @@ async def test_a_new_epoch_throws_the_index_away(more: int) -> None:
 
 
 async def test_a_mostly_dead_index_is_built_anew(url: str) -> None:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
+    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as warden:
         me = warden.scope(user="ana")
         stored = await me.remember([f"Ana sails the boat number {number}." for number in range(1_100)])
         ids = [str(result.id) for result in stored.results]

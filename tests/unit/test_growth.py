@@ -285,14 +285,14 @@ def growth_once(rule: Callable[[str], Any], part: str, longest: int, longer: int
     return 0.0 if long < 10 * UNMEASURABLE else long / max(short, UNMEASURABLE) / 10
 
 
-@pytest.mark.parametrize("longest", [30_000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("longest", [10_000, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", RULES)
 def test_time_grows_with_the_length_at_most(name: str, longest: int) -> None:
     rule = RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")  # tables are read
     slow = {}
     third = list(RULES).index(name) % 3  # all of them in the long form
-    for part in HOSTILE if longest > 30_000 else HOSTILE[third::3]:
+    for part in HOSTILE if longest > 10_000 else HOSTILE[third::3]:
         factor = growth_of(rule, part, longest)
         if factor > MAX_FACTOR:
             slow[part] = round(factor, 1)

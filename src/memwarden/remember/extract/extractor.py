@@ -49,7 +49,6 @@ from memwarden.remember.extract.records import (
     group_exchanges,
 )
 from memwarden.remember.extract.records import ExchangeExtract as Kept
-from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
 from memwarden.remember.resolve.proposals import PROPOSAL_LIFETIME
 from memwarden.remember.resolve.resolution import Resolution, latest_candidates
@@ -345,12 +344,15 @@ class Extractor:
 
     async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex, before: Mapping[str, Memory]) -> Kept:
         """What rules find in an exchange. before: of each turn the one before it."""
+        # Patterns that only extraction reads with.
+        from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
+
         two_person = self._two_person(index)
         found = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
-            idf=_term_rarity(index),
+            idf=_term_rarity(index, everyday_rarity),
             partners=tuple(index.view.speakers) if two_person else (),
         )
         told = {source for item in found.facts for source in item.sources}
@@ -584,13 +586,13 @@ def _screening_of(item: ExtractedItem) -> Screening:
     return Screening(MemoryState.CANDIDATE) if item.tier == "candidate" else NOT_SUSPICIOUS
 
 
-def _term_rarity(index: NamespaceIndex) -> Callable[[str], float]:
-    """Return a function for the rarity of a term, in the namespace or in everyday talk if that is higher."""
+def _term_rarity(index: NamespaceIndex, in_general: Callable[[str], float]) -> Callable[[str], float]:
+    """Return a function for the rarity of a term, in the namespace or in general if that is higher."""
     rows = len(index.columns.ids)
 
     def rarity(term: str) -> float:
         places, _ = index.postings(term_id(term))
         here = math.log((1 + rows) / (1 + len(places)))
-        return max(here, everyday_rarity(term))
+        return max(here, in_general(term))
 
     return rarity
