@@ -21,6 +21,8 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import ChannelValue, CheckpointKey, CheckpointSearch, SavedCheckpoint
 from memwarden.stores.shared.items import PutItem, StoredItem
+from memwarden.stores.sqlite.store import SqliteStore
+from memwarden.stores.transfer.erasure import read_receipt
 from memwarden.stores.transfer.move import NamespaceSeal, seal_namespace
 
 CONFIG = {"embedder": "none", "extraction": "every_turn"}
@@ -157,6 +159,51 @@ async def test_a_receipt_that_is_wrong_is_caught(url: str, tmp_path: Path) -> No
         assert "is of sqlite:////elsewhere.db" in (await warden.verify_erased(elsewhere))[0]
         await me.remember("Ana is back.")
         assert any("rows in memories" in line for line in await warden.verify_erased(receipt))
+
+
+FILES = ("replicas and copies of the files", "snapshots of the file system")
+LEFT_BEHIND = {
+    "memory": (),
+    "json": FILES,
+    "sqlite": FILES,
+    "postgresql": ("archived WAL and base backups", "replicas remove it when they have replayed", "statement logs"),
+}
+
+
+@pytest.mark.parametrize("part", ["whole", "thread", "memory"])
+async def test_a_receipt_says_what_backups_and_replicas_need(part: str, url: str) -> None:
+    async with AsyncWarden.open(url, config=CONFIG) as warden:
+        me = warden.scope(user="ana", thread="t")
+        await me.observe([{"role": "user", "content": "Ana keeps bees.", "id": "m1"}])
+        kept = (await me.remember("Ana sails.")).results[0].id
+        name = {"whole": "ana", "thread": "t", "memory": str(kept)}[part]
+        receipt = await warden.erase(
+            user="ana",
+            thread=name if part == "thread" else None,
+            memory=name if part == "memory" else None,
+            confirm="ana",
+        )
+    assert receipt.finished_at is not None
+    wanted = (f"backups made before {receipt.finished_at} hold what was erased: delete them, or erase again",)
+    for said in (*wanted, *LEFT_BEHIND[url.partition(":")[0]], "logs, exports and caches of your own"):
+        assert len([line for line in receipt.left_to_do if line.startswith(said)]) == 1, (said, receipt.left_to_do)
+    assert read_receipt(receipt.to_json()).left_to_do == receipt.left_to_do
+
+
+async def test_a_restored_backup_is_erased_again(tmp_path: Path) -> None:
+    """As the receipt says; a restored store is at another place, so that the receipt proves nothing of it."""
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db")]
+    async with AsyncWarden.open(urls[0], config=CONFIG) as warden:
+        await warden.scope(user="ana").remember("Ana keeps quokkas.")
+        await warden.back_up(tmp_path / "b.mwbackup")
+        receipt = await warden.erase(user="ana", confirm="ana")
+        assert await warden.verify_erased(receipt) == []
+    await SqliteStore(tmp_path / "b.db").restore(tmp_path / "b.mwbackup")
+    async with AsyncWarden.open(urls[1], config=CONFIG) as warden:
+        assert "name the store that it is of" in (await warden.verify_erased(receipt))[0]
+        assert await warden.users() == ["ana"]
+        assert await warden.verify_erased(await warden.erase(user="ana", confirm="ana")) == []
+        assert held_in_files([tmp_path / "b.db", tmp_path / "b.db-wal"], ["quokka"]) == set()
 
 
 async def test_a_receipt_names_the_keys_that_still_open_what_is_empty_now(async_warden: AsyncWarden) -> None:

@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -232,6 +233,41 @@ def test_an_export_streams(tmp_path: Path) -> None:
     )
     assert (tmp_path / "mem0-much").stat().st_size > 7_500_000
     assert all(int(line) < 10_000 for line in ran.stdout.split()), ran.stdout
+
+
+# Runs a command, and says how much memory it took at most, in KiB.
+_COMMAND = """
+import re, sys
+from pathlib import Path
+from memwarden.surfaces.cli.main import main
+
+try:
+    main()
+finally:
+    print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("form", ["bundle", "mem0", "graph", "markdown", "markdown-zip"])
+def test_100_mb_go_out_in_300_mb(form: str, tmp_path: Path) -> None:
+    """At defaults, by the command, of turns and statements of 20 KB."""
+    url, file = f"sqlite:///{tmp_path / 'm.db'}", tmp_path / "out"
+    _fill(url, "ana", 5_300 if form in ("mem0", "graph") else 2_650)  # a format without turns takes half of it
+    chosen = () if form == "bundle" else ("--format", form)
+    ran = subprocess.run(
+        [sys.executable, "-c", _COMMAND, "export", file, "--user", "ana", *chosen, "--db", url],
+        timeout=600, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    if file.is_dir():
+        size = sum(note.stat().st_size for note in file.rglob("*.md"))
+    elif form in ("bundle", "markdown-zip"):
+        with ZipFile(file) as archive:
+            size = sum(item.file_size for item in archive.infolist())
+    else:
+        size = file.stat().st_size
+    assert size >= 100_000_000
+    assert int(ran.stdout.split()[-1]) <= 300_000
 
 
 _KILLED = """

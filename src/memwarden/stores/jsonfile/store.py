@@ -36,7 +36,7 @@ from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.backup import Tick, ignore_tick
-from memwarden.stores.transfer.erasure import ErasedPart, Holdings
+from memwarden.stores.transfer.erasure import COPIED_FILES, ErasedPart, Holdings
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals
@@ -179,7 +179,7 @@ class JsonStore(MemoryStore):
     async def reclaim(self) -> list[str]:
         """Write snapshots in place of logs: these hold what was taken away meanwhile, of a finished task, say."""
         self._ready()
-        left = ["snapshots of the file system and the free blocks of the disk hold what the files held"]
+        left = [*COPIED_FILES]
         for namespace in sorted(await asyncio.to_thread(self._find_logged), key=str):
             try:
                 await self._space(namespace)

@@ -66,7 +66,7 @@ from memwarden.stores.sqlite.write import (
     touch_memories,
 )
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
-from memwarden.stores.transfer.erasure import ErasedPart, Holdings
+from memwarden.stores.transfer.erasure import COPIED_FILES, ErasedPart, Holdings
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
@@ -314,7 +314,7 @@ class SqliteStore:
             f"delete {item}: upgrading made it, and it holds the store as it was"
             for item in await asyncio.to_thread(backup.list_copies, self.path)
         ]
-        return [*copies, "snapshots of the file system and the free blocks of the disk hold what the file held"]
+        return [*copies, *COPIED_FILES]
 
     def files(self) -> list[Path]:
         return [self.path, self.path.with_name(f"{self.path.name}-wal")]

@@ -51,6 +51,12 @@ class Holdings(NamedTuple):
 
 # Stands in a journal entry for what was erased: entries are counted, so none may be missing.
 ERASED = "erased"
+# What is left to do where a store is files.
+COPIED_FILES = (
+    "replicas and copies of the files, such as Litestream's or a synchronised folder's, keep older versions: let them "
+    "expire, or delete them",
+    "snapshots of the file system and the free blocks of the disk hold what the files held",
+)
 # Ends the name of a thread where the mark of an agent in it is kept.
 MARK_SEPARATOR = "\x1f"
 
