@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from memwarden.recall.answer.render import Template, format_context
     from memwarden.records import Memory, Scope
+    from memwarden.remember.imports.source import ImportOptions
     from memwarden.security.injection import find_suspicion
     from memwarden.security.injection.detector import redact_orders
     from memwarden.security.secrets import redact
@@ -68,6 +69,7 @@ __all__ = [
     "ContextRequest",
     "ContextStore",
     "FailureSignature",
+    "ImportOptions",
     "InvalidInput",
     "Memory",
     "MemwardenError",
@@ -114,6 +116,7 @@ _MODULES: Final = {
     ),
     "recall.answer.render": ("Template", "format_context"),
     "records": ("Memory", "Scope"),
+    "remember.imports.source": ("ImportOptions",),
     "security.injection": ("find_suspicion",),
     "security.injection.detector": ("redact_orders",),
     "security.secrets": ("redact",),

@@ -371,8 +371,9 @@ def test_the_command_imports_and_says_what_was_left_out(tmp_path: Path) -> None:
     assert "Would import 1 new, 0 known in 1 threads (whatsapp)." in planned.stdout
     done = cli("import", str(file), "--user", "ana", "--zone", "Europe/Lisbon", "--embedder", "none")
     assert "left out: messages without words (1)" in done.stdout
+    assert f'memwarden query "..." --user ana --db sqlite:///{tmp_path / "m.db"}' in done.stdout
     assert "rye bread" in cli("find", "--user", "ana").stdout
     wrong = cli("import", str(written(tmp_path, "a,b\n1,2\n", "t.csv")), "--format", "csv", "--user", "ana")
-    assert (wrong.returncode, "which column is the text" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "Say --column text=NAME" in wrong.stderr) == (2, True)
     assert cli("import", str(tmp_path / "none"), "--user", "ana").returncode == 3
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

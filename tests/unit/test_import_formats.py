@@ -230,6 +230,19 @@ def test_whatsapp_messages_that_were_taken_back_say_nothing_and_changed_ones_wha
     assert skipped(records)["messages without words"] == len(lines)
 
 
+def test_whatsapp_says_some_things_itself_under_a_persons_name(tmp_path: Path) -> None:
+    own = ("Messages and calls are end-to-end encrypted.", "Missed voice call", "Bo created this group")
+    lines = [f"[12/31/23, 10:05:06\u202fPM] Bo: \u200e{line}" for line in own]
+    lines += ["[12/31/23, 10:06:00\u202fPM] Bo: \u200ePOLL:\nWhen do we sail?\n\u200eOPTION: May (2 votes)",
+              "[12/31/23, 10:07:00\u202fPM] Bo: I sold the boat. \u200e<This message was edited>",
+              "\u200e[12/31/23, 10:08:00\u202fPM] Bo: Oi"]  # fmt: skip
+    _, records = read(tmp_path, "\n".join(lines), "_chat.txt")
+    assert [row[2] for row in said(records)] == [
+        "POLL:\nWhen do we sail?\nOPTION: May (2 votes)", "I sold the boat.", "Oi",
+    ]  # fmt: skip
+    assert skipped(records) == {"messages without words": 3}
+
+
 def test_whatsapp_days_and_months_are_told_by_the_order_of_dates(tmp_path: Path) -> None:
     """No number is above 12: the reading in which the days follow each other holds."""
     text = "03/04/2023, 10:00 - Ana: a\n05/04/2023, 10:00 - Ana: b\n02/05/2023, 10:00 - Ana: c"
@@ -241,6 +254,8 @@ def test_whatsapp_days_and_months_are_told_by_the_order_of_dates(tmp_path: Path)
     other = "03/04/2023, 10:00 - Ana: a\n03/05/2023, 10:00 - Ana: b\n04/02/2023, 10:00 - Ana: c"
     assert said(read(tmp_path, other)[1])[2][3] == "2023-04-02T10:00:00+00:00"
     assert said(read(tmp_path, text, day_first=False)[1])[0][3] == "2023-03-04T10:00:00+00:00"
+    above = "12/31/2023, 22:05 - Ana: a\n01/02/2024, 22:05 - Ana: b"  # a month first, on a clock of 24 hours
+    assert [row[3] and row[3][:10] for row in said(read(tmp_path, above)[1])] == ["2023-12-31", "2024-01-02"]
     assert said(read(tmp_path, text, zone="Europe/Lisbon")[1])[0][3] == "2023-04-03T10:00:00+01:00"
 
 

@@ -164,7 +164,7 @@ def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> It
         said = _SAID.fullmatch(found["rest"])
         if said is None:
             yield number, LogLine(at, None, "")
-        elif said["silent"] or _says_nothing(said["text"].strip()):
+        elif said["silent"] or _says_nothing(said["text"].strip()) or _is_of_the_app(marked, said["name"]):
             yield number, LogLine(at, said["silent"] or said["name"], "")
         else:
             yield number, LogLine(at, said["name"], _EDITED.sub("", said["text"]))
@@ -172,6 +172,15 @@ def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> It
 
 def _says_nothing(text: str) -> bool:
     return bool(_PLACEHOLDER.fullmatch(text) or _DELETED.fullmatch(text))
+
+
+def _is_of_the_app(marked: str, name: str) -> bool:
+    """Return whether the words after a name are WhatsApp's, such as of a call: on phones of Apple they begin so.
+
+    A poll does too, and its words are the person's.
+    """
+    _, _, words = marked.partition(f"{name}: ")
+    return words.startswith("\u200e") and not words.startswith("\u200ePOLL")
 
 
 def _moment_of(found: re.Match[str], order: DayOrder, zone: ZoneInfo, where: str) -> datetime:

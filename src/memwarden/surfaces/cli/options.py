@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,13 @@ class Options:
     def settings(self) -> Settings:
         """Return the settings in force with these options."""
         return config.load(db=self.db, embedder=self.embedder)
+
+    @property
+    def named_store(self) -> str:
+        """The option that names the store again, for a command that is told; without a login."""
+        if not self.db:
+            return ""
+        return " --db URL" if "@" in self.db else f" --db {shlex.quote(self.db)}"
 
     def open(self, *, existing: bool = False, lasting: bool = False) -> AsyncWarden:
         """Return a warden, to be used as an async context manager.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -141,6 +142,9 @@ async def import_(
     else:
         for line in describe_import(done):
             printer().print(clean(line))
+        if not dry_run:
+            asked = f'memwarden query "..." --user {shlex.quote(done.users[0])}{options.named_store}'
+            printer().print(clean(f"Ask about it: {asked}"), soft_wrap=True)
     return DONE_IN_PART if done.refused else 0
 
 
@@ -182,8 +186,6 @@ def describe_import(done: ImportSummary) -> Iterator[str]:
         yield f"  left out: {what} ({times:,})"
     for what, times in done.refused.items():
         yield f"  refused: {what} ({times:,})"
-    if not done.dry_run:
-        yield f'Ask about it: memwarden query "..." --user {done.users[0]}'
 
 
 async def _import_bundle(options: Options, file: Path, dry_run: bool) -> int:

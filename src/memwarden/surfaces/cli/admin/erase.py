@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -70,7 +71,7 @@ async def erase(
     if options.as_json:
         print_json(done)
     else:
-        _print(done, file)
+        _print(done, file, options.named_store)
 
 
 @command
@@ -133,7 +134,7 @@ def _write(file: Path, receipt: ErasureReceipt) -> None:
         new.replace(file)
 
 
-def _print(receipt: ErasureReceipt, file: Path) -> None:
+def _print(receipt: ErasureReceipt, file: Path, store: str) -> None:
     console = printer()
     done = receipt.finished_at is not None
     console.print(clean(f"{'Erased' if done else 'Would erase'} {receipt.subject} from {receipt.store}:"))
@@ -144,4 +145,5 @@ def _print(receipt: ErasureReceipt, file: Path) -> None:
         console.print("Left to do:")
         for line in receipt.left_to_do:
             console.print(clean(f"  {line}"))
-        console.print(clean(f"The receipt is {file}; memwarden verify --erased {file} proves it."))
+        proof = f"memwarden verify --erased {shlex.quote(str(file))}{store}"
+        console.print(clean(f"The receipt is {file}; {proof} proves it."), soft_wrap=True)
