@@ -387,7 +387,7 @@ def test_a_fact_names_its_turn_its_day_and_its_kind() -> None:
     (fact,) = kept.facts
     assert fact.text == "On 5 May 2026, Ines signed up for a pottery class in Bergen."
     assert (fact.sources, fact.frame, fact.tier) == (("t1",), "decision", "fact")
-    assert (fact.channel, fact.kind, fact.category) == (Channel.EPISODIC, Kind.DECISION, "activity")
+    assert (fact.channel, fact.kind, fact.category) == (Channel.EPISODIC, Kind.DECISION, "event")
     assert fact.dates == ((date(2026, 5, 5), date(2026, 5, 5)),)
     assert fact.valid_from == datetime(2026, 5, 5, tzinfo=UTC)
     assert 0 < fact.importance <= 1

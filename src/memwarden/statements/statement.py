@@ -209,7 +209,7 @@ class Clause(NamedTuple):
 
 # Of somebody's words with their name and the day only the words state something.
 _QUOTATION: Final = re.compile(
-    r"(?:[^\"\n']{1,40}: '[^\"\n]{1,120}' – )?"
+    r"(?:[^\"\n']{1,40}: '[^\"\n]{1,120}' – ){0,2}"
     r"(?P<speaker>[^\"\n]{1,40}), (?:\d{1,2} [A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d): \"(?P<words>[^\"]+)\"",
     re.DOTALL,
 )

@@ -30,7 +30,7 @@ from memwarden.remember.extract.records import (
     ExtractedItem,
     RejectedClause,
 )
-from memwarden.remember.extract.rules.quotations import question_before, quote_told
+from memwarden.remember.extract.rules.quotations import opening_of, question_before, quote_told
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
@@ -312,7 +312,7 @@ def read_sorts(answer: Any, batch: TurnBatch) -> ExchangeExtract:
         if _orders(turn.text, [turn]):
             passed.append(RejectedClause(turn.text, Refusal.ORDER))
             continue
-        quoted = quote_told(turn, question_before(turn, before.get(turn.id)))
+        quoted = quote_told(turn, question_before(turn, before.get(turn.id)), opening_of(turn, before))
         if not quoted:
             passed.append(RejectedClause(turn.text, Refusal.WORDING))
         fitting = [item for item in quoted if len(item.text) <= MAX_STATEMENT_CHARACTERS]

@@ -367,7 +367,7 @@ class Extractor:
         """What the typed statements of turns give to remember; nothing where none are read."""
         if not turns or statement_reader(self._embedder) is None:
             return []
-        from memwarden.remember.extract.rules.quotations import question_before, quote_turn
+        from memwarden.remember.extract.rules.quotations import opening_of, question_before, quote_turn
         from memwarden.statements.reader import load_weights
 
         rows = await self._store.index_rows(turns[0].namespace, [turn.id for turn in turns])
@@ -389,6 +389,7 @@ class Extractor:
                 two_person=two_person,
                 speakers=speakers,
                 asked=asked.get(turn.id),
+                opening=opening_of(turn, before),
             )
             for turn in turns
         ]

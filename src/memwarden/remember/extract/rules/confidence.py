@@ -154,6 +154,11 @@ _PASSING: Final = re.compile(
     r"\b(?:still|recovering|better|worse|weak|weaker|turning|again|back|(?:has|have) an? (?:early|late|\w+ "
     r"(?:practice|game|match|appointment)))\b"
 )
+# A beginner at what, both of whom: only who heard the sentence before it knows.
+_LACKS: Final = re.compile(
+    r"\b(?:is|was) an? (?:(?:\w+ )?(?:beginner|newbie|novice|expert|pro)|\d\S*)\b(?! (?:at|in|of|with))|"
+    r"\bboth (?!of\b)(?!\w+ and\b)\w+",
+)
 # A remark on a picture that was shown: nobody can see it later.
 _PICTURE: Final = re.compile(
     r"\b(?:pics?|snapped|selfies?|screenshots?|(?:took|sent|shared|posted|found|got|has|have) (?:\w+ "
@@ -209,6 +214,8 @@ def _doubt_of_wording(
         return "says 'the' of a thing that it does not name"
     if frame == "preference" and " the " in about and not names_in(about):
         return "praise of something at hand"
+    if _LACKS.search(about):
+        return "does not say at what, or both of whom"
     if _TOGETHER.search(about) and " and " not in about[:60] and " with " not in about:
         return "says together, and not with whom"
     return None

@@ -64,10 +64,10 @@ _CATEGORY: Final[dict[StatementFrame, str]] = {
     "health": "profile",
     "identity": "profile",
     "preference": "preferences",
-    "decision": "activity",
+    "decision": "event",
     "plan": "goals",
     "habit": "activity",
-    "possession": "activity",
+    "possession": "profile",
     "event": "event",
 }
 _KIND: Final[dict[StatementFrame, Kind]] = {
@@ -75,6 +75,8 @@ _KIND: Final[dict[StatementFrame, Kind]] = {
     "decision": Kind.DECISION,
     "habit": Kind.BEHAVIOR,
 }
+# Words of a statement that tell more than its frame.
+_GOAL: Final = re.compile(r"'s (?:\w+ )?(?:goal|aim|dream|ambition) is\b")
 # How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance.
 _IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "health": 0.9,
@@ -270,11 +272,12 @@ def _add_topic(text: str, frame: StatementFrame, saying: _TurnSentence) -> str:
 def _make_item(
     text: str, frame: StatementFrame, dated: DatedText, fact: bool, reason: str, saying: _TurnSentence
 ) -> ExtractedItem:
+    category = _category_of(text, frame, dated)
     return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC if frame in _HAPPENED else Channel.SEMANTIC,
-        kind=_KIND.get(frame) or sort_kind(text, _CATEGORY[frame]),
-        category=_CATEGORY[frame],
+        kind=_KIND.get(frame) or sort_kind(text, category),
+        category=category,
         importance=round((_IMPORTANCE[frame] + saying.worth.note) / 2, 2),
         sources=(saying.turn.id,),
         valid_from=_valid_from(frame, dated, saying.at),
@@ -283,6 +286,13 @@ def _make_item(
         tier="fact" if fact else "candidate",
         reason=reason,
     )
+
+
+def _category_of(text: str, frame: StatementFrame, dated: DatedText) -> str:
+    if _GOAL.search(text):
+        return "goals"
+    # Whoever "got hurt in May" tells of a day; whoever has a car, of how they live.
+    return "event" if frame == "possession" and dated.days else _CATEGORY[frame]
 
 
 def _valid_from(frame: StatementFrame, dated: DatedText, said: datetime) -> datetime:

@@ -77,6 +77,21 @@ MAX_PAUSE: Final = timedelta(days=1)
 MIN_ASKED: Final = 0.25
 _LAST_ASKS: Final = re.compile(r"[?？][^\w]*$")
 
+# A talk's first words tell what the later ones are about, this many turns long.
+MAX_TURNS_SINCE_OPENING: Final = 12
+MAX_OPENING: Final = 120
+# Less of it tells nothing; a full-width sign counts as two.
+MIN_OPENING_WIDTH: Final = 24
+# "Hi, how are you?" opens no topic; between two people the topic moves on, and only what is short depends on it.
+MIN_OPENING_WORDS: Final = 4
+MAX_DEPENDING: Final = 80
+# "Oh, and ..." goes on to something else.
+_GOES_ON: Final = re.compile(
+    r"\W*(?:(?:oh|ah|ach|and|also|plus|btw|by the way|anyway|und|übrigens|außerdem|et|sinon|au fait|y|además|"
+    r"por cierto|otra cosa|oye)\b|另外|对了|還有|还有|あと|そういえば|ところで|それと)",
+    re.IGNORECASE,
+)
+
 # The frame that a statement of a category has.
 FRAMES: Final[Mapping[str, StatementFrame]] = {
     "preferences": "preference",
@@ -115,6 +130,66 @@ class AnsweredQuestion(NamedTuple):
         if told is None or weights.name(told.attributes[0]) == NONE:
             return None
         return told if told.chances[0] * told.typical >= 255**2 * MIN_ASKED else None
+
+
+class Opening(NamedTuple):
+    """The first words of a talk, which tell what a later turn is about.
+
+    Attributes:
+        text: the turn's words, from the first sentence that is more than a greeting. by: who said it, as it is shown.
+        source: the first id of its turn, the caller's where there is one.
+    """
+
+    text: str
+    by: str
+    source: str
+
+    def fitting(self, room: int) -> Opening | None:
+        """The same in at most so many characters, cut after a sentence, else at a blank; None where little fits."""
+        if len(self.text) <= room:
+            return self
+        head = self.text[: max(room - 1, 0)]
+        whole = max((span.end for span in split_spans(head) if span.end < len(head)), default=0)
+        blank = max(head.rfind(" "), *(head.rfind(sign) + 1 for sign in "，。、"))
+        cut = head[:whole] if _width(head[:whole]) >= MIN_OPENING_WIDTH else f"{head[:blank].rstrip(',;:. ')}…"
+        return self._replace(text=cut.strip()) if _width(cut) >= MIN_OPENING_WIDTH else None
+
+
+def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
+    """Return what a person opened the talk with that a short turn goes on with, or None.
+
+    before: of each turn the one before it in its thread.
+    """
+    if len(turn.text) > MAX_ANSWER:
+        return None
+    first, walked = None, turn
+    for _ in range(MAX_TURNS_SINCE_OPENING):
+        earlier = before.get(walked.id)
+        if earlier is None or walked.created_at - earlier.created_at > MAX_PAUSE:
+            break
+        walked = earlier
+        if walked.role != "assistant":
+            first = walked
+    else:
+        return None
+    if first is None or not _may_open(turn, first):
+        return None
+    sentences = [" ".join(_INNER_QUOTES.sub("", span.text).split()) for span in split_spans(first.text)]
+    while sentences and _width(sentences[0]) < MIN_OPENING_WIDTH and len(sentences[0].split()) < MIN_OPENING_WORDS:
+        del sentences[0]
+    found = Opening(" ".join(sentences), _name_of(first, first.text), first.sources[0]).fitting(MAX_OPENING)
+    return found if found is not None and _width(found.text) >= MIN_OPENING_WIDTH else None
+
+
+def _may_open(turn: Memory, first: Memory) -> bool:
+    """Whether the words of a talk's first turn may stand before those of another: they are vouched for as much."""
+    trusted = TRUST_RANK[first.trust] >= TRUST_RANK[turn.trust] and first.trust != Trust.EXTERNAL
+    pasted = _PASTED.search(first.text) is not None or not is_somebodys_words(first.text)
+    return trusted and not (pasted or is_own_category(first.category) or find_suspicion(first.text))
+
+
+def _width(words: str) -> int:
+    return sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
 
 
 def question_before(turn: Memory, before: Memory | None) -> AnsweredQuestion | None:
@@ -164,12 +239,13 @@ def quote_turn(
     two_person: bool,
     speakers: Collection[str] = (),
     asked: AnsweredQuestion | None = None,
+    opening: Opening | None = None,
 ) -> ExtractedItem | None:
     """Return the quotation of what a turn states that is worth keeping, or None.
 
     packed: the typed statements of its text. speakers: the first names of those who talk, in small letters. asked: the
-    question that it answers. Of a turn's sentences those are quoted that stand around the surest statement; a question,
-    a request or a supposition is not.
+    question that it answers. opening: what the talk began with. Of a turn's sentences those are quoted that stand
+    around the surest statement; a question, a request or a supposition is not.
     """
     if not _is_own_words(turn.text, two_person=two_person):
         return None
@@ -192,8 +268,9 @@ def quote_turn(
     told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])
     category = category_of(words, at, best, weights, asked.asks_for(weights) if asked else None)
+    opening = _shown_opening(turn, words, at, asked, opening) if _depends(words, two_person=two_person) else None
     return ExtractedItem(
-        text=_write(turn, words, at, asked),
+        text=_write(turn, words, at, asked, opening),
         channel=Channel.SEMANTIC,
         kind=sort_kind(words, category),
         category=category,
@@ -206,15 +283,17 @@ def quote_turn(
         tier="fact",
         reason=f"states {attribute}",
         quoted=True,
-        answers=() if asked is None else (asked.source,),
+        answers=tuple(each.source for each in (opening, asked) if each is not None),
     )
 
 
-def quote_told(turn: Memory, asked: AnsweredQuestion | None = None) -> list[ExtractedItem]:
+def quote_told(
+    turn: Memory, asked: AnsweredQuestion | None = None, opening: Opening | None = None
+) -> list[ExtractedItem]:
     """Return quotations of all that a turn says but its questions, in pieces that fit; none of a pasted text.
 
     Somebody else found that it tells something. A piece that is a single word may be too long. asked: the question that
-    it answers, which stands before the first piece.
+    it answers, which stands before the first piece. opening: what the talk began with.
     """
     if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
         return []
@@ -227,7 +306,7 @@ def quote_told(turn: Memory, asked: AnsweredQuestion | None = None) -> list[Extr
             pieces.append(part)
     said = [" ".join(piece.split()) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
     begins = bool(said) and " ".join(turn.text.split()).startswith(said[0])
-    return [_as_item(turn, words, asked if begins and words is said[0] else None) for words in said]
+    return [_as_item(turn, words, asked if begins and words is said[0] else None, opening) for words in said]
 
 
 def _fitting(sentence: str) -> Iterator[str]:
@@ -243,12 +322,13 @@ def _fitting(sentence: str) -> Iterator[str]:
         yield rest
 
 
-def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None) -> ExtractedItem:
+def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: Opening | None) -> ExtractedItem:
     day = turn.created_at.date()
     category = category_of(words, turn.created_at)
     asked = _shown_question(turn, words, turn.created_at, asked)
+    opening = _shown_opening(turn, words, turn.created_at, asked, opening if _GOES_ON.match(words) is None else None)
     return ExtractedItem(
-        text=_write(turn, words, turn.created_at, asked),
+        text=_write(turn, words, turn.created_at, asked, opening),
         channel=Channel.SEMANTIC,
         kind=sort_kind(words, category),
         category=category,
@@ -260,7 +340,7 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None) -> Extrac
         tier="fact",
         reason="a model found that it tells something",
         quoted=True,
-        answers=() if asked is None else (asked.source,),
+        answers=tuple(each.source for each in (opening, asked) if each is not None),
     )
 
 
@@ -353,7 +433,7 @@ def _is_plain(each: PackedStatement, text: str, weights: StatementWeights) -> bo
 
 def _stands_alone(words: str, best: PackedStatement) -> bool:
     """Whether words are no fragment: a surer statement needs fewer of them."""
-    width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
+    width = _width(words)
     spaced = width < 1.5 * len(words)
     sure = best.chance >= MIN_SURE or best.chances[0] * best.typical >= 255**2 * MIN_PLAIN
     least, fewest = (MIN_WIDTH_SURE, MIN_WORDS_SURE) if sure else (MIN_WIDTH, MIN_WORDS)
@@ -387,10 +467,31 @@ def _shown_question(
     return asked if fits else None
 
 
-def _write(turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None = None) -> str:
+def _depends(words: str, *, two_person: bool) -> bool:
+    """Whether what a talk began with tells what words are about; between two people only of what is short."""
+    return _GOES_ON.match(words) is None and (not two_person or len(words) <= MAX_DEPENDING)
+
+
+def _shown_opening(
+    turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None, opening: Opening | None
+) -> Opening | None:
+    """The opening, as much of it as fits beside words and the question that they answer."""
+    if opening is None or (asked is not None and asked.source == opening.source):
+        return None
+    beside = len(_write(turn, words, at, asked, opening._replace(text="")))
+    return opening.fitting(MAX_STATEMENT_CHARACTERS - beside)
+
+
+def _write(
+    turn: TurnText,
+    words: str,
+    at: datetime,
+    asked: AnsweredQuestion | None = None,
+    opening: Opening | None = None,
+) -> str:
     english = is_english(words)
     who = (turn.name or "").strip() or ("The user" if english else "user")
     day = f"{at.day} {at:%B %Y}" if english else f"{at:%Y-%m-%d}"
     bare = _INNER_QUOTES.sub("'", words)
-    quoted = f'{who[:30]}, {day}: "{bare}"'
-    return quoted if asked is None else f"{asked.by}: '{asked.text}' – {quoted}"
+    before = "".join(f"{each.by}: '{each.text}' – " for each in (opening, asked) if each is not None)
+    return f'{before}{who[:30]}, {day}: "{bare}"'
