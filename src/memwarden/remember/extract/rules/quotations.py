@@ -14,6 +14,7 @@ from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.rejections import (
     is_mostly_of_the_talk,
+    points_at_somebody,
     reject_clause,
     reject_sentence,
     says_enough,
@@ -82,9 +83,8 @@ MAX_TURNS_SINCE_OPENING: Final = 12
 MAX_OPENING: Final = 120
 # Less of it tells nothing; a full-width sign counts as two.
 MIN_OPENING_WIDTH: Final = 24
-# "Hi, how are you?" opens no topic; between two people the topic moves on, and only what is short depends on it.
+# "Hi, how are you?" opens no topic.
 MIN_OPENING_WORDS: Final = 4
-MAX_DEPENDING: Final = 80
 # "Oh, and ..." goes on to something else.
 _GOES_ON: Final = re.compile(
     r"\W*(?:(?:oh|ah|ach|and|also|plus|btw|by the way|anyway|und|übrigens|außerdem|et|sinon|au fait|y|además|"
@@ -263,12 +263,14 @@ def quote_turn(
     # Whoever answers begins with the answer, or with a "yes".
     begins = len(turn.text[: spans[first].start].split()) <= MAX_WORDS_BEFORE
     asked = _shown_question(turn, words, at, asked) if begins else None
+    opening = _shown_opening(turn, words, at, asked, opening)
     if not words or not _is_enough(words, best, speakers, asked, two_person=two_person):
+        return None
+    if asked is None and opening is None and points_at_somebody(words):
         return None
     told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])
     category = category_of(words, at, best, weights, asked.asks_for(weights) if asked else None)
-    opening = _shown_opening(turn, words, at, asked, opening) if _depends(words, two_person=two_person) else None
     return ExtractedItem(
         text=_write(turn, words, at, asked, opening),
         channel=Channel.SEMANTIC,
@@ -326,7 +328,7 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: 
     day = turn.created_at.date()
     category = category_of(words, turn.created_at)
     asked = _shown_question(turn, words, turn.created_at, asked)
-    opening = _shown_opening(turn, words, turn.created_at, asked, opening if _GOES_ON.match(words) is None else None)
+    opening = _shown_opening(turn, words, turn.created_at, asked, opening)
     return ExtractedItem(
         text=_write(turn, words, turn.created_at, asked, opening),
         channel=Channel.SEMANTIC,
@@ -467,16 +469,11 @@ def _shown_question(
     return asked if fits else None
 
 
-def _depends(words: str, *, two_person: bool) -> bool:
-    """Whether what a talk began with tells what words are about; between two people only of what is short."""
-    return _GOES_ON.match(words) is None and (not two_person or len(words) <= MAX_DEPENDING)
-
-
 def _shown_opening(
     turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None, opening: Opening | None
 ) -> Opening | None:
-    """The opening, as much of it as fits beside words and the question that they answer."""
-    if opening is None or (asked is not None and asked.source == opening.source):
+    """The opening, as much of it as fits beside words and the question that they answer; none for a new topic."""
+    if opening is None or (asked is not None and asked.source == opening.source) or _GOES_ON.match(words):
         return None
     beside = len(_write(turn, words, at, asked, opening._replace(text="")))
     return opening.fitting(MAX_STATEMENT_CHARACTERS - beside)

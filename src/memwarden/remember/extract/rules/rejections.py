@@ -12,6 +12,8 @@ from typing import Final
 from memwarden.remember.extract.rules.clauses import drop_openers
 from memwarden.remember.extract.rules.confidence import is_about_the_talk, names_in
 from memwarden.remember.extract.rules.gate import judge_worth
+from memwarden.statements.wording import relations_in
+from memwarden.text.language import is_english
 
 # Reactions to what the other said.
 _CHAT: Final = re.compile(
@@ -154,6 +156,10 @@ _POINTS: Final = re.compile(
     r"^[\d.,]+ (?:of|yep|yes|yeah|no|ok|okay|then|now|but|please)\b",
     re.IGNORECASE,
 )
+# "She's 11": nobody knows who.
+_SOMEBODY: Final = re.compile(r"\b(?:she|he|they|him)(?:'\w+)?\b", re.IGNORECASE)
+# Who types small letters may have named somebody in so many words.
+MIN_WORDS_TO_NAME: Final = 5
 _CAPITALISED: Final = re.compile(r"\b[A-Z]\w+")
 
 
@@ -192,3 +198,12 @@ def says_enough(
     if two_person:
         return anchored or judge_worth(words).note >= MIN_NOTE
     return answers or anchored or _SPEAKER.search(words) is not None or judge_worth(words).note >= MIN_NOTE
+
+
+def points_at_somebody(words: str) -> bool:
+    """Whether English words speak of somebody before they say who that is."""
+    pointer = _SOMEBODY.search(words)
+    if pointer is None or not is_english(words):
+        return False
+    before = words[: pointer.start()]
+    return len(before.split()) < MIN_WORDS_TO_NAME and not (names_in(before) or relations_in(before))

@@ -38,7 +38,7 @@ AGAIN: Final = 0.4
 OF_OTHERS: Final = 0.45
 OF_RELATIONS: Final = 0.35
 # A day that was named, and that something changed.
-OF_A_DAY: Final = 0.2
+OF_A_DAY: Final = 0.1
 OF_A_CHANGE: Final = 0.25
 _SELF: Final = "self"
 
