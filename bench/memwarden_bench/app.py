@@ -362,7 +362,7 @@ def keep_command(
     files: Annotated[list[Path], typer.Argument(help="Histories with labelled facts.")],
     model: Annotated[str, typer.Option(help="Base URL of an OpenAI-compatible endpoint; none: the rules.")] = "",
     name: Annotated[str, typer.Option(help="The endpoint's name of the model.")] = "model",
-    small: Annotated[bool, typer.Option("--small", help="It is a small model: it sorts messages.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="It is a small model: it lists what messages tell.")] = False,
     labels: Annotated[
         bool, typer.Option("--labels", help="Instead of a model: an endpoint that says what is labelled.")
     ] = False,

@@ -176,7 +176,7 @@ class Settings:
         link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked. chat_model_size: ``small`` is for
-            models of a few billion parameters: they sort messages, word nothing and judge no pairs. chat_seconds: so
+            models of a few billion parameters: they list messages, word nothing and judge no pairs. chat_seconds: so
             long an answer may take at least; one that extraction may expect to be long has more.
         upstream, upstream_anthropic: where a server passes conversations with models on to, such as
             ``https://api.openai.com/v1``; the second for Anthropic's messages, empty: the first.

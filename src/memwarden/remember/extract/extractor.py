@@ -46,7 +46,9 @@ from memwarden.remember.extract.records import (
     ExtractedItem,
     PendingTurns,
     ThreadTail,
+    add_by_rules,
     group_exchanges,
+    merge_extracts,
 )
 from memwarden.remember.extract.records import ExchangeExtract as Kept
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
@@ -99,7 +101,7 @@ class Extractor:
     Args:
         chat: reads batches of turns in place of the rules, which take over when its answers are of no use.
         most_a_day: the most facts of a user that are kept of what was said on a day.
-        instructions: what the model is told beside the built-in words. small: it is a small one, and sorts messages.
+        instructions: what the model is told beside the built-in words. small: it is a small one, and words nothing.
     """
 
     def __init__(
@@ -319,8 +321,6 @@ class Extractor:
             return await self._by_rules(exchange, index, before)
         from memwarden.remember.extract.by_model import (  # most ask no model
             TurnBatch,
-            add_by_rules,
-            merge_extracts,
             read_batch,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Literal, Protocol
@@ -116,6 +116,21 @@ class ExchangeExtract:
     passed: tuple[RejectedClause, ...] = ()
     ended: tuple[EndedFact, ...] = ()
     of_batch: bool = False
+
+
+def merge_extracts(parts: Sequence[ExchangeExtract]) -> ExchangeExtract:
+    """Return what several exchanges give as a single extract, without their cards."""
+    merged = ExchangeExtract()
+    for part in parts:
+        merged = replace(merged, facts=merged.facts + part.facts, candidates=merged.candidates + part.candidates)
+    return merged
+
+
+def add_by_rules(found: ExchangeExtract, by_rules: ExchangeExtract) -> ExchangeExtract:
+    """Return what a model found, with the facts that rules find in turns of which it keeps nothing."""
+    told = {source for item in found.facts for source in item.sources}
+    more = tuple(item for item in by_rules.facts if told.isdisjoint(item.sources))
+    return replace(found, facts=(*found.facts, *more))
 
 
 # The most turns before the mark at which an exchange may begin.
