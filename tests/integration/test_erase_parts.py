@@ -21,7 +21,16 @@ from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.url import store_at
 
 CONFIG = {"embedder": "none", "extraction": "every_turn"}
-WORDS = ("quokkamia", "quokkathread", "quokkasession", "quokkakey", "quokkacheck", "quokkanote", "quokkaold")
+WORDS = (
+    "quokkamia",
+    "quokkathread",
+    "quokkasession",
+    "quokkanamed",
+    "quokkakey",
+    "quokkacheck",
+    "quokkanote",
+    "quokkaold",
+)
 
 
 async def talk(warden: AsyncWarden) -> AsyncScope:
@@ -35,7 +44,10 @@ async def talk(warden: AsyncWarden) -> AsyncScope:
     kept = await me.remember("The cabin is called Quokkaold.")
     await me.update(str(kept.results[0].id), text="The cabin is called Quokkanote.")
     await me.remember("The cabin is called Quokkanote.")  # merged into it
-    await me.sessions.finalize_current_cycle("quokkathread", "Where is the quokkasession?", "There.")
+    await me.sessions.finalize_current_cycle("s1", "Where is the quokkasession?", "There.")
+    # A session that has the thread's name is the thread's, whoever kept it.
+    named = warden.scope(user="ana").sessions
+    await named.finalize_current_cycle("quokkathread", "Where is the quokkanamed?", "There.")
     key = CheckpointKey("quokkathread", "", "0001")
     saved = SavedCheckpoint(key, None, "", "json", b'"quokkacheck"', (("v", "1"),), (), {"step": 1})
     await warden.store.checkpoints.put(me.who.namespace, saved, [ChannelValue("v", "1", "json", b'"x"')])

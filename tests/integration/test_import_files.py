@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -70,6 +71,17 @@ def test_an_export_comes_in_once_with_its_dates(warden: Warden, tmp_path: Path) 
     assert warden.import_files(grown, user="ana", dry_run=True).stored == 8
     again = warden.import_files(grown, user="ana")
     assert (again.stored, again.known) == (8, 12)
+
+
+def test_what_has_no_time_of_its_own_counts_as_said_now_and_is_counted(warden: Warden, tmp_path: Path) -> None:
+    before = datetime.now(UTC)
+    log = written(tmp_path, "USER: I keep bees.\nASSISTANT: Lovely.", "log.txt")
+    memories = written(tmp_path, json.dumps([{"id": "a", "memory": "Ana sails."}]), "mem0.json")
+    done = warden.import_files([log, memories], user="ana")
+    assert (done.stored, done.undated, done.first_at, done.last_at) == (3, 3, None, None)
+    assert all(item.created_at >= before for item in warden.scope(user="ana").find({}))
+    dated = warden.import_files(written(tmp_path, chatgpt(1, 2)), user="ana")
+    assert (dated.stored, dated.undated) == (2, 0)
 
 
 def test_the_file_says_whose_it_is_or_the_caller(warden: Warden, tmp_path: Path) -> None:
@@ -247,6 +259,7 @@ def test_branches_are_left_out_or_threads_of_their_own(warden: Warden, tmp_path:
 
 _KILLED = """
 import os, signal, sys
+from datetime import UTC, datetime
 from pathlib import Path
 from memwarden import Warden
 
@@ -271,6 +284,7 @@ def test_a_killed_import_goes_on(tmp_path: Path) -> None:
 
 _MEASURED = """
 import re, sys
+from datetime import UTC, datetime
 from pathlib import Path
 from memwarden import Warden
 from memwarden.api import imports

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from memwarden import clock
 from memwarden.agent.stored_sessions import PREFIX as SESSION_PREFIX
-from memwarden.conversation.prompt_cache import PREFIX as PROMPT_PREFIX
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, Channel, Event, Memory, MemoryState, Namespace
@@ -128,7 +127,7 @@ async def find_part(
     if thread is not None:
         where = (Condition("thread_id", "$eq", thread),)
         begun = [item for state in MemoryState for item in await store.find_ids(namespace, where, state=state)]
-        begun += [f"{prefix}{thread}" for prefix in (SESSION_PREFIX, PROMPT_PREFIX)]
+        begun.append(f"{SESSION_PREFIX}{thread}")
     else:
         begun = [str(memory)]
     # Of what is purged the place alone is left, and which turns it covers.
