@@ -39,7 +39,7 @@ async def test_a_file_is_imported_and_its_progress_told(warden: AsyncWarden) -> 
         )
         told = [json.loads(line) for line in lines.text.splitlines()]
         assert told[-1]["summary"]["skipped"] == {"messages without words": 1}
-        assert told[0] in ({"done": 1, "total": 1}, told[-1])
+        assert told[0] == {"done": 1, "total": 1}
         again = (await client.post("/v1/import", content=CHAT.encode(), params=asked)).json()
         assert (again["stored"], again["known"], again["formats"]) == (0, 1, ["whatsapp"])
         broken = await client.post("/v1/import", content=b'[{"role": "user",\n"content": }]')
