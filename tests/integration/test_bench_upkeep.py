@@ -16,6 +16,7 @@ from memwarden_bench.upkeep import load, reembed
 from memwarden_bench.upkeep.gates import Gate, tell_gates
 
 END = ", when the year is over"
+LATER = ", a year later"
 BEGUN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 SAID = (
     "The spare key hangs behind the blue barrel.",
@@ -74,13 +75,13 @@ def write_dialogues(folder: Path) -> str:
 
 def test_a_year_is_lived_with_upkeep_and_without(tmp_path: Path) -> None:
     code, found = run("year", write_history(tmp_path))
-    assert found["without"]["counts"]["facts at the end"] > found["kept"]["counts"]["facts at the end"]
-    assert len(found["kept"]["by_month"]) == 12
+    assert found["without"]["counts"]["facts, a year later"] > found["kept"]["counts"]["facts, a year later"]
+    assert len(found["kept"]["by_month"]) == 24
     counts = found["kept"]["counts"]
     assert counts["purge"] >= counts["soft_delete"] > 0
     never = ("failed runs", "pinned or procedural lost", "changes not in the journal", "runs told wrongly")
     assert [counts[name] for name in never] == [0] * 4
-    assert set(found["kept"]["ways"]) == {way + when for way in (CONTEXT, QUERY) for when in ("", END)}
+    assert set(found["kept"]["ways"]) == {way + when for way in (CONTEXT, QUERY) for when in ("", END, LATER)}
     missed = [gate["what"] for gate in found["gates"] if gate["bound"] == "above"]
     assert missed == [f"right: {CONTEXT}"]  # a question that is right anyway cannot become better
     assert code == 1

@@ -279,3 +279,18 @@ def test_a_policy_stands_when_allowlists_are_written_again() -> None:
         read_categories({"categories": {"custom": [{"name": "a", "expire_days": 0}]}})
     with pytest.raises(InvalidInput, match="expire_below is a number from 0 to 1"):
         read_categories({"categories": {"custom": [{"name": "a", "expire_below": 2}]}})
+
+
+async def test_index_cards_live_for_a_year(embedded_url: str, calendar: Calendar) -> None:
+    """Turns are found by them, so that a year's talk is not found worse while it is looked after."""
+    async with AsyncWarden.open(embedded_url, {"extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="garten")
+        said = "Heute habe ich im Schrebergarten Tomaten und Kürbisse gepflanzt."
+        await me.observe([{"role": "user", "content": said}, {"role": "assistant", "content": "Viel Erfolg damit!"}])
+        (card,) = await me.find({"tags": ["card"]})
+        calendar.pass_days(364.9)
+        assert card.id not in {memory for _, memory in await expire(warden)}
+        calendar.pass_days(0.2)
+        assert await expire(warden) == [("soft_delete", card.id)]
+        calendar.pass_days(31)
+        assert await expire(warden) == [("purge", card.id)]

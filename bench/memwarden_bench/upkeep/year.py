@@ -1,9 +1,10 @@
 """Live through a year of histories with a clock of our own, with daily upkeep and without, and compare.
 
 Threads are observed when they happened, and facts are extracted by rules. Jobs run each day until a year after the
-first thread. Questions are asked when their time has come, and those that everything is known for again when the year
-is over. Counted are what was answered, what grew, and whether each change of the jobs stands in the journal and was
-told once. Histories are labelled histories of everyday life, or RealMem's dialogues, where gold sessions are counted.
+first thread, and for another year in which nothing is said. Questions are asked when their time has come, and those
+that everything is known for again when each year is over. Counted are what was answered, what grew, and whether each
+change of the jobs stands in the journal and was told once. Histories are labelled histories of everyday life, or
+RealMem's dialogues, where gold sessions are counted.
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ SETTINGS: Final[Mapping[str, Any]] = {"facts_a_day": 200}
 PINNED: Final = ("The user's blood group is A negative.", "The user's bank box has the number 4711.")
 PROCEDURE: Final = "1. Close the main valve.\n2. Open the lowest tap.\n3. Wait for an hour."
 IN_THE_END: Final = ", when the year is over"
-WAYS: Final = (CONTEXT, QUERY, CONTEXT + IN_THE_END, QUERY + IN_THE_END)
+A_YEAR_LATER: Final = ", a year later"
+WAYS: Final = tuple(way + when for when in ("", IN_THE_END, A_YEAR_LATER) for way in (CONTEXT, QUERY))
 REALMEM: Final = "RealMem"
 # Between a thread and a message of it, where threads stand for the messages in them.
 OF_THREAD: Final = "#"
-# Of a year's facts so many may be left where nobody asks for them.
+# Of a year's facts so many may be left after another year in which nobody spoke.
 MAX_LEFT: Final = 0.5
 # What a delta tells of a run; a purge and a move of importance are told nowhere.
 TOLD: Final = ("soft_delete", "merge", "supersede", "insight")
@@ -183,7 +185,7 @@ class Life:
         self.active: list[int] = []
 
     def live(self) -> None:
-        """Observe, ask and keep clean for a year."""
+        """Observe, ask and keep clean for a year, and keep clean for another."""
         begun = self.history.threads[0].messages[0].created_at
         last = self.history.threads[-1].messages[0].created_at
         self.remember_what_must_stay()
@@ -200,9 +202,11 @@ class Life:
             # Of what was asked before the end another answer may hold now; RealMem's questions became turns themselves.
             if event.asked_at > last and kind is MemwardenWay:
                 again.append(event)
-        self.pass_until(begun + YEAR)
-        for question in again:
-            self.ask(way.twin("-end"), question, IN_THE_END)
+        for years, when, who in ((1, IN_THE_END, "-end"), (2, A_YEAR_LATER, "-later")):
+            self.pass_until(begun + years * YEAR)
+            for question in again:
+                self.ask(way.twin(who), question, when)
+            self.counts[f"facts{when}"] += len(self.facts())
         self.look_at_end()
 
     def remember_what_must_stay(self) -> None:
@@ -251,7 +255,6 @@ class Life:
         """Count what was lost that nobody may lose."""
         left = {item.text for item in self.me.find(limit=10_000) if item.pinned or item.channel == "procedural"}
         self.counts["pinned or procedural lost"] += len({*PINNED, PROCEDURE} - left)
-        self.counts["facts at the end"] += len(self.facts())
 
     def facts(self) -> list[Any]:
         """The derived memories that are active, without those that stay."""
@@ -324,7 +327,7 @@ def tell_changed(without: Sequence[JudgedText], kept: Sequence[JudgedText]) -> t
 
 def count_steps(histories: Sequence[History]) -> int:
     """Return how many questions are asked at most."""
-    return 4 * sum(len(history.questions) for history in histories)
+    return 6 * sum(len(history.questions) for history in histories)
 
 
 def measure_year(
@@ -350,9 +353,11 @@ def find_gates(without: LifeFigures, kept: LifeFigures, *, everyday: bool) -> li
     never = ("failed runs", "pinned or procedural lost", "changes not in the journal", "runs told wrongly",
              "runs told twice")  # fmt: skip
     gates = [Gate(what, kept.counts.get(what, 0), "at most", 0) for what in never]
-    facts = without.counts.get("facts at the end", 0)
-    gates.append(Gate("facts at the end", kept.counts.get("facts at the end", 0), "at most", MAX_LEFT * facts))
+    left = f"facts{A_YEAR_LATER}"
+    gates.append(Gate(left, kept.counts.get(left, 0), "at most", MAX_LEFT * without.counts.get(left, 0)))
     for way, found in kept.ways.items():
+        if way.endswith(A_YEAR_LATER):  # told, and no gate: what is found by index cards is found less well without
+            continue
         bound = "above" if everyday and way == CONTEXT else "at least"
         gates.append(Gate(f"right: {way}", found.right, bound, without.ways[way].right))  # type: ignore[arg-type]
     return gates
@@ -390,5 +395,6 @@ def _growth_rows(report: YearReport) -> Iterator[Sequence[str]]:
     lives = (report.without, report.kept)
     yield "active facts, by month", *(" ".join(map(str, life.by_month)) for life in lives)
     yield "active facts, at most", *(str(max(life.by_month, default=0)) for life in lives)
-    yield "active facts, at the end", *(str(life.counts.get("facts at the end", 0)) for life in lives)
+    for when in (IN_THE_END, A_YEAR_LATER):
+        yield f"active facts{when}", *(str(life.counts.get(f"facts{when}", 0)) for life in lives)
     yield "files, MB", *(number(life.size / 1e6, 1) for life in lives)

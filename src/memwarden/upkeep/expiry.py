@@ -20,12 +20,15 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
+from memwarden.remember.resolve.resolver import is_card
 from memwarden.remember.write_store import is_reserved
 from memwarden.stores.protocol import StoreReader
 from memwarden.upkeep.records import MOVED_BY_USE, JobChange, JobContext, JobReport, add_reports
 
 # A memory that stood in no answer for so long may expire, unless its category says otherwise.
 DEFAULT_UNUSED_DAYS: Final = 60
+# An index card stands in no answer: turns are found by it. Ending it earlier costs answers (docs/reference/upkeep.md).
+CARD_UNUSED_DAYS: Final = 365
 # And only when it matters less than this (level 2 of 5).
 DEFAULT_MIN_IMPORTANCE: Final = 0.4
 # The states in which a memory waits for nothing but its purge.
@@ -56,7 +59,7 @@ def is_unused(memory: Memory, last: datetime, at: datetime, policy: Category | N
     if category.never_expires:
         return False
     idle = idle_days(last, at)
-    if idle <= (category.expire_days or DEFAULT_UNUSED_DAYS):
+    if idle <= (category.expire_days or (CARD_UNUSED_DAYS if is_card(memory) else DEFAULT_UNUSED_DAYS)):
         return False
     least = DEFAULT_MIN_IMPORTANCE if category.expire_below is None else category.expire_below
     return importance_now(memory.importance, idle, category.half_life_days) < least
