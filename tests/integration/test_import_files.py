@@ -388,6 +388,6 @@ def test_the_command_imports_and_says_what_was_left_out(tmp_path: Path) -> None:
     assert f'memwarden query "..." --user ana --db sqlite:///{tmp_path / "m.db"}' in done.stdout
     assert "rye bread" in cli("find", "--user", "ana").stdout
     wrong = cli("import", str(written(tmp_path, "a,b\n1,2\n", "t.csv")), "--format", "csv", "--user", "ana")
-    assert (wrong.returncode, "Say --column text=NAME" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "Give --column text=NAME" in wrong.stderr) == (2, True)
     assert cli("import", str(tmp_path / "none"), "--user", "ana").returncode == 3
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

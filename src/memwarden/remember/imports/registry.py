@@ -54,5 +54,6 @@ def find_reader(source: ImportSource, name: str | None = None) -> FormatReader:
     raise InvalidInput(
         f"{str(source.path)!r} is none of the formats that are read: "
         + "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
-        + f". A log needs a name before each message. Of another table say the column of the text: {tables.SAY_COLUMN}"
+        + ". A log needs a name before each message. Of another table give the column of the text: "
+        + tables.TEXT_COLUMN
     )

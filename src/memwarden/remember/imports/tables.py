@@ -36,7 +36,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "valid_from": ("valid_from", "valid_at"),
     "valid_to": ("valid_to", "invalid_at", "expires_at"),
 }
-SAY_COLUMN = "Say --column text=NAME, over HTTP column=text=NAME, in Python ImportOptions(mapping={'text': NAME})"
+TEXT_COLUMN = "--column text=NAME, over HTTP column=text=NAME, in Python ImportOptions(mapping={'text': NAME})"
 # A row with any of these was said, the others are stated.
 _SAID = ("role", "name", "thread")
 MAX_CELL = 4 * 1024**2
@@ -60,7 +60,7 @@ def read_table(source: ImportSource) -> Iterator[ImportRecord]:
     columns = _columns(source)
     if "text" not in columns:
         named = ", ".join(_header(source)[:12])
-        raise InvalidInput(f"{source.place(source.main)}: which column is the text? {SAY_COLUMN}, of {named}")
+        raise InvalidInput(f"{source.place(source.main)}: which column is the text? Give {TEXT_COLUMN}, of {named}")
     rows = _rows(source, columns)
     if any(name in columns for name in _SAID):
         yield from _threads(source, rows)
