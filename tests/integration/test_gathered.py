@@ -23,6 +23,38 @@ CHATTER = (
     "The tram was late, so I read a magazine.",
     "It rained into the cellar.",
 )
+CHATTER_IN = {
+    "de": (
+        "Der Drucker klemmt schon wieder.",
+        "Wir haben die Sonnenfinsternis vom Dach aus gesehen.",
+        "Meine Schreibtischlampe ist kaputt.",
+        "Die Bäckerei hatte heute zu.",
+        "Jemand hat die Haltestelle blau gestrichen.",
+        "Ich habe Tee über die Tastatur gekippt.",
+        "Die Bahn kam zu spät.",
+        "Es hat in den Keller geregnet.",
+    ),
+    "es": (
+        "La impresora se atascó otra vez.",
+        "Vimos el eclipse desde el tejado.",
+        "Se rompió la lámpara de mi escritorio.",
+        "La panadería estaba cerrada.",
+        "Alguien pintó la parada de azul.",
+        "Derramé té en el teclado.",
+        "El tranvía llegó tarde.",
+        "Llovió en el sótano.",
+    ),
+    "fr": (
+        "L'imprimante est encore bloquée.",
+        "Nous avons regardé l'éclipse depuis le toit.",
+        "Ma lampe de bureau est cassée.",
+        "La boulangerie était fermée.",
+        "Quelqu'un a peint l'arrêt de bus en bleu.",
+        "J'ai renversé du thé sur le clavier.",
+        "Le tram était en retard.",
+        "Il a plu dans la cave.",
+    ),
+}
 BOOKS = (
     "Finished reading Dune, what a ride.",
     "Now reading Middlemarch in the evenings.",
@@ -72,9 +104,96 @@ def test_what_is_gathered_names_its_sources_and_stands_newest_first(reader: Any)
     assert item.text == item.memory.text
     assert all(memory.text in item.text for memory in sources)
     assert {item.id for item in result.items if item.id != "overview"}.isdisjoint(item.sources)
-    assert 0 < item.score <= 1
+    # All together bear on the question about as often as the answer is there: more often than the best of them.
+    alone = {found.id: found.score for found in reader.query("List all the books I have been reading.", top_k=10).items}
+    assert max(alone[source] for source in item.sources) + 0.05 < item.score <= result.confidence
+    assert item.memory.trust == "person"
     assert item.why.note == "what several memories say of the question, which share a place"
     assert not {cut.id for cut in result.cut} & set(item.sources)
+
+
+def test_confidence_counts_every_memory_that_shares_a_place(reader: Any) -> None:
+    question = "List all the books I have been reading."
+    shared, alone, single = (reader.query(question, top_k=most) for most in (3, 8, 1))
+    assert len(shared.items) - 1 + len(gathered(shared).sources) >= 5
+    assert single.confidence + 0.15 < shared.confidence
+    assert shared.confidence == pytest.approx(alone.confidence, abs=0.08)
+
+
+def test_what_is_gathered_is_trusted_as_its_least_line(warden: Any) -> None:
+    me = remember(warden, "mixed", [*CHATTER[:4], BOOKS[0], *CHATTER[4:], BOOKS[4]])
+    for text in BOOKS[1:4]:
+        me.remember(text, trust="external", source="https://books.example/page")
+    me.query("Where do I live?")
+    item = gathered(me.query("List all the books I have been reading."))
+    assert {me.get(source).trust for source in item.sources} >= {"person", "external"}, item.text
+    assert item.memory.trust == "external"
+
+
+def test_whether_something_is_so_gathers_nothing(warden: Any) -> None:
+    me = warden.scope(user="car", thread="talk")
+    said = [
+        ("user", "The printer jammed again."),
+        ("assistant", "Do you have a car?"),
+        ("user", "No."),
+        ("user", "My desk lamp broke."),
+        ("user", "I have a red bike in the cellar."),
+        ("user", "We watched the eclipse."),
+        ("user", "I work as a nurse."),
+    ]
+    for number, (role, text) in enumerate(said):
+        me.observe([{"role": role, "content": text, "created_at": f"2026-01-{1 + number:02}"}])
+    me.query("Where do I live?")
+    result = me.query("Do I have a car?")
+    assert gathered(result) is None
+    assert "nurse" not in result.text
+    assert "eclipse" not in result.text
+
+
+LISTS = [
+    (
+        "de",
+        (
+            "Ich habe Dune zu Ende gelesen, was für ein Ritt.",
+            "Abends lese ich gerade Middlemarch.",
+            "Gestern habe ich mit Beloved angefangen.",
+            "Zurzeit lese ich Die Wellen.",
+        ),
+        "Welche Bücher habe ich alle gelesen?",
+        ("Dune", "Middlemarch", "Beloved", "Wellen"),
+    ),
+    (
+        "es",
+        (
+            "Terminé de leer Dune, qué viaje.",
+            "Por las noches leo Middlemarch.",
+            "Ayer empecé a leer Beloved.",
+            "Estos días estoy leyendo Las olas.",
+        ),
+        "¿Qué libros he leído? Haz una lista de todos.",
+        ("Dune", "Middlemarch", "Beloved", "olas"),
+    ),
+    (
+        "fr",
+        (
+            "J'ai fini de lire Dune, quel voyage.",
+            "Le soir je lis Middlemarch.",
+            "Hier j'ai commencé à lire Beloved.",
+            "Ces jours-ci je lis Les Vagues.",
+        ),
+        "Quels livres ai-je lus ? Fais-moi la liste de tous.",
+        ("Dune", "Middlemarch", "Beloved", "Vagues"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "said", "question", "titles"), LISTS, ids=[each[0] for each in LISTS])
+def test_a_list_is_whole_in_other_languages(
+    warden: Any, language: str, said: tuple[str, ...], question: str, titles: tuple[str, ...]
+) -> None:
+    me = remember(warden, f"books-{language}", [*CHATTER_IN[language][:4], *said, *CHATTER_IN[language][4:]])
+    result = me.query(question)
+    assert all(title in result.text for title in titles), result.text
 
 
 def test_a_single_present_value_is_no_list(reader: Any) -> None:

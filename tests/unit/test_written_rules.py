@@ -118,6 +118,45 @@ def test_until_and_before_ask_of_the_time_before(question: str, last: date) -> N
 
 
 @pytest.mark.parametrize(
+    ("question", "span"),
+    [
+        ("What must I do before December?", (date(2026, 11, 28), date(2026, 12, 1))),
+        ("What do I have to do before Christmas?", (date(2026, 11, 28), date(2026, 12, 25))),
+        ("Is the gym closed until 30 June?", (date(2026, 11, 28), date(2027, 6, 30))),
+        ("Was muss ich vor Weihnachten erledigen?", (date(2026, 11, 28), date(2026, 12, 25))),
+        ("Qu'est-ce que je dois faire avant décembre ?", (date(2026, 11, 28), date(2026, 12, 1))),
+        ("¿Está cerrado el gimnasio hasta el 30 de junio?", (date(2026, 11, 28), date(2027, 6, 30))),
+        ("What did I have to do before December?", (date(1970, 1, 1), date(2025, 11, 30))),
+        ("Was the gym closed until 30 June?", (date(1970, 1, 1), date(2026, 6, 29))),
+    ],
+)
+def test_what_has_to_be_and_what_is_closed_is_of_now(question: str, span: tuple[date, date]) -> None:
+    found = max(asked_spans(question, NOW, since=date(2025, 1, 1)), key=lambda each: each.last)
+    assert (found.first, found.last) == span
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("2026年前半は何をしていた？", {(date(2026, 1, 1), date(2026, 12, 31))}),
+        ("2026年前半年我做了什么？", {(date(2026, 1, 1), date(2026, 12, 31))}),
+        ("2026年前のことは？", set()),
+        ("2年前に何をした？", {(date(2024, 1, 1), date(2024, 12, 31))}),
+        (
+            "12月までに何をしなければならない？",
+            {(date(2025, 12, 1), date(2025, 12, 31)), (date(2026, 12, 1), date(2026, 12, 31))},
+        ),
+        (
+            "ジムは6月30日まで閉まっていますか？",
+            {(date(2025, 6, 30), date(2025, 6, 30)), (date(2026, 6, 30), date(2026, 6, 30))},
+        ),
+    ],
+)
+def test_the_half_of_a_year_is_not_so_many_years_ago(question: str, days: set[tuple[date, date]]) -> None:
+    assert {(span.first, span.last) for span in asked_spans(question, NOW, since=date(2025, 1, 1))} == days
+
+
+@pytest.mark.parametrize(
     ("question", "last"),
     [
         ("2026年3月1日から5日まで旅行した？", date(2026, 3, 5)),

@@ -194,9 +194,7 @@ class Recall:
         if gathering and len(packed.items) == most and not packed.filling:
             packed = gather_rest(searches[0], packed, packed.items[:-1], request.budget_tokens, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
-        standing: list[RecallItem] = []
-        if relevant:
-            packed, standing = await self._append_related(request, searches, always | owners, packed)
+        packed, standing = await self._append_related(request, searches, always | owners if relevant else {}, packed)
         beside = [*(item.id for item in standing), *(memory.id for memory in packed.rests_on)]
         cuts = join_cuts(searches, packed, beside, None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
@@ -204,7 +202,9 @@ class Recall:
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self.change_cursor.acknowledge(scope, moment)
-        confidences = tuple(search.asked.ranking.confidence_of(request.top_k) for search in searches)
+        sharing = len(packed.rests_on)
+        most = len(packed.items) - 1 if sharing else request.top_k
+        confidences = tuple(search.asked.ranking.confidence_of(most, sharing) for search in searches)
         return QueryResult(
             items=packed.items,
             text=packed.text,

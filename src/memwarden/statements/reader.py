@@ -62,6 +62,16 @@ _LIST: Final = re.compile(
 )
 
 
+# Whether something is so is answered by a single statement, of whatever there may be several: "Do I have a car?".
+_WHETHER: Final = re.compile(
+    r"^\W*(?:(?:do|does|am|is|are|have|has) (?:i|we|he|she|they|my|our)|"
+    r"(?:habe|haben|hat|bin|ist|sind|besitze) (?:ich|wir|er|sie|mein|meine|unser|unsere)|"
+    r"tengo|tenemos|tiene mi|est-ce que|ai-je|avons-nous|suis-je)\b"
+    r"(?!.*\b(?:any|what|which|who|where|how)\b)|有没有|是不是",
+    re.IGNORECASE,
+)
+
+
 def when_asked(text: str, past: float) -> When:
     """Return what a question asks for: the present, the past, a list, a time or a reason. past: the chance of that."""
     if _WHY.search(text):
@@ -291,8 +301,8 @@ class QuestionReading:
         implicit: the chance that it is a request that only needs to know. asks: that it asks at all.
         vector: where answers to it lie, of unit length.
         relation: the only relation of whoever asks that it is about: "sister"; None for none and for several.
-        many: whether the likeliest attribute holds several values at once. by_name: whether it is about somebody who
-            speaks, by name: then it needs nothing beside what it asks for.
+        many: whether the likeliest attribute holds several values at once, and more is asked than whether one is so.
+        by_name: whether it is about somebody who speaks, by name: then it needs nothing beside what it asks for.
     """
 
     attributes: Floats
@@ -430,7 +440,7 @@ class StatementReader:
             float(_sigmoid(weights.asks.scores(lines, buckets))[0, 0]),
             _unit(lines @ weights.asked)[0],
             relation,
-            bool(weights.many[attributes.argmax()]),
+            bool(weights.many[attributes.argmax()]) and _WHETHER.search(text) is None,
         )
 
     def _nameless(self, text: str, lines: Floats) -> Floats:

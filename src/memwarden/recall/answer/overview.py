@@ -28,7 +28,7 @@ from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
 from memwarden.recall.rank.score import Ranking
-from memwarden.records import OVERVIEW_ID, Channel, Memory, Namespace, Overview, OverviewLine, RecallItem, Why
+from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
 from memwarden.statements.reader import StatementWeights, load_weights
 from memwarden.statements.statement import MAX_CHARACTERS, NONE, SORTS
 from memwarden.statements.wording import SELF, may_name_place
@@ -316,7 +316,7 @@ async def find_overview_item(
     places = [place for memory in memories if (place := ctx.index.place(memory.id)) is not None]
     score = max((float(ranking.scores[place]) for place in places if place < len(ranking.scores)), default=0.0)
     note = "an overview of open values, which the request asked for"
-    item = make_overview_item(word_overview(overview), overview.sources, memories[0].namespace, ctx.now, score, note)
+    item = make_overview_item(word_overview(overview), memories, ctx.now, score, note)
     return [item], memories, {memory.id: (item.id,) for memory in memories if tells_whole(overview, memory)}
 
 
@@ -330,19 +330,20 @@ def word_overview(overview: Overview) -> str:
     return f"At a glance: {'; '.join(told)}"
 
 
-def make_overview_item(
-    text: str, sources: tuple[str, ...], namespace: Namespace, now: datetime, score: float, note: str
-) -> RecallItem:
-    """Return what several memories say as an item of an answer. sources: their ids."""
-    # Its words are framed already, line by line; of itself it comes from nobody else.
+def make_overview_item(text: str, memories: Sequence[Memory], now: datetime, score: float, note: str) -> RecallItem:
+    """Return what several memories say as an item of an answer; it is trusted as the least of them is."""
+    sources = tuple(memory.id for memory in memories)
+    trusts = list(Trust)
+    # Its words are framed already, line by line.
     memory = Memory(
         id=OVERVIEW_ID,
-        namespace=namespace,
+        namespace=memories[0].namespace,
         text=text,
         created_at=now,
         updated_at=now,
         channel=Channel.INSIGHT,
         sources=sources,
+        trust=max((memory.trust for memory in memories), key=lambda trust: trusts.index(Trust(trust))),
     )
     return RecallItem(
         id=OVERVIEW_ID,
@@ -408,7 +409,6 @@ MIN_LINES: Final = 2
 class _GatheredLine(NamedTuple):
     memory: Memory
     text: str
-    score: float
 
 
 def gather_rest(
@@ -448,7 +448,7 @@ def _gather(
     lines = [_make_gathered_line(asked.question, found[item.place], item) for item in rest]
     most = most if budget is None else min(most, budget - count(render(shown)))
     while len(lines) >= MIN_LINES:
-        item = _make_gathered_item(lines, asked.ctx.now)
+        item = _make_gathered_item(lines, asked.ctx.now, asked.ranking.score_of(len(shown), len(lines)))
         tried = rearrange_items(packed, [*shown, item], render, count)
         if count(item.text) <= most and (budget is None or tried.tokens <= budget):
             return replace(tried, rests_on=tuple(line.memory for line in lines))
@@ -473,13 +473,11 @@ def _make_gathered_line(question: Question, held: CachedMemory, candidate: Candi
     memory = held.memory
     who = f", {speaker(memory)}" if memory.name or memory.role == "assistant" else ""
     words = plain_excerpt(question, held, MAX_LINE)
-    return _GatheredLine(memory, f"{format_day(memory.created_at)}{who}: {words}{until_of(memory)}", candidate.score)
+    return _GatheredLine(memory, f"{format_day(memory.created_at)}{who}: {words}{until_of(memory)}")
 
 
-def _make_gathered_item(lines: Iterable[_GatheredLine], now: datetime) -> RecallItem:
+def _make_gathered_item(lines: Iterable[_GatheredLine], now: datetime, score: float) -> RecallItem:
     newest = sorted(lines, key=lambda line: line.memory.created_at, reverse=True)
     text = "\n".join(["Also said, newest first:", *(line.text for line in newest)])
-    sources = tuple(line.memory.id for line in newest)
-    score = max(line.score for line in newest)
     note = "what several memories say of the question, which share a place"
-    return make_overview_item(text, sources, newest[0].memory.namespace, now, score, note)
+    return make_overview_item(text, [line.memory for line in newest], now, score, note)

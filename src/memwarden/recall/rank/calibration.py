@@ -17,6 +17,7 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_ROWS, Question
 from memwarden.recall.rank import features
 from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.statements.reader import QuestionReading
 from memwarden.text.sentences import split_spans
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
@@ -34,6 +35,14 @@ ITEMS_LIKE_BLOCK: Final = 20
 # Of endlessly many items these hold an answer half as often; of a question about a named speaker, and of a request, one
 # fewer: there the best come first more surely.
 ITEMS_FOR_HALF: Final = 2.0
+# Where memories share an item each counts as an item; of a question about a named speaker so much, since there the best
+# come first, and the shared item bears on the answer so much less often than all items hold it.
+SHARING_OF_SPEAKER: Final = 0.5
+SHARED_OF_SPEAKER: Final = 0.4
+# What asks for several is answered about as often, whatever the evidence: so far the chance is evened. Neither is so
+# of a speaker by name nor of a request.
+CHANCE_OF_SEVERAL: Final = 0.6
+EVENED: Final = 0.3
 
 
 class Told(NamedTuple):
@@ -294,3 +303,29 @@ def score_pair(heard: float, cosine: float | None, rows: int, model: str | None)
     found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
     logits = min(scale.logit(found, rows), MAX_LOGITS)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
+
+
+# Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
+SOME_MEMORIES: Final = 40
+MANY: Final = 140
+FLOOR_SHARE: Final = 0.45
+# The same where the very value is told, and of a list, parts of which lie farther.
+TOLD_FLOOR_SHARE: Final = 0.65
+LIST_FLOOR_SHARE: Final = 0.33
+
+
+def floor_of(best: float, rows: int, reading: QuestionReading | None, is_told: bool) -> float:
+    """The score below which a memory helps less than it costs. is_told: whether the very value is told."""
+    is_told = is_told and reading is not None and reading.asks_for_single
+    is_list = reading is not None and reading.when == "list"
+    share = TOLD_FLOOR_SHARE if is_told else LIST_FLOOR_SHARE if is_list else FLOOR_SHARE
+    return best * share * min(max((MANY - rows) / (MANY - SOME_MEMORIES), 0.0), 1.0)
+
+
+# Memories of fewer words are plain statements, which lie near to a question for them.
+PLAIN_TERMS = 5.0
+
+
+def plainness(length: float) -> float:
+    """How far memories of so many words are short plain statements, 0..1."""
+    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))

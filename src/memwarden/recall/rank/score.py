@@ -18,18 +18,24 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_MASS, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.calibration import (
+    CHANCE_OF_SEVERAL,
     CHANCES,
     CHANCES_OF_SPEAKER,
+    EVENED,
     EVIDENCE,
     ITEMS_FOR_HALF,
     ITEMS_LIKE_BLOCK,
     MIN_REQUEST,
+    SHARED_OF_SPEAKER,
+    SHARING_OF_SPEAKER,
     WORD_WEIGHT,
     WORDS_SCALE,
     SignalWeights,
     Told,
     chance_where_read,
+    floor_of,
     lift_scores,
+    plainness,
     read_share,
     scale_of,
     tell_request,
@@ -148,14 +154,6 @@ NEAR = 0.915
 NAME = 0.54
 # NEAR where statements are read: then the share of the attribute that is told counts with the cosines.
 NEAR_WITH_ATTRIBUTE = 1.065
-
-# Memories of fewer words are plain statements, which lie near to a question for them.
-PLAIN_TERMS = 5.0
-
-
-def plainness(length: float) -> float:
-    """How far memories of so many words are short plain statements, 0..1."""
-    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
 
 
 def _unseen(question: Question, view: NamespaceView, allowed: Mask) -> float:
@@ -347,6 +345,7 @@ class Ranking:
         preset: the name of the weights. parts: each feature's name, values and weight.
         half: of endlessly many items so many hold the answer half as often.
         moment: the end of the past days of which it asks what held, in microseconds; None for now and for no days.
+        by_name: whether somebody who speaks here is asked about, by name.
         leaders: in a small store, the places that surely tell what is asked for, first the value that is wanted.
         floor: what scores less helps less than it costs, where few memories are there.
     """
@@ -360,16 +359,24 @@ class Ranking:
     leaders: tuple[int, ...] = ()
     floor: float = 0.0
     evidence: float = -MAX_LOGIT
+    by_name: bool = False
 
     @cached_property
     def weights(self) -> Weights:
         """Name and weight of each feature."""
         return tuple((name, weight) for name, _, weight in self.parts)
 
-    def confidence_of(self, items: int) -> float:
-        """The chance that so many of the best items hold the answer."""
-        share = items / (items + self.half) * (ITEMS_LIKE_BLOCK + self.half) / ITEMS_LIKE_BLOCK
-        return self.confidence * min(share, 1.0)
+    def confidence_of(self, items: int, sharing: int = 0) -> float:
+        """The chance that so many of the best items hold the answer. sharing: memories that share one item more."""
+        share = items + sharing * (SHARING_OF_SPEAKER if self.by_name else 1)
+        share = share / (share + self.half) * (ITEMS_LIKE_BLOCK + self.half) / ITEMS_LIKE_BLOCK
+        found = self.confidence * min(share, 1.0)
+        evened = EVENED * (self.half - ITEMS_FOR_HALF + 1) if sharing else 0.0
+        return found + evened * (CHANCE_OF_SEVERAL - found)
+
+    def score_of(self, items: int, sharing: int) -> float:
+        """The chance that an item that memories share bears on the answer; so many other items stand beside it."""
+        return self.confidence_of(items, sharing) * (SHARED_OF_SPEAKER if self.by_name else 1)
 
     def values(self, place: int) -> tuple[float, ...]:
         """Return the value of each feature for a place."""
@@ -475,9 +482,11 @@ def rank(
     # Of a request's sessions much bears on it, as do a fact and its turn where a model has read.
     lifted = max(read, of_answer.request)
     scores = lift_scores(chance(of_item), lifted) if lifted else chance(of_item)
-    is_told = bool(leaders) and question.reading is not None and question.reading.asks_for_single
-    floor = 0.0 if question.of_days else _floor(float(scores[allowed].max()), rows, is_told)
-    return Ranking(scores, confidence, preset, parts, of_answer.half, moment, leaders, floor, of_answer.evidence)
+    floor = 0.0 if question.of_days else floor_of(float(scores[allowed].max()), rows, question.reading, bool(leaders))
+    by_name = told is not None
+    return Ranking(
+        scores, confidence, preset, parts, of_answer.half, moment, leaders, floor, of_answer.evidence, by_name
+    )
 
 
 # How far in front of the others what surely tells the value stands, and each before the next.
@@ -533,19 +542,6 @@ def put_in_front(total: Floats, allowed: Mask, leaders: Sequence[int]) -> Floats
     top = float(total[allowed].max()) + LEAD + LEAD_STEP * len(leaders)
     found[list(leaders)] = top - LEAD_STEP * np.arange(len(leaders), dtype=np.float32)
     return found
-
-
-# Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
-SOME_MEMORIES: Final = 40
-MANY: Final = 140
-FLOOR_SHARE: Final = 0.45
-# The same where the very value is told.
-TOLD_FLOOR_SHARE: Final = 0.65
-
-
-def _floor(best: float, rows: int, is_told: bool) -> float:
-    share = TOLD_FLOOR_SHARE if is_told else FLOOR_SHARE
-    return best * share * min(max((MANY - rows) / (MANY - SOME_MEMORIES), 0.0), 1.0)
 
 
 # So many logits less where the asker's own sister is asked about, and nothing that may be shown mentions one.

@@ -122,7 +122,7 @@ def _without_year(
     read: SymbolText, start: int, end: int, make: Callable[[int], Days], exact: bool = True
 ) -> DateMatch | None:
     """Choose the year: the last in a sentence of the past, the next in a sentence of the future."""
-    days = _nearest_year(read.said, read.tense(start, end), make)
+    days = _nearest_year(read.said, read.tense(start, end, yearless=True), make)
     return None if days is None else DateMatch(start, end, days, exact, make)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 from memwarden.text.dates.calendar import (
@@ -45,7 +46,7 @@ from memwarden.text.dates.symbols import (
     compile_tokens,
     letters,
 )
-from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
+from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, glued_earlier, glued_spans
 from memwarden.text.language import language_of, lower_in_place
 
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
@@ -209,16 +210,15 @@ def _since(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch 
     return replace(match, days=(match.days[0], read.said), in_year=None) if match.days[0] <= read.said else None
 
 
-# A question for the time before a date asks for all of it.
-LONG_AGO: Final = date(1970, 1, 1)
 _LONG: Final = timedelta(27)
-_LATELY: Final = timedelta(7)
 
 
 def _earlier(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
-    """ "Where did I live until 2026?", "before June?" ask for the time before it began; "by Friday" is near."""
+    """ "Where did I live until 2026?", "before June?" ask for the time before it began; "must I" for that to come."""
     first, last = match.days
-    told = first <= read.said and (last - first >= _LONG or read.said - first >= _LATELY)
+    if read.question and first > read.said and read.asks_ahead:
+        return replace(match, days=(read.said, first), exact=False, in_year=None)
+    told = first <= read.said and (last - first >= _LONG or read.said - first >= LATELY)
     if not (read.question and told and first > LONG_AGO):
         return None
     return replace(match, days=(LONG_AGO, first - timedelta(1)), exact=False, in_year=None)
@@ -333,7 +333,7 @@ def read_days(
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
     if spans:
-        spans = tuple(_glued_earlier(text, span, said) for span in spans) if question else drop_habits(text, spans)
+        spans = tuple(glued_earlier(text, span, said) for span in spans) if question else drop_habits(text, spans)
     if language in ("ja", "zh"):
         return spans
     read = SymbolText(text, said, language, question)
@@ -344,22 +344,6 @@ def read_days(
         found = [other for item in found for other in _in_each_year(item, _years(said, since))]
     named = (DaySpan(*item.days, read.text_of(item.start, item.end), item.exact) for item in found)
     return (*spans, *(named if question else drop_habits(text, named)))
-
-
-# "6月前后" is around it, "2026年前半" and "2026年前三个月" begin it, "3日前一天" is a day beside it.
-_GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
-# "3月から6月まで" asks of the months between.
-_RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")
-
-
-def _glued_earlier(text: str, span: DaySpan, said: date) -> DaySpan:
-    """The time before a date of which a question in Japanese or Chinese asks: "2026年まで", "6月之前"."""
-    before, _, after = text.partition(span.text)
-    if _RANGE.search(before[-24:] + span.text):
-        return span
-    if not _GLUED_EARLIER.match(after) or not LONG_AGO < span.first <= said or said - span.first < _LATELY:
-        return span
-    return DaySpan(LONG_AGO, span.first - timedelta(1), span.text, False)
 
 
 _LETTERS_OF_DATES: Final = frozenset(letters(f"{ANCHORS}|year|numeric_date|day_pair|year_pair|ordinal"))
@@ -449,8 +433,11 @@ class SymbolText:
                 return self.values[i]
         return None
 
-    def tense(self, start: int, end: int) -> int:
-        """Return -1 in a sentence of the past, 1 of the future, 0 where nothing tells."""
+    def tense(self, start: int, end: int, *, yearless: bool = False) -> int:
+        """Return -1 in a sentence of the past, 1 of the future, 0 where nothing tells.
+
+        yearless: whether a year is chosen. A question for what has to be then is of the future.
+        """
         low, high = start, end
         while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in _ENDS:
             low -= 1
@@ -459,21 +446,34 @@ class SymbolText:
         around = [*self.words[low:start], *self.words[end:high]]
         if not self.language.future.isdisjoint(around) or self._lies_ahead(low, start, high):
             return 1
-        until = not self.question and any(self.is_token(place, "until") for place in self._right_before(low, start))
+        until = any(self.is_token(place, "until") for place in self._right_before(low, start))
         if not self.language.past.isdisjoint(around) or self._ends_as_past(
             [*range(low, start), *range(end, high)], until
         ):
             return -1
-        return -1 if self.question else int(until)
+        if self.question:
+            return 1 if yearless and (self.asks_ahead or (until and self._is_now(low, high))) else -1
+        return int(until)
+
+    @cached_property
+    def asks_ahead(self) -> bool:
+        """Whether it says what has to be: "What must I do before December?"."""
+        return self.language.duty.search(self.text) is not None
+
+    def _is_now(self, low: int, high: int) -> bool:
+        """Whether an "is" stands there; "est-ce que" says nothing of when."""
+        words = [*self.words[low:high], ""]
+        return any(word in self.language.present and after != "-" for word, after in pairwise(words))
 
     def _ends_as_past(self, places: list[int], until: bool) -> bool:
-        """Whether a word ends as verbs of the past; "closed until June", "it is closed until June" are of now."""
+        """Whether a word ends as verbs of the past; "closed until June", "is it closed until June" are of now."""
         endings = self.language.past_endings
         if not endings:
             return False
         ended = [place for place in places if self.words[place].endswith(endings)]
         if until:
-            ended = [n for n in ended if n > places[0] and self.words[n - 1] not in self.language.present]
+            present = self.language.present
+            ended = [n for n in ended if n > places[0] and present.isdisjoint(self.words[max(n - 3, places[0]) : n])]
         return bool(ended)
 
     def _lies_ahead(self, low: int, start: int, high: int) -> bool:

@@ -112,7 +112,7 @@ class TimeWords:
         future, past: words that tell the tense of a sentence. past_endings: endings of verbs in the past.
         booked: words for what was done for a day to come. present: forms of "is".
         appointment: words for what lies ahead, with or without "for"; had: words that say that it does not.
-        day_first: whether 8/5/2023 is in May.
+        duty: words that say what has to be. day_first: whether 8/5/2023 is in May.
     """
 
     words: Mapping[str, Meaning]
@@ -124,6 +124,7 @@ class TimeWords:
     appointment: frozenset[str]
     had: frozenset[str]
     present: frozenset[str]
+    duty: re.Pattern[str]
     day_first: bool = True
 
 
@@ -157,6 +158,7 @@ def _load_language(code: str) -> TimeWords:
         appointment=frozenset(table.get("appointment", "").split()),
         had=frozenset(table.get("had", "").split()),
         present=frozenset(table["is"].split()),
+        duty=re.compile(rf"\b(?:{'|'.join(table['duty'].split())})\b".replace("_", " "), re.IGNORECASE),
         day_first=table.get("day_first", True),
     )
 

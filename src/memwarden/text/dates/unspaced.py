@@ -27,7 +27,7 @@ _RULES: Final = re.compile(
     rf"(?P<date>(?:(?P<y>\d{{4}}|今|去|昨|明|来|來|前)年の?)?(?P<m>{_N})月(?:の?(?P<d>{_N})[日号號](?!間|间)"
     rf"(?:\s*(?:から|到|至|~|〜|-|–)\s*(?:(?P<m2>{_N})月)?(?P<d2>{_N})[日号號])?)?(?![間间個个])"
     rf"|(?P<y2>\d{{4}}|今|去|昨|明|来|來|前)年の?(?P<season>[春夏秋冬])天?)"
-    rf"|(?P<count>(?P<n>{_N})(?P<u>日|天|週間|周|週|星期|个星期|個星期|礼拜|个礼拜|か月|ヶ月|カ月|ヵ月|个月|個月|年)(?:間|间)?(?P<w>之?前|以?後|之?后))"
+    rf"|(?P<count>(?<!\d)(?P<n>{_N})(?P<u>日|天|週間|周|週|星期|个星期|個星期|礼拜|个礼拜|か月|ヶ月|カ月|ヵ月|个月|個月|年)(?:間|间)?(?P<w>(?:之?前|以?後|之?后)(?!半)))"
     r"|(?P<weekday>(?P<t>先々週|先週|今週|来週|再来週|上上个?(?:周|週|星期)|上个?(?:周|週|星期|礼拜)|这个?(?:周|星期|礼拜)|本周|"
     r"下个?(?:周|週|星期|礼拜)|下下个?(?:周|週|星期))?の?"
     r"(?:(?P<jp>[月火水木金土日])曜日?|(?:(?<=周)|(?<=週)|(?<=星期)|(?<=礼拜)|周|週|星期|礼拜)(?P<zh>[一二三四五六日天末])(?![年月个個間间])))"
@@ -36,7 +36,7 @@ _RULES: Final = re.compile(
     r"|(?P<unit>先々週|先週末?|今週末?|再来週|来週末?|先々月|先月|今月|来月|一昨年|去年|昨年|今年|来年|明年|再来年|后年|後年|前年|"
     r"上上个?(?:周|週|星期|月)|上个?(?:周末?|週末?|星期|礼拜|月)|上個(?:星期|月)|这个?(?:周末?|星期|礼拜|月)|本(?:周|月|年)|"
     r"下下个?(?:周|週|星期|月)|下个?(?:周末?|週末?|星期|礼拜|月)|下個(?:星期|月))"
-    r"|(?P<year>(?P<y3>(?:1[89]|20|21)\d\d)年(?!間|间|前|后|後))"
+    r"|(?P<year>(?P<y3>(?:1[89]|20|21)\d\d)年(?!間|间|[前后後](?!半)))"
 )
 
 _NEAR: Final = {
@@ -169,3 +169,26 @@ _MEANING: Final[dict[str, Callable[[re.Match[str], date, range | None], list[Day
     "unit": _unit,
     "year": _year,
 }
+
+
+# A question for the time before a date asks for all of it, but not where the date is of these last days.
+LONG_AGO: Final = date(1970, 1, 1)
+LATELY: Final = timedelta(7)
+# "6月前后" is around it, "2026年前半" and "2026年前三个月" begin it, "3日前一天" is a day beside it.
+_GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
+# What has to be is to come; what is so until a day lies not before it.
+_GLUED_DUTY: Final = re.compile(r"なければ|なきゃ|ないと|べき|必須|必须|应该|需要|得[在把去做]")
+# "3月から6月まで" asks of the months between.
+_RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")
+
+
+def glued_earlier(text: str, span: DaySpan, said: date) -> DaySpan:
+    """The time before a date of which a question in Japanese or Chinese asks: "2026年まで", "6月之前"."""
+    before, _, after = text.partition(span.text)
+    if _GLUED_DUTY.search(text) or (after.startswith("まで") and "た" not in text):
+        return span
+    if _RANGE.search(before[-24:] + span.text):
+        return span
+    if not _GLUED_EARLIER.match(after) or not LONG_AGO < span.first <= said or said - span.first < LATELY:
+        return span
+    return DaySpan(LONG_AGO, span.first - timedelta(1), span.text, False)
