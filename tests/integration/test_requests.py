@@ -9,6 +9,7 @@ import pytest
 from memwarden import Warden
 from memwarden.recall.question import Question, question_terms
 from memwarden.recall.rank import calibration
+from memwarden.recall.rank.score import plainness
 from memwarden.text.tokenizer import term_id
 
 Talk = Sequence[tuple[str, str]]
@@ -140,4 +141,4 @@ def test_in_a_store_of_short_plain_facts_nothing_is_a_request() -> None:
 
 def share_of(text: str, words_a_memory: int) -> float:
     terms = tuple(term_id(stem) for stem in question_terms(text, []))
-    return calibration.request_share(Question(text, terms, (), (), ()), calibration.plainness(words_a_memory))
+    return calibration.request_share(Question(text, terms, (), (), ()), plainness(words_a_memory))

@@ -40,11 +40,7 @@ from memwarden.recall.answer.budget import (
     tell_words_once,
     widen_items,
 )
-from memwarden.recall.answer.overview import (
-    find_overview_item,
-    gather_rest,
-    read_overview,
-)
+from memwarden.recall.answer.overview import find_overview_item, gather_rest, read_overview
 from memwarden.recall.answer.render import CachedMemory, MemoryCache
 from memwarden.recall.answer.select import (
     OF_KNOWN_TRUST,
@@ -77,7 +73,8 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, add_vectors, dense_text, prepare_question
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
+from memwarden.recall.rank.calibration import is_unsure
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, rank
 from memwarden.recall.time.changes import (
     ChangeCursor,
     IndexMoment,

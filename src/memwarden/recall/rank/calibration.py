@@ -17,9 +17,8 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.question import PSEUDO_ROWS, Question
 from memwarden.recall.rank import features
 from memwarden.settings import DEFAULT_THRESHOLD
-from memwarden.statements.reader import QuestionReading
 from memwarden.text.sentences import split_spans
-from memwarden.text.tokenizer import GLUED_SCRIPT
+from memwarden.text.tokenizer import GLUED_SCRIPT, content_terms
 
 SignalWeights = Mapping[str, float]
 
@@ -305,27 +304,29 @@ def score_pair(heard: float, cosine: float | None, rows: int, model: str | None)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
 
 
-# Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
-SOME_MEMORIES: Final = 40
-MANY: Final = 140
-FLOOR_SHARE: Final = 0.45
-# The same where the very value is told, and of a list, parts of which lie farther.
-TOLD_FLOOR_SHARE: Final = 0.65
-LIST_FLOOR_SHARE: Final = 0.33
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
+MIN_WORDS = 8
 
 
-def floor_of(best: float, rows: int, reading: QuestionReading | None, is_told: bool) -> float:
-    """The score below which a memory helps less than it costs. is_told: whether the very value is told."""
-    is_told = is_told and reading is not None and reading.asks_for_single
-    is_list = reading is not None and reading.when == "list"
-    share = TOLD_FLOOR_SHARE if is_told else LIST_FLOOR_SHARE if is_list else FLOOR_SHARE
-    return best * share * min(max((MANY - rows) / (MANY - SOME_MEMORIES), 0.0), 1.0)
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Whether a search may find for a message what its block does not hold.
+
+    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
+    and therefore asks for more. Below that bar a search finds nothing either.
+    """
+    if relevant or confidence < DEFAULT_THRESHOLD:
+        return False
+    return len(set(content_terms(message))) >= MIN_WORDS
 
 
-# Memories of fewer words are plain statements, which lie near to a question for them.
-PLAIN_TERMS = 5.0
+# The logit that what was said on a day, or speaks of it, answers a question for that day.
+OF_DAY: Final = 2.0
+OFF_DAY: Final = 50.0
+NO_EVIDENCE: Final = 60.0
 
 
-def plainness(length: float) -> float:
-    """How far memories of so many words are short plain statements, 0..1."""
-    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
+def rank_by_days(question: Question, view: NamespaceView, allowed: Mask, total: Floats) -> tuple[float, Floats]:
+    """The logit that the days asked about are known, and the ranking with what is of other days far below."""
+    near = features.on_day(question, view)
+    known = bool((near[allowed] > 0).any())
+    return OF_DAY if known else -NO_EVIDENCE, total - np.where(near > 0, np.float32(0), np.float32(OFF_DAY))

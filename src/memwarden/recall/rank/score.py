@@ -33,9 +33,8 @@ from memwarden.recall.rank.calibration import (
     SignalWeights,
     Told,
     chance_where_read,
-    floor_of,
     lift_scores,
-    plainness,
+    rank_by_days,
     read_share,
     scale_of,
     tell_request,
@@ -45,14 +44,12 @@ from memwarden.recall.time.changes import find_sure
 from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
-from memwarden.text.tokenizer import content_terms, term_id, terms, words_and_forms
+from memwarden.statements.reader import QuestionReading
+from memwarden.text.tokenizer import term_id, terms, words_and_forms
 
 MAX_LOGIT = 60.0
 # More evidence for an answer than this tells nothing more of a single memory.
 MAX_ITEM_EVIDENCE = 2.0
-
-# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
-MIN_WORDS = 8
 
 
 class Calibration(NamedTuple):
@@ -465,7 +462,7 @@ def rank(
     leaders = find_leaders(question, view, allowed, total, moment)
     total = put_in_front(total, allowed, leaders)
     if question.of_days:
-        found, total = _of_days(question, view, allowed, total)
+        found, total = rank_by_days(question, view, allowed, total)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     of_answer = Told(found, float(np.interp(found, EVIDENCE, CHANCES if told is None else CHANCES_OF_SPEAKER)))
     if told is not None:
@@ -548,16 +545,30 @@ def put_in_front(total: Floats, allowed: Mask, leaders: Sequence[int]) -> Floats
 NEVER_MENTIONED: Final = 3.0
 
 
-# The logit that what was said on a day, or speaks of it, answers a question for that day.
-OF_DAY: Final = 2.0
-OFF_DAY: Final = 50.0
+# Among few memories what scores less than a share of the best helps less than it costs; among MANY the share is 0.
+SOME_MEMORIES: Final = 40
+MANY: Final = 140
+FLOOR_SHARE: Final = 0.45
+# The same where the very value is told, and of a list, parts of which lie farther.
+TOLD_FLOOR_SHARE: Final = 0.65
+LIST_FLOOR_SHARE: Final = 0.33
 
 
-def _of_days(question: Question, view: NamespaceView, allowed: Mask, total: Floats) -> tuple[float, Floats]:
-    """The logit that the days asked about are known, and the ranking with what is of other days far below."""
-    near = features.on_day(question, view)
-    known = bool((near[allowed] > 0).any())
-    return OF_DAY if known else -MAX_LOGIT, total - np.where(near > 0, np.float32(0), np.float32(OFF_DAY))
+def floor_of(best: float, rows: int, reading: QuestionReading | None, is_told: bool) -> float:
+    """The score below which a memory helps less than it costs. is_told: whether the very value is told."""
+    is_told = is_told and reading is not None and reading.asks_for_single
+    is_list = reading is not None and reading.when == "list"
+    share = TOLD_FLOOR_SHARE if is_told else LIST_FLOOR_SHARE if is_list else FLOOR_SHARE
+    return best * share * min(max((MANY - rows) / (MANY - SOME_MEMORIES), 0.0), 1.0)
+
+
+# Memories of fewer words are plain statements, which lie near to a question for them.
+PLAIN_TERMS = 5.0
+
+
+def plainness(length: float) -> float:
+    """How far memories of so many words are short plain statements, 0..1."""
+    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
 
 
 def _weigh_time(preset: Preset, question: Question) -> Preset:
@@ -583,14 +594,3 @@ def _told_of_partner(
     heard = features.heard_on_days(question, view)
     near = features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard if scale is not WORDS_SCALE else heard
     return min(scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE, MAX_TOLD)
-
-
-def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
-    """Whether a search may find for a message what its block does not hold.
-
-    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
-    and therefore asks for more. Below that bar a search finds nothing either.
-    """
-    if relevant or confidence < DEFAULT_THRESHOLD:
-        return False
-    return len(set(content_terms(message))) >= MIN_WORDS
