@@ -9,7 +9,7 @@ import pytest
 from memwarden.recall.answer import select
 from memwarden.recall.answer.select import Request
 from memwarden.recall.rank import calibration
-from memwarden.recall.rank.calibration import is_unsure
+from memwarden.recall.rank.score import is_unsure
 
 
 def request(**fields: Any) -> Request:

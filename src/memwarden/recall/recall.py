@@ -73,8 +73,7 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, add_vectors, dense_text, prepare_question
-from memwarden.recall.rank.calibration import is_unsure
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, rank
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
 from memwarden.recall.time.changes import (
     ChangeCursor,
     IndexMoment,

@@ -27,6 +27,7 @@ from memwarden.recall.answer.select import Candidate, mask_without_cards, rests_
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
+from memwarden.recall.rank.calibration import SHARED_OF_SPEAKER
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
 from memwarden.statements.reader import StatementWeights, load_weights
@@ -448,7 +449,7 @@ def _gather(
     lines = [_make_gathered_line(asked.question, found[item.place], item) for item in rest]
     most = most if budget is None else min(most, budget - count(render(shown)))
     while len(lines) >= MIN_LINES:
-        item = _make_gathered_item(lines, asked.ctx.now, asked.ranking.score_of(len(shown), len(lines)))
+        item = _make_gathered_item(lines, asked.ctx.now, _chance_of_shared(asked.ranking, len(shown), len(lines)))
         tried = rearrange_items(packed, [*shown, item], render, count)
         if count(item.text) <= most and (budget is None or tried.tokens <= budget):
             return replace(tried, rests_on=tuple(line.memory for line in lines))
@@ -474,6 +475,11 @@ def _make_gathered_line(question: Question, held: CachedMemory, candidate: Candi
     who = f", {speaker(memory)}" if memory.name or memory.role == "assistant" else ""
     words = plain_excerpt(question, held, MAX_LINE)
     return _GatheredLine(memory, f"{format_day(memory.created_at)}{who}: {words}{until_of(memory)}")
+
+
+def _chance_of_shared(ranking: Ranking, beside: int, sharing: int) -> float:
+    """The chance that an item that memories share bears on the answer. beside: the other items."""
+    return ranking.confidence_of(beside, sharing) * (SHARED_OF_SPEAKER if ranking.by_name else 1)
 
 
 def _make_gathered_item(lines: Iterable[_GatheredLine], now: datetime, score: float) -> RecallItem:

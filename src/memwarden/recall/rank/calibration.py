@@ -18,7 +18,7 @@ from memwarden.recall.question import PSEUDO_ROWS, Question
 from memwarden.recall.rank import features
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.sentences import split_spans
-from memwarden.text.tokenizer import GLUED_SCRIPT, content_terms
+from memwarden.text.tokenizer import GLUED_SCRIPT, words_and_forms
 
 SignalWeights = Mapping[str, float]
 
@@ -304,21 +304,6 @@ def score_pair(heard: float, cosine: float | None, rows: int, model: str | None)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
 
 
-# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
-MIN_WORDS = 8
-
-
-def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
-    """Whether a search may find for a message what its block does not hold.
-
-    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
-    and therefore asks for more. Below that bar a search finds nothing either.
-    """
-    if relevant or confidence < DEFAULT_THRESHOLD:
-        return False
-    return len(set(content_terms(message))) >= MIN_WORDS
-
-
 # The logit that what was said on a day, or speaks of it, answers a question for that day.
 OF_DAY: Final = 2.0
 OFF_DAY: Final = 50.0
@@ -330,3 +315,10 @@ def rank_by_days(question: Question, view: NamespaceView, allowed: Mask, total: 
     near = features.on_day(question, view)
     known = bool((near[allowed] > 0).any())
     return OF_DAY if known else -NO_EVIDENCE, total - np.where(near > 0, np.float32(0), np.float32(OFF_DAY))
+
+
+def weigh_held_words(question: Question, view: NamespaceView, place: int, words: str) -> float:
+    """How much of some words of the question a place holds, rare words weighing more."""
+    named, rows_of = words_and_forms(words), features.find_words(question, view)
+    pairs = zip(question.stems, question.forms, question.idf_prior, rows_of, strict=True)
+    return sum(-float(np.log(prior)) for *both, prior, (rows, _) in pairs if named & {*both} and place in rows)

@@ -26,7 +26,6 @@ from memwarden.recall.rank.calibration import (
     ITEMS_FOR_HALF,
     ITEMS_LIKE_BLOCK,
     MIN_REQUEST,
-    SHARED_OF_SPEAKER,
     SHARING_OF_SPEAKER,
     WORD_WEIGHT,
     WORDS_SCALE,
@@ -38,6 +37,7 @@ from memwarden.recall.rank.calibration import (
     read_share,
     scale_of,
     tell_request,
+    weigh_held_words,
 )
 from memwarden.recall.rank.features import Feature
 from memwarden.recall.time.changes import find_sure
@@ -45,7 +45,7 @@ from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.statements.reader import QuestionReading
-from memwarden.text.tokenizer import term_id, terms, words_and_forms
+from memwarden.text.tokenizer import content_terms, term_id, terms
 
 MAX_LOGIT = 60.0
 # More evidence for an answer than this tells nothing more of a single memory.
@@ -371,10 +371,6 @@ class Ranking:
         evened = EVENED * (self.half - ITEMS_FOR_HALF + 1) if sharing else 0.0
         return found + evened * (CHANCE_OF_SEVERAL - found)
 
-    def score_of(self, items: int, sharing: int) -> float:
-        """The chance that an item that memories share bears on the answer; so many other items stand beside it."""
-        return self.confidence_of(items, sharing) * (SHARED_OF_SPEAKER if self.by_name else 1)
-
     def values(self, place: int) -> tuple[float, ...]:
         """Return the value of each feature for a place."""
         return tuple([values.item(place) for _, values, _ in self.parts])
@@ -518,17 +514,10 @@ def find_leaders(
     elif reading.when == "past" and len(newest) < 2:
         return ()  # it may be the present value that is told
     elif reading.when == "past" and single:
-        ordered = order_values(question.text, newest, partial(_weigh_words, question, view))
+        ordered = order_values(question.text, newest, partial(weigh_held_words, question, view))
     else:
         ordered = newest
     return tuple(ordered)
-
-
-def _weigh_words(question: Question, view: NamespaceView, place: int, words: str) -> float:
-    """How much of some words of the question a place holds, rare words weighing more."""
-    named, rows_of = words_and_forms(words), features.find_words(question, view)
-    pairs = zip(question.stems, question.forms, question.idf_prior, rows_of, strict=True)
-    return sum(-float(np.log(prior)) for *both, prior, (rows, _) in pairs if named & {*both} and place in rows)
 
 
 def put_in_front(total: Floats, allowed: Mask, leaders: Sequence[int]) -> Floats:
@@ -594,3 +583,18 @@ def _told_of_partner(
     heard = features.heard_on_days(question, view)
     near = features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard if scale is not WORDS_SCALE else heard
     return min(scale.logit(float(near[allowed].max()), rows) + AT_MIDDLE, MAX_TOLD)
+
+
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
+MIN_WORDS = 8
+
+
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Whether a search may find for a message what its block does not hold.
+
+    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
+    and therefore asks for more. Below that bar a search finds nothing either.
+    """
+    if relevant or confidence < DEFAULT_THRESHOLD:
+        return False
+    return len(set(content_terms(message))) >= MIN_WORDS

@@ -46,7 +46,7 @@ from memwarden.text.dates.symbols import (
     compile_tokens,
     letters,
 )
-from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, glued_earlier, glued_spans
+from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, ask_of_earlier, glued_spans
 from memwarden.text.language import language_of, lower_in_place
 
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
@@ -333,7 +333,7 @@ def read_days(
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
     if spans:
-        spans = tuple(glued_earlier(text, span, said) for span in spans) if question else drop_habits(text, spans)
+        spans = ask_of_earlier(text, spans, said) if question else drop_habits(text, spans)
     if language in ("ja", "zh"):
         return spans
     read = SymbolText(text, said, language, question)

@@ -182,10 +182,18 @@ _GLUED_DUTY: Final = re.compile(r"なければ|なきゃ|ないと|べき|必須
 _RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")
 
 
-def glued_earlier(text: str, span: DaySpan, said: date) -> DaySpan:
+def ask_of_earlier(text: str, spans: tuple[DaySpan, ...], said: date) -> tuple[DaySpan, ...]:
+    """Replace the dates of a question in Japanese or Chinese by the time before them, where it asks of that."""
+    if _GLUED_DUTY.search(text):
+        return spans
+    is_past = "た" in text
+    return tuple(_glued_earlier(text, span, said, is_past) for span in spans)
+
+
+def _glued_earlier(text: str, span: DaySpan, said: date, is_past: bool) -> DaySpan:
     """The time before a date of which a question in Japanese or Chinese asks: "2026年まで", "6月之前"."""
     before, _, after = text.partition(span.text)
-    if _GLUED_DUTY.search(text) or (after.startswith("まで") and "た" not in text):
+    if after.startswith("まで") and not is_past:
         return span
     if _RANGE.search(before[-24:] + span.text):
         return span
