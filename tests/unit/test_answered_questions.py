@@ -172,8 +172,11 @@ def test_a_talk_begins_with_the_first_words_of_a_person_that_are_no_greeting() -
     long = opening_of(*talk(turn(f"{LOOKING[:-1]} {'and more ' * 20}.", "user"), turn("the 3rd one", "user")))
     assert long is not None
     assert long.text.startswith(LOOKING[:-1])
-    assert long.text.endswith("more…")
-    assert len(long.text) <= 120
+    assert long.text.endswith("and…")
+    assert len(long.text) <= 60
+    priced = opening_of(*talk(turn("The blue flat in Leipzig is 640 a month.", "user"), turn("the 3rd one", "user")))
+    assert priced is not None
+    assert priced.text == "The blue flat in Leipzig is…"
 
 
 @pytest.mark.parametrize(
@@ -181,6 +184,7 @@ def test_a_talk_begins_with_the_first_words_of_a_person_that_are_no_greeting() -
     [
         ([turn("the 3rd one", "user")], "nothing came before"),
         ([turn(LOOKING), turn("the 3rd one", "user")], "only an assistant spoke before"),
+        ([turn(LOOKING, "user", name="Bea"), turn("the 3rd one", "user", name="Ana")], "somebody else's words"),
         ([turn("Hi!", "user"), turn("the 3rd one", "user")], "a greeting opens no topic"),
         ([turn(LOOKING, "user"), turn("the 3rd one", "user", after=timedelta(days=2))], "two days ago"),
         ([turn(LOOKING, "user"), turn("that one " * 30, "user")], "a long text says what it is about"),

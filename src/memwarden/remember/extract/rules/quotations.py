@@ -80,9 +80,14 @@ _LAST_ASKS: Final = re.compile(r"[?？][^\w]*$")
 
 # A talk's first words tell what the later ones are about, this many turns long.
 MAX_TURNS_SINCE_OPENING: Final = 12
-MAX_OPENING: Final = 120
+# More of it, and numbers, would stand in later memories when they hold no longer; so what is longer shows nothing.
+MAX_OPENING: Final = 60
+MAX_DEPENDING_WIDTH: Final = 100
 # Less of it tells nothing; a full-width sign counts as two.
-MIN_OPENING_WIDTH: Final = 24
+MIN_OPENING_WIDTH: Final = 12
+# "Hi there, everybody." is a greeting.
+MIN_TOPIC_WIDTH: Final = 24
+_NUMBER: Final = re.compile(r"[^\s,，、。]*\d")
 # "Hi, how are you?" opens no topic.
 MIN_OPENING_WORDS: Final = 4
 # "Oh, and ..." goes on to something else.
@@ -148,15 +153,16 @@ class Opening(NamedTuple):
         """The same in at most so many characters, cut after a sentence, else at a blank; None where little fits."""
         if len(self.text) <= room:
             return self
-        head = self.text[: max(room - 1, 0)]
+        head = self.text[: max(room - 1, 0)].rstrip()
         whole = max((span.end for span in split_spans(head) if span.end < len(head)), default=0)
         blank = max(head.rfind(" "), *(head.rfind(sign) + 1 for sign in "，。、"))
+        blank = len(head) if self.text[len(head) : len(head) + 1].isspace() else blank
         cut = head[:whole] if _width(head[:whole]) >= MIN_OPENING_WIDTH else f"{head[:blank].rstrip(',;:. ')}…"
         return self._replace(text=cut.strip()) if _width(cut) >= MIN_OPENING_WIDTH else None
 
 
 def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
-    """Return what a person opened the talk with that a short turn goes on with, or None.
+    """Return what a person opened the talk with that a short turn of theirs goes on with, or None.
 
     before: of each turn the one before it in its thread.
     """
@@ -168,16 +174,19 @@ def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
         if earlier is None or walked.created_at - earlier.created_at > MAX_PAUSE:
             break
         walked = earlier
-        if walked.role != "assistant":
+        if (walked.role, walked.name) == (turn.role, turn.name):
             first = walked
     else:
         return None
     if first is None or not _may_open(turn, first):
         return None
     sentences = [" ".join(_INNER_QUOTES.sub("", span.text).split()) for span in split_spans(first.text)]
-    while sentences and _width(sentences[0]) < MIN_OPENING_WIDTH and len(sentences[0].split()) < MIN_OPENING_WORDS:
+    while sentences and _width(sentences[0]) < MIN_TOPIC_WIDTH and len(sentences[0].split()) < MIN_OPENING_WORDS:
         del sentences[0]
-    found = Opening(" ".join(sentences), _name_of(first, first.text), first.sources[0]).fitting(MAX_OPENING)
+    words = " ".join(sentences)
+    number = _NUMBER.search(words)
+    whole = Opening(words, _name_of(first, first.text), first.sources[0])
+    found = whole.fitting(MAX_OPENING if number is None else min(MAX_OPENING, number.start() + 1))
     return found if found is not None and _width(found.text) >= MIN_OPENING_WIDTH else None
 
 
@@ -473,6 +482,8 @@ def _shown_opening(
     turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None, opening: Opening | None
 ) -> Opening | None:
     """The opening, as much of it as fits beside words and the question that they answer; none for a new topic."""
+    if _width(words) > MAX_DEPENDING_WIDTH:
+        return None
     if opening is None or (asked is not None and asked.source == opening.source) or _GOES_ON.match(words):
         return None
     beside = len(_write(turn, words, at, asked, opening._replace(text="")))

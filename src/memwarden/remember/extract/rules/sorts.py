@@ -40,6 +40,8 @@ OF_RELATIONS: Final = 0.35
 # A day that was named, and that something changed.
 OF_A_DAY: Final = 0.1
 OF_A_CHANGE: Final = 0.25
+# What a statement tells is an event most often: readers file 55 of 100 as one, maybe beside another category.
+OF_ALL: Final = 0.15
 _SELF: Final = "self"
 
 
@@ -109,7 +111,7 @@ def _told_by(told: PackedStatement, weights: StatementWeights, lists: SortWords)
     subjects = told.subject.split("+")
     if any(subjects) and _SELF not in subjects:
         yield "relationships", OF_OTHERS
-    yield "event", OF_A_CHANGE * told.changes / 255
+    yield "event", OF_ALL + OF_A_CHANGE * told.changes / 255
 
 
 def _by_attributes(told: PackedStatement, weights: StatementWeights, lists: SortWords) -> Iterator[tuple[str, float]]:
