@@ -599,6 +599,15 @@ async def test_what_a_small_model_finds_and_is_not_kept_is_told() -> None:
     }  # fmt: skip
 
 
+async def test_what_a_small_model_lists_under_the_wrong_name_is_quoted_where_it_was_said() -> None:
+    model = ScriptedModel(listing(m1="full service costs 110"))
+    said = ("user", "right, hello, the shop is open"), ("user", "full service is 110 from may")
+    kept, refused = await kept_of(model, *said, size="small")
+    opening = "The user: 'right, hello, the shop is open' – "
+    assert kept == [f'{opening}The user, 4 March 2026: "full service is 110 from may"']
+    assert "item_not_said" not in refused
+
+
 async def test_nothing_comes_of_the_example_that_a_small_model_is_shown() -> None:
     model = ScriptedModel(listing(m1="works 4 days a week"))
     kept, refused = await kept_of(model, ("user", "ugh, work, days and days of it"), size="small")

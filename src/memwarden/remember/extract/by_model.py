@@ -309,7 +309,7 @@ _OF_NO_USE: Final = frozenset((Refusal.FOREIGN, Refusal.NO_SOURCE, Refusal.NO_TE
 def read_listed(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     """Return what a small model's list keeps, the words of the messages that it names, and what it passes.
 
-    What it lists of a message has to be said there; its own words for it are not kept. Raises ValueError, KeyError or
+    What it lists has to be said in one of them; its own words for it are not kept. Raises ValueError, KeyError or
     TypeError for an answer that is no such list, or names no message that is there.
     """
     listed = answer["facts"]
@@ -323,10 +323,12 @@ def read_listed(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     for entry in listed[:MAX_LISTED]:
         turn = turns.get(str(entry.get("id"))) if isinstance(entry, Mapping) else None
         text = _listed_text(entry)
-        if refused := _refuse_listed(text, turn):
-            passed.append(RejectedClause(text, refused))
-        elif turn is not None:
-            named[turn.id] = turn
+        refused = _refuse_listed(text, turn)
+        said_in = None if refused else _said_in(text, turn, turns.values())
+        if said_in is None:
+            passed.append(RejectedClause(text, refused or Refusal.NOT_SAID))
+        else:
+            named[said_in.id] = said_in
     if passed and not named and all(item.reason in _OF_NO_USE for item in passed):
         raise ValueError("of messages that are not there")
     for turn in named.values():
@@ -346,9 +348,13 @@ def _refuse_listed(text: str, turn: Memory | None) -> Refusal | None:
         return Refusal.NO_TEXT
     if turn is None:
         return Refusal.NO_SOURCE
-    if text.casefold() in {fact.casefold() for fact in _SMALL_EXAMPLE_FACTS}:
-        return Refusal.EXAMPLE
-    return None if Said([turn]).holds_some(text, turn) else Refusal.NOT_SAID
+    return Refusal.EXAMPLE if text.casefold() in {fact.casefold() for fact in _SMALL_EXAMPLE_FACTS} else None
+
+
+def _said_in(text: str, named: Memory | None, turns: Iterable[Memory]) -> Memory | None:
+    """The turn that says some of a fact: the named one, else the first; a small model puts two messages in one line."""
+    among = (turn for turn in (named, *turns) if turn is not None)
+    return next((turn for turn in among if Said([turn]).holds_some(text, turn)), None)
 
 
 def _quote_listed(turn: Memory, before: Mapping[str, Memory]) -> tuple[list[ExtractedItem], list[RejectedClause]]:
