@@ -27,7 +27,7 @@ def test_paraphrases_of_realmem_are_merged_and_near_misses_are_not() -> None:
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
-@pytest.mark.parametrize("file", [HISTORY, *REALMEM[:1]], ids=["everyday", "realmem"])
+@pytest.mark.parametrize("file", [HISTORY, *REALMEM[:1]], ids=lambda file: file.parent.name)
 def test_a_year_of_upkeep_loses_nothing_and_tells_all(file: Path, store: str, request: pytest.FixtureRequest) -> None:
     server = str(request.getfixturevalue("postgres_server")) if store == "postgres" else None
     report = measure_year(read_lives([file]), server, SETTINGS, {})
