@@ -382,7 +382,7 @@ def test_the_command_imports_and_says_what_was_left_out(tmp_path: Path) -> None:
         tmp_path, "31/12/2023, 22:05 - Ana: I bake rye bread\n31/12/2023, 22:06 - Bo: <Media omitted>", "c.txt"
     )
     planned = cli("import", str(file), "--user", "ana", "--dry-run", "--embedder", "none")
-    assert "Would import 1 new, 0 known in 1 threads (whatsapp)." in planned.stdout
+    assert "Would import 1 new, 0 known in 1 thread (whatsapp)." in planned.stdout
     done = cli("import", str(file), "--user", "ana", "--zone", "Europe/Lisbon", "--embedder", "none")
     assert "left out: messages without words (1)" in done.stdout
     assert f'memwarden query "..." --user ana --db sqlite:///{tmp_path / "m.db"}' in done.stdout

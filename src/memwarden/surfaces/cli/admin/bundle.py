@@ -172,7 +172,8 @@ def describe_import(done: ImportSummary) -> Iterator[str]:
     """Say in sentences what an import did."""
     verb = "Would import" if done.dry_run else "Imported"
     parts = [f"{done.stored:,} new", f"{done.known:,} known"] + ([f"{done.ended:,} ended"] if done.ended else [])
-    where = [f"{count:,} {what}" for count, what in ((done.threads, "threads"), (done.documents, "documents")) if count]
+    counts = ((done.threads, "thread"), (done.documents, "document"))
+    where = [f"{count:,} {what}{'s' if count > 1 else ''}" for count, what in counts if count]
     yield f"{verb} {', '.join(parts)} in {' and '.join(where) or 'a graph'} ({', '.join(done.formats)})."
     if done.nodes:
         yield f"  {done.nodes:,} new nodes of the graph"
