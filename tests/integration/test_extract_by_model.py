@@ -210,6 +210,28 @@ async def test_a_name_that_only_the_assistant_said_has_the_trust_of_the_assistan
         }
 
 
+async def test_an_appointment_that_is_put_off_before_its_day_ends_then() -> None:
+    """It has an end to come, and is shown to the model all the same, which may replace it."""
+    first = {"text": "Ana's dentist is on 19 March 2026.", "valid_from": "2026-03-02", "valid_to": "2026-03-19"}
+    moved = {"text": "Ana's dentist is on 26 March 2026.", "valid_from": "2026-03-12", "valid_to": "2026-03-26"}
+    past = {"text": "Ana's dentist is on 9 April 2026.", "valid_from": "2026-04-01", "valid_to": "2026-04-09"}
+    model = ScriptedModel(saying(first), saying({**moved, "replaces": ["k1"]}), saying({**past, "replaces": ["k1"]}))
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
+        for number, day in enumerate(("2026-03-02", "2026-03-12", "2026-04-01")):
+            me = warden.scope(user="ana", thread=f"t{number}")
+            said = {"role": "user", "content": f"The dentist again, {day}.", "id": "m1"}
+            await me.observe([{**said, "created_at": f"{day}T12:00:00Z"}])
+            await me.extract_pending()
+        known = [[line["text"] for line in read_sections(call.prompt).get("Known", ())] for call in model.asked]
+        assert known == [[], ["Ana's dentist is on 19 March 2026."], []]  # on 1 April both days are over
+        over = await me.find({"channel": "semantic", "valid_to": {"$gt": "2026-01-01T00:00:00Z"}})
+        assert {item.text: item.valid_to.date().isoformat() for item in over if item.valid_to} == {
+            "Ana's dentist is on 19 March 2026.": "2026-03-12",
+            "Ana's dentist is on 26 March 2026.": "2026-03-26",
+            "Ana's dentist is on 9 April 2026.": "2026-04-09",
+        }
+
+
 async def test_a_bad_item_costs_only_itself() -> None:
     answer = {
         "facts": [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memwarden import Warden
-from memwarden.remember.extract.rules.dating import resolve_dates
+from memwarden.remember.extract.rules.dating import appointed_end, resolve_dates
 from memwarden.statements.statement import clauses_of
 from memwarden.surfaces.cli.main import run
 
@@ -152,6 +152,58 @@ def test_a_change_that_names_its_day_ends_the_old_value_on_that_day() -> None:
 def test_what_holds_until_a_day_ends_after_it() -> None:
     (fact,) = in_turn(("2026-03-02", "Ich wohne noch bis 9. Juni in Bremen, die Miete ist 640 Euro."))[1]
     assert fact.valid_to == datetime(2026, 6, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "last"),
+    [
+        ("the dentist is on 19 March", "2026-03-19"),
+        ("Sandra se marie le 4 juillet avec Paul", "2026-07-04"),
+        ("OP ist am 14. April in der Augenklinik", "2026-04-14"),
+        ("el examen es el 16 de noviembre", "2026-11-16"),
+        ("退院は4月25日ごろらしい", "2026-04-25"),
+        ("18. bis 25. April an den Gardasee", "2026-04-25"),
+        ("v2 keeps running until 30 November, then it answers 410", "2026-11-30"),
+        ("wedding 20 june so it has to be ready 18th june", "2026-06-20"),
+        # Each part has a tense of its own.
+        ("the registrar was double booked, it's 25 march now", "2026-03-25"),
+        ("isn't tomorrow obviously, pushed it to 9 june", "2026-06-09"),
+        # What begins goes on, and what comes again does so too.
+        ("new rent from 1 April, 640 euros", None),
+        ("Ab 1. April 640 Euro Miete", None),
+        ("elle attaque le 5 avril chez Morvan", None),
+        ("desde el 3 de abril trabajo en Sagunto", None),
+        ("4月1日から新しい職場", None),
+        ("从4月1日起房租五千", None),
+        ("moving to lisbon, 1 july", None),
+        ("my birthday is on 3 July", None),
+        ("Geburtstag am 3. Juli", None),
+        # A weekday may mean each of them, a month is no appointment, and what was is over by itself.
+        ("Wednesdays shut, and Friday too", None),
+        ("rent goes out on the 1st", None),
+        ("baby due in july", None),
+        ("we met on 3 February", None),
+        ("I live in Bergen", None),
+    ],
+)
+def test_what_is_over_after_a_day_to_come_ends_then(words: str, last: str | None) -> None:
+    assert str(appointed_end(words, datetime(2026, 3, 4, 12, tzinfo=UTC))) == str(last)
+
+
+def test_an_appointment_is_over_after_its_day() -> None:
+    (fact,) = in_turn(("2026-03-02", "Der Augenarzt ist Dr. Lindner, die OP ist am 14. April."))[1]
+    assert fact.valid_to == datetime(2026, 4, 15, tzinfo=UTC)
+
+
+def test_an_appointment_ends_what_it_changes() -> None:
+    over = in_turn(
+        ("2026-03-02", "Ich fahre einen alten Polo, 14 Jahre alt."),
+        ("2026-04-02", "Ich hab den Polo verkauft, die Übergabe ist am 30. April."),
+    )[1]
+    assert {fact.since.date(): fact.valid_to and fact.valid_to.date() for fact in over} == {
+        date(2026, 3, 2): date(2026, 4, 2),
+        date(2026, 4, 2): date(2026, 5, 1),
+    }
 
 
 def test_an_answer_shows_the_turn_and_not_its_quotation() -> None:

@@ -23,16 +23,17 @@ from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Stat
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.nearby import MAX_NEIGHBOURS, find_nearby
 from memwarden.records import UNDOES, Event, Memory
-from memwarden.remember.resolve.resolution import Resolution, close_stored, may_merge, merge_stored
-from memwarden.remember.resolve.resolver import (
+from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
-    SYSTEM,
+    Resolution,
     are_comparable,
+    close_stored,
     is_card,
-    judge_stored_pairs,
+    may_merge,
+    merge_stored,
     open_statements,
-    prompt_of_pairs,
 )
+from memwarden.remember.resolve.resolver import SYSTEM, judge_stored_pairs, prompt_of_pairs
 from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.remember.write_store import is_reserved
 from memwarden.text.tokenizer import content_terms, estimate

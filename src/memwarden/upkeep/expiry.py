@@ -20,7 +20,7 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.resolve.resolver import is_card
+from memwarden.remember.resolve.resolution import is_card
 from memwarden.remember.write_store import is_reserved
 from memwarden.stores.protocol import StoreReader
 from memwarden.upkeep.records import MOVED_BY_USE, JobChange, JobContext, JobReport, add_reports

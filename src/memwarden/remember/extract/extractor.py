@@ -53,8 +53,8 @@ from memwarden.remember.extract.records import (
 from memwarden.remember.extract.records import ExchangeExtract as Kept
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
 from memwarden.remember.resolve.proposals import PROPOSAL_LIFETIME
-from memwarden.remember.resolve.resolution import Resolution, latest_candidates
-from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, Resolver, open_statements
+from memwarden.remember.resolve.resolution import Resolution, latest_candidates, open_statements
+from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, Resolver
 from memwarden.remember.resolve.told_context import find_told_context
 from memwarden.remember.resolve.user_context import ContextEdit
 from memwarden.remember.write_store import GuardedStore
@@ -398,8 +398,9 @@ class Extractor:
     async def _known(self, turns: Sequence[Memory], index: NamespaceIndex) -> list[Memory]:
         """Open memories that the turns may change: those near them, then the newest; in the order of time."""
         shared = [name for name in index.columns.coded["category"].values if not is_own_category(name)]
-        allowed = open_statements(index, Channel.SEMANTIC, None, shared)
-        allowed |= open_statements(index, Channel.EPISODIC, None, shared)
+        begun = min(turn.created_at for turn in turns)
+        allowed = open_statements(index, Channel.SEMANTIC, None, shared, begun)
+        allowed |= open_statements(index, Channel.EPISODIC, None, shared, begun)
         near: dict[str, float] = {}
         for turn in turns:
             place = index.place(turn.id)

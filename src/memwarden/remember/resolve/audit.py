@@ -28,12 +28,12 @@ from memwarden.records import (
     StateCount,
 )
 from memwarden.remember.ingest.intake import holds_context, redact_secrets
-from memwarden.remember.resolve.resolution import may_merge
-from memwarden.remember.resolve.resolver import (
+from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     are_comparable,
     channels_compared,
     is_card,
+    may_merge,
     open_statements,
 )
 from memwarden.remember.resolve.same_fact import judge

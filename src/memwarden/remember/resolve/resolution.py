@@ -6,7 +6,7 @@ only found the neighbours. A chat model, if configured, judges the pairs that no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,12 +14,16 @@ from typing import Any
 
 from memwarden import filters
 from memwarden.categories import DEFAULT_CATEGORY, is_own_category
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import (
+    CARD,
     DOCUMENT,
     EXTRACTED_BY,
     QUOTATION,
     BatchChange,
+    Channel,
     Event,
     Link,
     Memory,
@@ -38,6 +42,13 @@ from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.tokenizer import terms
 
+# Turns are kept as they were said and state is written by key, so neither is compared.
+DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
+# An event ends a state ("moved to Linz": no longer "lives in Graz"), although it is in another channel. Across
+# channels statements only supersede: nothing is merged or linked.
+_OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
+# Cards stand among the episodic memories but state nothing.
+_CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 # The most links that a new memory gets, to its nearest neighbours.
 MAX_LINKS = 5
 # The most older statements that a new statement supersedes.
@@ -352,3 +363,53 @@ def _confirm_candidate(candidate: Memory, again: Memory, at: datetime, step: int
         Put(heard, None, WriteMode.UPDATE, step=step, meta={"why": "heard again"}),
     )
     return Resolution(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")
+
+
+def are_comparable(new: Memory, old: Memory) -> bool:
+    """Whether two statements may be compared: of the same speaker, since "I" is somebody else in another mouth, and
+    of no lower trust, since a page does not correct a person."""
+    if TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or is_card(old):
+        return False
+    if old.channel not in channels_compared(new.channel):
+        return False
+    return new.id != old.id and (new.name, new.role) == (old.name, old.role)
+
+
+def is_open_at(memory: Memory, at: datetime) -> bool:
+    """Whether a model may change a memory by what is said at a moment: it has no end, or was kept with one to come.
+
+    Whoever says "the dentist is on 5 March" may put that off before; what was stated to hold for a time does hold.
+    """
+    return memory.valid_to is None or (memory.actor_id == EXTRACTED_BY and memory.valid_to > at)
+
+
+def open_statements(
+    index: NamespaceIndex,
+    channel: str,
+    name: str | None,
+    readable: Collection[str] | None = None,
+    at: datetime | None = None,
+) -> Mask:
+    """Return the mask of a speaker's open statements in a channel, without index cards.
+
+    readable: categories. at: with it, what was extracted counts too where its end lies ahead then.
+    """
+    wanted: dict[str, Any] = {"channel": channel, "name": {"$eq": name}}
+    if readable is not None:
+        wanted["category"] = list(readable)
+    allowed = index.mask(filters.parse({**wanted, "valid_to": {"$eq": None}}))
+    if at is not None:
+        ahead = {"actor_id": EXTRACTED_BY, "valid_to": {"$gt": at.isoformat()}}
+        allowed = allowed | index.mask(filters.parse({**wanted, **ahead}))
+    return allowed & ~index.mask(_CARDS) if channel == Channel.EPISODIC else allowed
+
+
+def channels_compared(channel: str) -> tuple[str, ...]:
+    """Return the channels that a statement of this channel is compared with, its own first."""
+    other = _OTHER_CHANNEL.get(channel)
+    return (channel,) if other is None else (channel, other)
+
+
+def is_card(memory: Memory) -> bool:
+    """Whether a memory is an index card of what was said."""
+    return memory.actor_id == EXTRACTED_BY and CARD in memory.tags

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from memwarden import filters
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.recall.index.columns import Floats, Mask
+from memwarden.recall.index.columns import Floats
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
 from memwarden.recall.rank.calibration import score_pair
@@ -22,10 +21,10 @@ from memwarden.records import (
     ALREADY,
     CARD,
     EXTRACTED_BY,
+    QUOTATION,
     Batch,
     BatchChange,
     ChangeResult,
-    Channel,
     Event,
     ExtractionMark,
     Link,
@@ -42,6 +41,7 @@ from memwarden.records import (
 )
 from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening, plain_words
 from memwarden.remember.resolve.resolution import (
+    DERIVED_CHANNELS,
     MAX_LINKS,
     MAX_SUPERSEDED,
     STATE_BEFORE,
@@ -49,7 +49,11 @@ from memwarden.remember.resolve.resolution import (
     CandidatePool,
     NeighbourPair,
     Resolution,
+    are_comparable,
+    channels_compared,
+    is_open_at,
     judge_pair,
+    open_statements,
     resolve,
 )
 from memwarden.remember.resolve.same_fact import Judgement
@@ -150,15 +154,6 @@ def _judgement(rules: Judgement, label: str, model: str) -> Judgement:
     if label == "same" and rules.guards:
         label = "link"
     return Judgement(label, f"model {model}", rules.guards)  # type: ignore[arg-type]  # a value of _LABELS
-
-
-# Turns are kept as they were said and state is written by key, so neither is compared.
-DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
-# An event ends a state ("moved to Linz": no longer "lives in Graz"), although it is in another channel. Across
-# channels statements only supersede: nothing is merged or linked.
-_OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
-# Cards stand among the episodic memories but state nothing.
-_CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +313,10 @@ class Resolver:
                 settled.append(_store_uncompared(statement, 2 * number))
                 continue
             pairs = []
-            # What holds for a time stands beside what holds for good, and neither ends nor takes up the other.
-            if self._merging and memory.channel in DERIVED_CHANNELS and memory.valid_to is None:
+            # What holds for a time stands beside what holds for good, and neither ends nor takes up the other; a
+            # quotation has its end by a day that it names.
+            lasts = memory.valid_to is None or QUOTATION in memory.tags
+            if self._merging and memory.channel in DERIVED_CHANNELS and lasts:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
             if statement.shown:
                 pairs = [*await self._replaced(statement, earlier), *_leave_shown(pairs, statement)]
@@ -401,7 +398,7 @@ class Resolver:
         return [
             NeighbourPair(item, NearbyMemory(item.id, None, 1.0), decided, newer=True)
             for item in (earlier.memories.get(each.id, each) for each in stored)
-            if item.valid_to is None and are_comparable(memory, item)
+            if is_open_at(item, memory.since) and are_comparable(memory, item)
         ]
 
     async def _end(
@@ -415,7 +412,7 @@ class Resolver:
         found: dict[str, Resolution] = {}
         for number, end in enumerate(ends):
             old = stored.get(end.memory_id)
-            if old is None or old.valid_to is not None or TRUST_RANK[end.trust] < TRUST_RANK[old.trust]:
+            if old is None or not is_open_at(old, end.at) or TRUST_RANK[end.trust] < TRUST_RANK[old.trust]:
                 continue
             closed = replace(old, valid_to=max(end.at, old.since), updated_at=at)
             meta = {"why": "a model read that it is over", "said_in": end.sources[0]}
@@ -565,35 +562,3 @@ def _quarantine(statement: IncomingStatement, step: int) -> Resolution:
     screening, memory = statement.screening, statement.memory
     put = Put(memory, statement.signals, state=screening.state, step=step, meta={"kinds": list(screening.kinds)})
     return Resolution((put,), (), Outcome.QUARANTINED, memory.id, screening.reason)
-
-
-def are_comparable(new: Memory, old: Memory) -> bool:
-    """Whether two statements may be compared: of the same speaker, since "I" is somebody else in another mouth, and
-    of no lower trust, since a page does not correct a person."""
-    if TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or is_card(old):
-        return False
-    if old.channel not in channels_compared(new.channel):
-        return False
-    return new.id != old.id and (new.name, new.role) == (old.name, old.role)
-
-
-def open_statements(
-    index: NamespaceIndex, channel: str, name: str | None, readable: Collection[str] | None = None
-) -> Mask:
-    """Return the mask of a speaker's open statements in a channel, without index cards. readable: categories."""
-    wanted: dict[str, Any] = {"channel": channel, "valid_to": {"$eq": None}, "name": {"$eq": name}}
-    if readable is not None:
-        wanted["category"] = list(readable)
-    allowed = index.mask(filters.parse(wanted))
-    return allowed & ~index.mask(_CARDS) if channel == Channel.EPISODIC else allowed
-
-
-def channels_compared(channel: str) -> tuple[str, ...]:
-    """Return the channels that a statement of this channel is compared with, its own first."""
-    other = _OTHER_CHANNEL.get(channel)
-    return (channel,) if other is None else (channel, other)
-
-
-def is_card(memory: Memory) -> bool:
-    """Whether a memory is an index card of what was said."""
-    return memory.actor_id == EXTRACTED_BY and CARD in memory.tags

@@ -34,7 +34,7 @@ _WORDS_TOO: Final = frozenset("fall spring may march second mar sun sat".split()
 _MEANS_TIME: Final = re.compile(
     r"\b(?:in|the|this|last|next|of|during|early|late|since|until|by|every|for) $", re.IGNORECASE
 )
-_MONTH_ALONE: Final = re.compile(rf"^(?:\w+ )?(?:{'|'.join(_MONTHS)})(?: \d{{4}})?$", re.IGNORECASE)
+_MONTH_ALONE: Final = re.compile(rf"^(?:[a-z]+ )?(?:{'|'.join(_MONTHS)})(?: \d{{4}})?$", re.IGNORECASE)
 _MONTH_NAMED: Final = re.compile(rf"\b(?:{'|'.join(name[:3] for name in _MONTHS)})", re.IGNORECASE)
 _WEEKDAY_ALONE: Final = re.compile(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
 _YEAR_ALONE: Final = re.compile(r"^(?:\w+ )?(?:19|20)\d\d$")
@@ -53,6 +53,21 @@ _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
 _YEARLY: Final = re.compile(
     r"\b(?:birthdays?|anniversary|name day|born|(?:got|were|was|am|are|been) married)\b", re.IGNORECASE
 )
+# What begins on a day goes on after it, and what comes again does so too. In front of the day, and behind it.
+_BEGINS: Final = re.compile(
+    r"(?:\b(?:from|since|as of|start(?:s|ing)?|begins?|beginning|effective|ab|seit|(?:beginnt|startet|fängt) am|dès|"
+    r"à partir d\S*|depuis|commence|attaque|démarre|desde|a partir del?|empie[zc]\w+|comien\w+)"
+    r"(?: (?:on|the|dem|der|le|el|du|am))*|从|自)\s*$",
+    re.IGNORECASE,
+)
+_BEGINS_AFTER: Final = re.compile(r"\s*(?:から|より|以降|以後|起|开始|onwards?\b)", re.IGNORECASE)
+_GOES_ON: Final = re.compile(
+    r"\b(?:birthdays?|born|anniversar\w+|geburtstag\w*|geboren|jahrestag\w*|cumple\w*|nac(?:í|ió|ido|ida)|aniversario|née?|"
+    r"anniversaire|every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|immer|cada|siempre|tod[oa]s l[oa]s|"
+    r"chaque|toujours|tou(?:s|tes) les|mov(?:e|ing|es) (?:to|in|into)|days off|"
+    r"start(?:s|ing)? (?:at|with|as|work|my|the new|a new))\b|誕生日|生まれ|毎|生日|出生|每|都是",
+    re.IGNORECASE,
+)
 # What still depends on when it was said makes the statement no fact.
 _LEFT: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming|previous|following|upcoming) (?:\w+ "
@@ -69,6 +84,13 @@ _LEFT: Final = re.compile(
     r"\d{1,2}(?:st|nd|rd|th)(?! (?:of|grade|floor|birthday|anniversary|century|place|edition|street|avenue)))\b",
     re.IGNORECASE,
 )
+
+# Each part has a tense of its own: "the registrar was double booked, it's 25 July now".
+_PARTS: Final = re.compile(r"[,;:!?](?=\s)|(?<!\d)\.\s|[，、；：。！？]|\s[-–—]\s")
+# "On the 1st" may come again each month.
+_NUMBERED: Final = re.compile(r"\d(?!\d*(?:st|nd|rd|th)?$)|\d\d?[./]\d|^\d+\W+\w{3}|\w{3}\W+\d+$")
+# A month or a year is no appointment.
+MAX_DAYS_AHEAD: Final = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +138,35 @@ def resolve_dates(text: str, said: datetime) -> DatedText:
     )
     hit = _LEFT.search(bare)
     return DatedText(text, tuple(days), hit[0] if hit else None)
+
+
+def appointed_end(words: str, said: datetime) -> date | None:
+    """The last day to come that words name, where what they tell is over then: "the dentist, 5 March".
+
+    None where something begins on a day to come ("from 5 March") or comes again, and where no day is named by its
+    number: whoever says "Wednesday" may mean each of them.
+    """
+    last: date | None = None
+    for part in () if _GOES_ON.search(words) else _PARTS.split(words):
+        at = 0
+        for span in spans_in(part, said):
+            place = part.find(span.text, at)
+            at = place + len(span.text)
+            if span.first < said.date() and _PUT_TO.search(part, max(0, place - _MAX_MOVED), place):
+                span = _later(span)
+            if span.last <= said.date():
+                continue
+            if _BEGINS.search(part, max(0, place - _MAX_BEFORE), place) or _BEGINS_AFTER.match(part, at):
+                return None
+            if _is_appointment(span, said.date()) and (last is None or span.last > last):
+                last = span.last
+    return last
+
+
+def _is_appointment(span: DaySpan, said: date) -> bool:
+    """Whether a span is a few days that are named by their numbers; of "until 30 June" the last counts."""
+    days = 1 if span.first == said else (span.last - span.first).days + 1
+    return span.exact and days <= MAX_DAYS_AHEAD and bool(_NUMBERED.search(span.text))
 
 
 def _is_yearly(text: str, span: DaySpan) -> bool:

@@ -11,6 +11,7 @@ from memwarden.categories import is_own_category
 from memwarden.records import Channel, Memory, Trust
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS, ExtractedItem, StatementFrame, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
+from memwarden.remember.extract.rules.dating import appointed_end
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.rejections import (
     is_mostly_of_the_talk,
@@ -288,7 +289,7 @@ def quote_turn(
         importance=round((0.5 + best.chance) / 2, 2),
         sources=(turn.id,),
         valid_from=_begin_of(best, told_in, at),
-        valid_to=_end_of(best, at),
+        valid_to=_end_of(words, at, best),
         dates=((at.date(), at.date()),),
         frame=FRAMES[category],
         tier="fact",
@@ -346,6 +347,7 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: 
         importance=0.5,
         sources=(turn.id,),
         valid_from=turn.created_at,
+        valid_to=_end_of(words, turn.created_at),
         dates=((day, day),),
         frame="event",
         tier="fact",
@@ -367,11 +369,11 @@ def _begin_of(best: PackedStatement, words: str, at: datetime) -> datetime:
     return datetime.combine(day, time(), at.tzinfo) if day < at.date() else at
 
 
-def _end_of(best: PackedStatement, at: datetime) -> datetime | None:
-    """When what is stated ends, if a day to come was said: "in hospital until Friday"."""
-    if best.until is None or best.until < at.toordinal():
-        return None
-    return datetime.combine(date.fromordinal(best.until) + timedelta(days=1), time(), at.tzinfo)
+def _end_of(words: str, at: datetime, best: PackedStatement | None = None) -> datetime | None:
+    """When what is stated ends, if a day to come was said: "in hospital until Friday", "the dentist on 5 March"."""
+    until = best.until if best is not None else None
+    last = date.fromordinal(until) if until is not None and until >= at.toordinal() else appointed_end(words, at)
+    return None if last is None else datetime.combine(last + timedelta(days=1), time(), at.tzinfo)
 
 
 def _is_own_words(text: str, *, two_person: bool) -> bool:
