@@ -168,6 +168,8 @@ def test_what_holds_until_a_day_ends_after_it() -> None:
         # Each part has a tense of its own.
         ("the registrar was double booked, it's 25 march now", "2026-03-25"),
         ("isn't tomorrow obviously, pushed it to 9 june", "2026-06-09"),
+        ("je suis en arrêt jusqu'au 8 avril", "2026-04-08"),
+        ("Priya's getting married 24 October", "2026-10-24"),
         # What begins goes on, and what comes again does so too.
         ("new rent from 1 April, 640 euros", None),
         ("Ab 1. April 640 Euro Miete", None),
@@ -176,6 +178,11 @@ def test_what_holds_until_a_day_ends_after_it() -> None:
         ("4月1日から新しい職場", None),
         ("从4月1日起房租五千", None),
         ("moving to lisbon, 1 july", None),
+        ("wir ziehen am 16. mai nach leipzig um", None),
+        ("4月21日に大阪へ引っ越します", None),
+        ("je commence mon alternance le 20 avril à Nantes", None),
+        ("my nephew turns 6 on Apr 17", None),
+        ("los martes tengo cerámica, la próxima es el 8 de abril", None),
         ("my birthday is on 3 July", None),
         ("Geburtstag am 3. Juli", None),
         # A weekday may mean each of them, a month is no appointment, and what was is over by itself.

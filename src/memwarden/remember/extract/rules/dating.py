@@ -46,6 +46,12 @@ _PUT_TO: Final = re.compile(
     r"[^.;!?]{0,60}\bto (?:the )?$",
     re.IGNORECASE,
 )
+# Nothing lasts until a day that was, and nobody is doing what was a year ago.
+_TO_COME: Final = re.compile(
+    r"(?:\b(?:until|till?|up to|bis(?: zum)?|hasta(?: el)?|jusqu\S*)\s+"
+    r"|(?:\b(?:is|are|am)|['’](?:s|re|m)) (?:getting|having|going|coming|flying|seeing|meeting)\b[^.;!?]{0,40})$",
+    re.IGNORECASE,
+)
 # "for two years" says how long, which a date would not.
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
@@ -61,11 +67,15 @@ _BEGINS: Final = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_AFTER: Final = re.compile(r"\s*(?:から|より|以降|以後|起|开始|onwards?\b)", re.IGNORECASE)
+# Anywhere in the words: days of every year, habits, a new home, new work.
 _GOES_ON: Final = re.compile(
-    r"\b(?:birthdays?|born|anniversar\w+|geburtstag\w*|geboren|jahrestag\w*|cumple\w*|nac(?:í|ió|ido|ida)|aniversario|née?|"
-    r"anniversaire|every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|immer|cada|siempre|tod[oa]s l[oa]s|"
-    r"chaque|toujours|tou(?:s|tes) les|mov(?:e|ing|es) (?:to|in|into)|days off|"
-    r"start(?:s|ing)? (?:at|with|as|work|my|the new|a new))\b|誕生日|生まれ|毎|生日|出生|每|都是",
+    r"\b(?:birthdays?|born|bday|anniv\w*|turn(?:s|ing)? \d+|geburtstag\w*|geboren|jahrestag\w*|wird \d+|cumple\w*|"
+    r"nac(?:í|ió|ido|ida)|aniversario|née?|"
+    r"every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|immer|cada|siempre|tod[oa]s l[oa]s|"
+    r"los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)|chaque|toujours|tou(?:s|tes) les|days off|"
+    r"mov(?:e|ing|es) (?:to|in|into)|zieh\w* .{0,40}\b(?:um|ein|zusammen)|emménag\w+|nos mudamos|me mudo|"
+    r"start(?:s|ing)? (?:at|with|as|work|my|the new|a new)|commence|débute|empie[zc]\w+|empez\w+)\b"
+    r"|誕生日|生まれ|毎|第[一二三四1-4][月火水木金土日と]|籍を入れ|引っ越しま|入社|就職|生日|出生|每|都是|领的?证|搬[到去]|入职",
     re.IGNORECASE,
 )
 # What still depends on when it was said makes the statement no fact.
@@ -152,8 +162,10 @@ def appointed_end(words: str, said: datetime) -> date | None:
         for span in spans_in(part, said):
             place = part.find(span.text, at)
             at = place + len(span.text)
-            if span.first < said.date() and _PUT_TO.search(part, max(0, place - _MAX_MOVED), place):
-                span = _later(span)
+            before = part[max(0, place - _MAX_MOVED) : place]
+            to_come = _PUT_TO.search(before) or _TO_COME.search(before)
+            if to_come and span.first < said.date() and not _HAS_YEAR.search(span.text):
+                span = replace(span, first=_years_before(span.first, -1), last=_years_before(span.last, -1))
             if span.last <= said.date():
                 continue
             if _BEGINS.search(part, max(0, place - _MAX_BEFORE), place) or _BEGINS_AFTER.match(part, at):
