@@ -197,6 +197,12 @@ def test_what_is_over_after_a_day_to_come_ends_then(words: str, last: str | None
     assert str(appointed_end(words, datetime(2026, 3, 4, 12, tzinfo=UTC))) == str(last)
 
 
+def test_a_post_of_somebody_else_in_quotation_marks_is_not_kept() -> None:
+    post = "うちの猫は腎臓病で、療法食を食べなくなったので手作りの白身魚とかぼちゃに変えました。輸液は週2で自宅。"
+    kept = in_turn(("2026-03-02", f"掲示板でみつけた。\n「{post}」"), ("2026-03-03", post))[0]
+    assert [fact.since.day for fact in kept] == [3]
+
+
 def test_an_appointment_is_over_after_its_day() -> None:
     (fact,) = in_turn(("2026-03-02", "Der Augenarzt ist Dr. Lindner, die OP ist am 14. April."))[1]
     assert fact.valid_to == datetime(2026, 4, 15, tzinfo=UTC)

@@ -11,6 +11,7 @@ from memwarden.remember.extract.rules.patterns import find_presuppositions
 from memwarden.remember.extract.rules.rejections import is_mostly_of_the_talk, says_enough, tells_of_life
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind, sort_words
 from memwarden.statements.reader import load_weights
+from memwarden.text.sentences import split_spans
 
 AT = datetime(2026, 9, 30, 12, tzinfo=UTC)  # a Wednesday
 
@@ -88,6 +89,27 @@ def test_what_somebody_likes_is_a_preference() -> None:
 )
 def test_between_two_people_encouragement_and_what_points_back_is_not_quoted(words: str, enough: bool) -> None:
     assert says_enough(words, [words], frozenset(("ola",)), two_person=True) is enough
+
+
+@pytest.mark.parametrize(
+    ("words", "enough"),
+    [
+        ("Yes, Thursday at 8 AM works.", False),
+        ("Oh, 3:30 tomorrow, Friday, sounds perfect! That leaves me the evening.", False),
+        ("My wife works on Sunday from 8 to 5.", True),
+        ("My Friday class sounds awful, I quit it in May.", True),
+        ("First off, none of them lost a pound in my gym.", False),
+        ("First I lived in Oslo, then in Bergen.", True),
+        ("The trip was moved to 22 August, I told my husband.", False),
+        ("As for the plan, I keep to 17 May.", False),
+        ("The trip to Oslo was moved to 22 August.", True),
+        ("My trip was moved to 22 August.", True),
+    ],
+)
+def test_what_agrees_to_something_unseen_or_names_no_trip_is_not_quoted_alone(words: str, enough: bool) -> None:
+    sentences = [span.text for span in split_spans(words)]
+    assert says_enough(words, sentences, (), two_person=False) is enough
+    assert says_enough(words, sentences, (), two_person=False, answers=True)
 
 
 @pytest.mark.parametrize(

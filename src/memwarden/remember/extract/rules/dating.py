@@ -62,7 +62,7 @@ _YEARLY: Final = re.compile(
 # What begins on a day goes on after it, and what comes again does so too. In front of the day, and behind it.
 _BEGINS: Final = re.compile(
     r"(?:\b(?:from|since|as of|start(?:s|ing)?|begins?|beginning|effective|ab|seit|(?:beginnt|startet|fängt) am|dès|"
-    r"à partir d\S*|depuis|commence|attaque|démarre|desde|a partir del?|empie[zc]\w+|comien\w+)"
+    r"à (?:partir|compter) d\S*|depuis|commence|attaque|démarre|desde|a partir del?|empie[zc]\w+|comien\w+)"
     r"(?: (?:on|the|dem|der|le|el|du|am))*|从|自)\s*$",
     re.IGNORECASE,
 )
@@ -71,11 +71,12 @@ _BEGINS_AFTER: Final = re.compile(r"\s*(?:から|より|以降|以後|起|开始
 _GOES_ON: Final = re.compile(
     r"\b(?:birthdays?|born|bday|anniv\w*|turn(?:s|ing)? \d+|geburtstag\w*|geboren|jahrestag\w*|wird \d+|cumple\w*|"
     r"nac(?:í|ió|ido|ida)|aniversario|née?|"
-    r"every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|immer|cada|siempre|tod[oa]s l[oa]s|"
-    r"los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)|chaque|toujours|tou(?:s|tes) les|days off|"
-    r"mov(?:e|ing|es) (?:to|in|into)|zieh\w* .{0,40}\b(?:um|ein|zusammen)|emménag\w+|nos mudamos|me mudo|"
+    r"every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|cada|siempre|tod[oa]s l[oa]s|"
+    r"los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)|chaque|tou(?:s|tes) les|days off|"
+    r"mov(?:e|ing|es) (?:to|in|into)|zieh\w* .{0,40}\b(?:um|ein|zusammen|nach)|emménag\w+|s['’]installe|nos mudamos|"
+    r"me mudo|teurer|billiger|erhöht|steigt|passe à|augmente|sube|baja a|entro en|prends? mon poste|"
     r"start(?:s|ing)? (?:at|with|as|work|my|the new|a new)|commence|débute|empie[zc]\w+|empez\w+)\b"
-    r"|誕生日|生まれ|毎|第[一二三四1-4][月火水木金土日と]|籍を入れ|引っ越しま|入社|就職|生日|出生|每|都是|领的?证|搬[到去]|入职",
+    r"|誕生日|生まれ|毎|第[一二三四1-4][月火水木金土日と]|籍を入れ|引っ越しま|入社|就職|生日|出生|每|都是|领的?证|搬[到去]|入职|上班|开学|涨到|上がる",
     re.IGNORECASE,
 )
 # What still depends on when it was said makes the statement no fact.

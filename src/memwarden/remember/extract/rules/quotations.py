@@ -55,7 +55,9 @@ MIN_SURE: Final = 0.85
 MIN_WIDTH_SURE: Final = 10
 MIN_WORDS_SURE: Final = 3
 # Words of others: a letter, a recipe, a list that was pasted.
-_PASTED: Final = re.compile(r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}", re.MULTILINE)
+_PASTED: Final = re.compile(
+    r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}|[「『][^」』]{40,}[」』]\s*$", re.MULTILINE
+)
 MAX_LINES: Final = 4
 # "Yes!", before the answer itself.
 MAX_WORDS_BEFORE: Final = 2

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from memwarden.remember.extract.rules import VAGUE_NOUNS
 from memwarden.remember.extract.rules.clauses import drop_openers
 from memwarden.remember.extract.rules.confidence import is_about_the_talk, names_in
 from memwarden.remember.extract.rules.gate import judge_worth
@@ -158,6 +159,17 @@ _POINTS: Final = re.compile(
 )
 # "She's 11": nobody knows who.
 _SOMEBODY: Final = re.compile(r"\b(?:she|he|they|him)(?:'\w+)?\b", re.IGNORECASE)
+# "Monday at nine works" agrees to what is not shown, "first off" goes through a list that is not.
+_AGREES: Final = re.compile(
+    r"^.{0,40}\b(?:\d+ ?(?:am|pm)|\d:\d\d|\w+day|tomorrow|morning|afternoon|evening|time|date|that|then)\b[^.!?;]{0,20}"
+    r"\b(?:works(?! (?:at|as|for|in|on|with|from))|sounds (?:good|great|perfect|fine|right)|is (?:fine|perfect))\b|"
+    r"^(?:first(?:ly)? off|first of all|second(?:ly)?|third(?:ly)?|lastly)\b",
+    re.IGNORECASE,
+)
+# "The trip was never in July": somebody who plans several does not know which.
+_UNNAMED: Final = re.compile(
+    rf"^(?:as for |regarding |about )?the (?:{VAGUE_NOUNS})\b(?! (?:of|to|in|with|at|called)\b)", re.IGNORECASE
+)
 # Who types small letters may have named somebody in so many words.
 MIN_WORDS_TO_NAME: Final = 5
 _CAPITALISED: Final = re.compile(r"\b[A-Z]\w+")
@@ -193,7 +205,9 @@ def says_enough(
         return answers and not two_person
     others = _CAPITALISED.sub(lambda name: "" if name[0].casefold() in speakers else name[0], " ".join(told))
     anchored = any(map(str.isdigit, others)) or bool(names_in(others))
-    if _POINTS.search(told[0]) and not answers:
+    if not answers and (_POINTS.search(told[0]) or _AGREES.search(words)):
+        return False
+    if not (answers or two_person or names_in(others)) and _UNNAMED.search(told[0]):
         return False
     if two_person:
         return anchored or judge_worth(words).note >= MIN_NOTE
