@@ -10,8 +10,10 @@ import pytest
 
 from memwarden import Warden
 from memwarden.remember.extract.rules.dating import appointed_end, resolve_dates
+from memwarden.remember.extract.rules.quotations import quote_told
 from memwarden.statements.statement import clauses_of
 from memwarden.surfaces.cli.main import run
+from memwarden.testing.examples import a_memory
 
 DEFAULTS = {"embedder": "auto"}
 AT = "2026-03-04T12:00:00Z"
@@ -152,6 +154,11 @@ def test_a_change_that_names_its_day_ends_the_old_value_on_that_day() -> None:
 def test_what_holds_until_a_day_ends_after_it() -> None:
     (fact,) = in_turn(("2026-03-02", "Ich wohne noch bis 9. Juni in Bremen, die Miete ist 640 Euro."))[1]
     assert fact.valid_to == datetime(2026, 6, 10, tzinfo=UTC)
+
+
+def test_the_last_day_of_all_years_ends_nothing() -> None:
+    (item,) = quote_told(a_memory("turn", role="user", text="My passport is valid until 9999-12-31."))
+    assert item.valid_to is None
 
 
 @pytest.mark.parametrize(

@@ -375,7 +375,9 @@ def _end_of(words: str, at: datetime, best: PackedStatement | None = None) -> da
     """When what is stated ends, if a day to come was said: "in hospital until Friday", "the dentist on 5 March"."""
     until = best.until if best is not None else None
     last = date.fromordinal(until) if until is not None and until >= at.toordinal() else appointed_end(words, at)
-    return None if last is None else datetime.combine(last + timedelta(days=1), time(), at.tzinfo)
+    if last is None or last == date.max:  # "valid until 9999-12-31" has no day after it
+        return None
+    return datetime.combine(last + timedelta(days=1), time(), at.tzinfo)
 
 
 def _is_own_words(text: str, *, two_person: bool) -> bool:
