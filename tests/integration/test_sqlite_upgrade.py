@@ -133,6 +133,7 @@ TEXTS = {
     5: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     6: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     7: ["What was new?", "lives in Porto", "has a cat named Żółć"],
+    9: ["What was new?", "lives in Porto", "has a cat named Żółć"],
 }
 
 

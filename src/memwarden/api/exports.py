@@ -142,7 +142,7 @@ def _mem0_row(memory: Memory) -> dict[str, Any]:
         "memory": memory.text,
         "user_id": memory.user_id,
         "metadata": {**metadata, OWN: kept},
-        "created_at": memory.created_at.isoformat(),
+        "created_at": memory.said_at.isoformat(),
         "updated_at": memory.updated_at.isoformat(),
         "expiration_date": None if memory.valid_to is None else memory.valid_to.isoformat(),
     }
@@ -314,7 +314,7 @@ def _memory_note(memory: Memory, links: Sequence[str]) -> str:
     fields = {
         OWN: "memory",
         "id": memory.id,
-        "created": memory.created_at.isoformat(),
+        "created": memory.said_at.isoformat(),
         **{name: at.isoformat() for name, at in times.items() if at is not None},
         **{name: getattr(memory, name) for name in KEPT if getattr(memory, name) not in (None, False)},
         "tags": list(memory.tags),
@@ -325,7 +325,7 @@ def _memory_note(memory: Memory, links: Sequence[str]) -> str:
 
 
 def _turn_note(turn: Memory) -> str:
-    head = " · ".join(filter(None, (turn.created_at.isoformat(), turn.role or "user", turn.name)))
+    head = " · ".join(filter(None, (turn.said_at.isoformat(), turn.role or "user", turn.name)))
     fields = json.dumps({"id": turn.sources[0]} | ({"metadata": dict(turn.metadata)} if turn.metadata else {}))
     said = "\n".join(f"\\{line}" if line.startswith(_ESCAPED) else line for line in turn.text.split("\n"))
     return f"### {head}\n%% {fields.replace('%', chr(92) + 'u0025')} %%\n{said}\n"

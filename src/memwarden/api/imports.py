@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -358,7 +358,7 @@ class RecordWriter:
             refused.update(documents.refused)
         for graph in self._graphs.values():
             refused.update(graph.refused)
-        times = [at.isoformat() for at in checked.times]
+        times = [at.astimezone(UTC).isoformat() for at in checked.times]
         return ImportSummary(
             formats=formats,
             users=tuple(checked.users),

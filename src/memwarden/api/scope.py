@@ -230,7 +230,7 @@ class AsyncScope(ScopeChanges):
             summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
             context=None if context is None else checked_text(context, "context", settings.max_text_bytes),
             characters=checked_names(characters, "characters"),
-            created_at=None if created_at is None else clock.parse(created_at, "created_at"),
+            created_at=None if created_at is None else clock.parse_local(created_at, "created_at"),
             valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
             metadata=checked_metadata(metadata, "metadata"),
             trust=trust,

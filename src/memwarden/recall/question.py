@@ -17,6 +17,7 @@ from memwarden.clock import moment
 from memwarden.models.protocols import EncodedQuestion
 from memwarden.recall.index.columns import Counts, Floats, Rows
 from memwarden.recall.index.view import NamespaceView
+from memwarden.records import local_time
 from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans, asks_only_for_days
@@ -577,7 +578,7 @@ def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan,
         return asked_spans(text, now)
     oldest, newest = (moment(said) for said in view.clock)
     clock = newest if now - newest > OLD_TALK else now
-    return asked_spans(text, clock, since=oldest.date())
+    return asked_spans(text, local_time(clock, view.last_offset) if view.last_offset else clock, since=oldest.date())
 
 
 def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:

@@ -58,6 +58,7 @@ from memwarden.records.memory import (
     CARD,
     DOCUMENT,
     EXTRACTED_BY,
+    MAX_OFFSET,
     QUOTATION,
     RESET,
     STANDING_IN,
@@ -69,6 +70,7 @@ from memwarden.records.memory import (
     Scope,
     Signals,
     Trust,
+    local_time,
 )
 
 __all__ = [
@@ -78,6 +80,7 @@ __all__ = [
     "DOCUMENT",
     "EXTRACTED_BY",
     "MATTERED_LITTLE",
+    "MAX_OFFSET",
     "OVERVIEW_ID",
     "QUOTATION",
     "RESET",
@@ -138,4 +141,5 @@ __all__ = [
     "Why",
     "WriteMode",
     "WriteResult",
+    "local_time",
 ]

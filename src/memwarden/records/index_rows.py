@@ -87,6 +87,7 @@ class IndexRow(NamedTuple):
     valid_from: int | None
     valid_to: int | None
     trust: str
+    utc_offset: int = 0
     forgotten: bool = False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any
 
@@ -129,6 +129,18 @@ class Scope:
         return tuple(Namespace(self.tenant, path) for path in (*named, "global")) if named else ()
 
 
+# The most minutes between two clocks, on either side: less than a day.
+MAX_OFFSET = 24 * 60 - 1
+
+
+def local_time(moment: datetime, utc_offset: int) -> datetime:
+    """Return an aware moment by a clock that is so many minutes ahead of UTC, if it has a year there."""
+    try:
+        return moment.astimezone(timezone(timedelta(minutes=utc_offset)))
+    except OverflowError:  # what is to hold until the end of the year 9999
+        return moment
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered.
@@ -148,6 +160,7 @@ class Memory:
         token_cost: the size in tokens that the caller gave, or None.
         version: 1 for a new memory, then 1 more for each change.
         created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
+        utc_offset: by how many minutes the clock of whoever said it was ahead of UTC then; its days are told by it.
         valid_from: since when it is true, if that is known to differ from created_at.
         valid_to: since when it is true no longer (that moment excluded), or None. A memory that was superseded is kept
             with its validity closed: it answers questions about the time before, never about now.
@@ -186,6 +199,12 @@ class Memory:
     version: int = 1
     purge_at: datetime | None = None
     trust: str = Trust.PERSON
+    utc_offset: int = 0
+
+    @property
+    def said_at(self) -> datetime:
+        """:attr:`created_at` by the clock of whoever said it, for the days that its words name."""
+        return local_time(self.created_at, self.utc_offset) if self.utc_offset else self.created_at
 
     @property
     def metadata(self) -> Mapping[str, Any]:

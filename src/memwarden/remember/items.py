@@ -96,7 +96,7 @@ class ItemWriter:
         Conflict for a key that was used with something else ``asked``.
         """
         memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory, strict=self.strict))
-        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.said_at)], None)
         changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
         batch = Batch(
             memory.namespace,
@@ -223,7 +223,7 @@ class ItemWriter:
             ) from None
 
     async def _signals(self, memory: Memory) -> Signals:
-        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], self._embedder)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.said_at)], self._embedder)
         return signals
 
 

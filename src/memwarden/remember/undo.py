@@ -72,7 +72,7 @@ async def plan_undo(
     check_last(entries, later)
     check_replaced(entries, later)
     contents = await store.versions(namespace, versions_needed(entries))
-    signals = await make_signals_in_thread([(content.text, content.created_at) for content in contents], embedder)
+    signals = await make_signals_in_thread([(content.text, content.said_at) for content in contents], embedder)
     keys = [(content.id, content.version) for content in contents]
     changes = invert(
         entries,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -212,10 +212,8 @@ def _with_key(call: WriteCall, text: IncomingText[Message], key: TurnKey) -> Inc
 
 async def encode(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
     """Make the signals of every text that goes on, in a single call of the model."""
-    sources = [text.source for text in texts if text.result is None]
-    signals = iter(
-        await make_signals_in_thread([(source.text, source.created_at or call.at) for source in sources], call.embedder)
-    )
+    said = [(text.source.text, text.source.created_at or call.at) for text in texts if text.result is None]
+    signals = iter(await make_signals_in_thread(said, call.embedder))
     return [text if text.result is not None else replace(text, signals=next(signals)) for text in texts]
 
 
@@ -247,7 +245,8 @@ def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Mess
         id=memory_id,
         namespace=call.scope.namespace,
         text=message.text,
-        created_at=message.created_at or call.at,
+        created_at=(message.created_at or call.at).astimezone(UTC),
+        utc_offset=clock.offset_of(message.created_at or call.at),
         updated_at=call.at,
         channel=Channel.TURN,
         kind=kind_of(message.text),
@@ -277,7 +276,8 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
         id=new_id(),
         namespace=scope.namespace,
         text=draft.text,
-        created_at=draft.created_at or call.at,
+        created_at=(draft.created_at or call.at).astimezone(UTC),
+        utc_offset=clock.offset_of(draft.created_at or call.at),
         updated_at=call.at,
         channel=draft.channel,
         kind=draft.kind or kind_of(draft.text),
@@ -502,7 +502,7 @@ class Writer:
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
         if (new.text, new.created_at) != (old.text, old.created_at):
-            (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
+            (signals,) = await make_signals_in_thread([(new.text, new.said_at)], self._embedder)
             links = await self._resolver.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
         batch = Batch(scope.namespace, (put, *links), at, actor=_actor(scope), agent=scope.agent)

@@ -71,6 +71,7 @@ FULL = a_memory(
     valid_from=datetime(1, 1, 1, tzinfo=UTC),
     valid_to=datetime(2026, 6, 1, 0, 0, 0, 7, tzinfo=UTC),
     trust="external",
+    utc_offset=-570,
 )
 
 _DAY = timedelta(days=1)

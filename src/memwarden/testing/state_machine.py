@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from memwarden.errors import MemwardenError
 from memwarden.filters import FIELDS, MANY, OBJECT, SORTABLE, Condition
 from memwarden.records import (
+    MAX_OFFSET,
     Batch,
     BatchChange,
     Event,
@@ -101,6 +102,7 @@ def memories(draw: st.DrawFn, namespace: Namespace) -> Memory:
         valid_from=optional(_TIMES),
         valid_to=optional(_TIMES),
         trust=draw(_TEXTS),
+        utc_offset=draw(st.integers(-MAX_OFFSET, MAX_OFFSET)),
     )
 
 

@@ -195,6 +195,14 @@ class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, Check
             assert item is not None
             assert item.tzinfo == UTC
 
+    async def test_the_offset_of_a_time_comes_back_with_each_version_and_row(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a", utc_offset=540), a_put("b")))
+        await store.apply(a_batch(a_put("a", WriteMode.UPDATE, utc_offset=-480)))
+        earlier = await store.versions(NAMESPACE, [("a", 1), ("a", 2), ("b", 1)])
+        assert [memory.utc_offset for memory in earlier] == [540, -480, 0]
+        rows = (await store.scan(NAMESPACE, 0)).rows
+        assert {row.id: row.utc_offset for row in rows} == {"a": -480, "b": 0}
+
     async def test_what_the_caller_changes_later_is_not_stored(self, store: Store) -> None:
         payload = {"list": [1]}
         await store.apply(a_batch(a_put("a", payload=payload)))

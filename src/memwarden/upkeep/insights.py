@@ -89,7 +89,7 @@ def find_feelings(turns: Sequence[Memory]) -> list[Insight]:
 
 def _describe(feeling: str, said: Sequence[tuple[Memory, NamedFeeling]]) -> Insight | None:
     turns = {turn.id: turn for turn, _ in said}
-    days = sorted({turn.created_at.date() for turn in turns.values()})
+    days = sorted({turn.said_at.date() for turn in turns.values()})
     if len(turns) < MIN_TURNS or len(days) < MIN_TURNS:
         return None
     (language, _), *_ = Counter(found.language for _, found in said).most_common(1)

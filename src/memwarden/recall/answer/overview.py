@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from memwarden.recall.answer.budget import (
     join_telling_facts,
     rearrange_items,
 )
-from memwarden.recall.answer.render import CachedMemory, format_day, one_line, plain_excerpt, speaker, until_of
+from memwarden.recall.answer.render import CachedMemory, day_of, one_line, plain_excerpt, speaker, until_of
 from memwarden.recall.answer.select import Candidate, mask_without_cards, rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -373,7 +373,9 @@ def _line(value: Value, memory: Memory, now: datetime) -> OverviewLine:
     words = words if len(words) <= MAX_WORDS else words[: MAX_WORDS - 1].rstrip() + "…"
     words = render.frame_memory(memory, words)
     changed = SORTS[value.row.sort] == "change" and (now - memory.created_at).days <= LATELY_DAYS
-    return OverviewLine(value.owner, value.attribute, words, memory.created_at, changed, memory.id)
+    return OverviewLine(
+        value.owner, value.attribute, words, render.by_clock_of(memory, memory.created_at), changed, memory.id
+    )
 
 
 def _label(line: OverviewLine) -> str:
@@ -392,7 +394,7 @@ def _join(lines: Sequence[OverviewLine]) -> str:
         if owner:
             parts.append(f"{owner}:")
         parts += [
-            f"- {_label(line)}{line.value} ({'new, ' if line.changed else ''}{line.said_at.astimezone(UTC):%b %Y})"
+            f"- {_label(line)}{line.value} ({'new, ' if line.changed else ''}{line.said_at:%b %Y})"
             for line in lines
             if line.about == owner
         ]
@@ -474,7 +476,7 @@ def _make_gathered_line(question: Question, held: CachedMemory, candidate: Candi
     memory = held.memory
     who = f", {speaker(memory)}" if memory.name or memory.role == "assistant" else ""
     words = plain_excerpt(question, held, MAX_LINE)
-    return _GatheredLine(memory, f"{format_day(memory.created_at)}{who}: {words}{until_of(memory)}")
+    return _GatheredLine(memory, f"{day_of(memory)}{who}: {words}{until_of(memory)}")
 
 
 def _chance_of_shared(ranking: Ranking, beside: int, sharing: int) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memwarden import checks, clock
-from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
+from memwarden.records import Channel, Kind, Memory, RecallItem, Trust, local_time
 from memwarden.text import tokenizer
 from memwarden.text.language import has_form_of_name
 from memwarden.text.sentences import split_sentences
@@ -193,7 +193,7 @@ def bullet_start(memory: Memory) -> str:
 
 def until_of(memory: Memory) -> str:
     """Return until when a memory held, to stand after its words."""
-    return f" (until {format_day(memory.valid_to)})" if memory.valid_to else ""
+    return f" (until {format_day(by_clock_of(memory, memory.valid_to))})" if memory.valid_to else ""
 
 
 def render_bullets(items: Sequence[RecallItem], known: dict[str, str] | None = None) -> str:
@@ -288,6 +288,16 @@ def fit_to_show(memory: Memory, text: str) -> str:
     return redact_for_prompt(text)
 
 
+def by_clock_of(memory: Memory, moment: datetime) -> datetime:
+    """Return a moment by the clock of whoever said a memory."""
+    return local_time(moment, memory.utc_offset) if memory.utc_offset else moment
+
+
+def day_of(memory: Memory) -> str:
+    """Return the day on which it was said, as people write it."""
+    return format_day(by_clock_of(memory, memory.created_at))
+
+
 def format_day(moment: datetime) -> str:
     """Format a date as people write it: ``8 May 2023``."""
     return f"{moment.day} {moment:%b %Y}"
@@ -299,7 +309,7 @@ def speaker(memory: Memory) -> str:
 
 
 def _bullet_start(memory: Memory) -> str:
-    return f"{speaker(memory)}, {format_day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
+    return f"{speaker(memory)}, {day_of(memory)}: " if memory.channel == Channel.TURN else ""
 
 
 def _speaker(memory: Memory) -> str:
@@ -311,14 +321,14 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template, severa
     context = memory.context and frame_memory(memory, fit_to_show(memory, memory.context))
     occasion = context or _occasion(memory)
     if "{{day}}" in template.format and memory.channel != Channel.TURN:
-        words = _without_day(words, memory.created_at)
+        words = _without_day(words, by_clock_of(memory, memory.created_at))
     values = {
         "memoryType": clean_line(kind.upper()),
         "importance": str(checks.to_ten(memory.importance)),
         "age": format_age(memory.created_at, now),
         "summary": clean_line(words),
         "sourceContext": clean_line(occasion),
-        "day": format_day(memory.created_at),
+        "day": day_of(memory),
         "speaker": clean_line(f", {_speaker(memory)}") if several and _speaker(memory) else "",
         "until": until_of(memory),
     }
@@ -348,7 +358,7 @@ def _fill_in(line: str, values: Mapping[str, str]) -> str:
 def _occasion(memory: Memory) -> str:
     if memory.channel != Channel.TURN:
         return ""
-    return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
+    return f"Said by {speaker(memory)} on {day_of(memory)}"
 
 
 def render_changes_and_block(
@@ -461,7 +471,7 @@ class CachedMemory:
     def repeatable(self) -> str:
         """The words by which it repeats another; "yesterday" tells something else on another day."""
         words = " ".join(self.memory.text.split()).casefold()
-        return f"{words} {format_day(self.memory.created_at)}" if tokenizer.has_time_word(words) else words
+        return f"{words} {day_of(self.memory)}" if tokenizer.has_time_word(words) else words
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -31,6 +31,7 @@ NUMBERS = {
     "pinned": np.bool_,
     "created_at": np.int64,
     "updated_at": np.int64,
+    "utc_offset": np.int16,
     "valid_from": np.int64,
     "valid_to": np.int64,
 }

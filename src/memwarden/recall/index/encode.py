@@ -56,7 +56,8 @@ async def index_ids(text: str) -> list[int]:
 
 def said_text(memory: Memory) -> SaidText:
     """Return a memory's text with when and by whom it was said."""
-    return SaidText(memory.text, memory.created_at, memory.role, memory.name)
+    at = memory.said_at if memory.utc_offset else memory.created_at
+    return SaidText(memory.text, at, memory.role, memory.name)
 
 
 async def make_signals_in_thread(said: Sequence[TextAndTime], embedder: Embedder | None) -> list[Signals]:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.clock import DEFAULT_THREAD
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import (
     Columns,
@@ -30,14 +31,12 @@ from memwarden.recall.index.columns import (
     StatementTable,
     count_stems,
 )
-from memwarden.recall.index.rows import ModelWatch
+from memwarden.recall.index.rows import ModelWatch, MultilingualSide, RelatedEdges
 from memwarden.recall.index.view import (
     Edges,
     Links,
     LinkVectors,
-    MultilingualSide,
     NamespaceView,
-    RelatedEdges,
     derive_links,
     said_norms,
     unpack_spans,
@@ -58,8 +57,6 @@ EMPTY_BYTES = 13_000
 
 # Stands for no thread in particular: ids that memwarden made are known in all of them.
 ANY_THREAD = -1
-# The thread of those who name none.
-DEFAULT_THREAD = "default"
 
 # What clients put into ``name`` that is nobody's name.
 NAMELESS_ROLES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
@@ -376,6 +373,7 @@ class NamespaceIndex:
             speakers=speakers,
             flags=self.flags,
             created_at=said,
+            offsets=self.columns.number("utc_offset"),
             day_places=self._day_places.array,
             days=self._days.array,
             pieces=None if self._pieces is None else self._pieces.array,

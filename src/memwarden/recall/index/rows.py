@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import Where
-from memwarden.recall.index.columns import Ints, Mask
+from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.search import PackedColumns
@@ -27,17 +27,18 @@ class FoundRows:
     """Found rows as arrays, column by column.
 
     Attributes:
-        n, said: int64. open, turn: bool. flags: uint8.
+        n, said: int64. offsets: int16. open, turn: bool. flags: uint8.
         ids, threads, names: texts; a thread or a name may be None.
         terms, days: as in :class:`memwarden.records.Signals`. vectors: float16, a line for each row; zeros for none.
     """
 
-    __slots__ = ("days", "flags", "ids", "n", "names", "open", "said", "terms", "threads", "turn", "vectors")
+    __slots__ = ("days", "flags", "ids", "n", "names", "offsets", "open", "said", "terms", "threads", "turn", "vectors")
 
     def __init__(
         self,
         n: Ints,
         said: Ints,
+        offsets: npt.NDArray[np.int16],
         open: Mask,
         turn: Mask,
         flags: npt.NDArray[np.uint8],
@@ -50,6 +51,7 @@ class FoundRows:
     ) -> None:
         self.n = n
         self.said = said
+        self.offsets = offsets
         self.open = open
         self.turn = turn
         self.flags = flags
@@ -69,6 +71,7 @@ def unpack_rows(found: PackedColumns) -> FoundRows:
     return FoundRows(
         np.frombuffer(found.n, ">i8").astype(np.int64),
         np.frombuffer(found.said, ">i8").astype(np.int64),
+        np.frombuffer(found.offsets, ">i2").astype(np.int16),
         np.frombuffer(found.open, np.bool_),
         np.frombuffer(found.turn, np.bool_),
         np.frombuffer(found.flags, ">i2").astype(np.uint8),
@@ -93,6 +96,7 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
     return FoundRows(
         n,
         np.concatenate([part.said for part in parts])[first],
+        np.concatenate([part.offsets for part in parts])[first],
         np.concatenate([part.open for part in parts])[first],
         np.concatenate([part.turn for part in parts])[first],
         np.concatenate([part.flags for part in parts])[first],
@@ -176,3 +180,32 @@ class ModelWatch:
             self.moved = True
             self.on_moved(bound)
         return self.moved
+
+
+class MultilingualSide(NamedTuple):
+    """The second vector of every place, for languages that the first model cannot read.
+
+    Attributes:
+        vectors, pair_norm, session_norm: as of the first side (:class:`memwarden.recall.index.view.NamespaceView`).
+        adapted_norm: length of each vector as :class:`memwarden.recall.index.columns.QuestionMaps` map what was said.
+    """
+
+    vectors: Floats
+    pair_norm: Floats | None
+    session_norm: Floats | None
+    adapted_norm: Floats
+
+
+class RelatedEdges(NamedTuple):
+    """The ``related_to`` edges between places, each at both of its ends, grouped by place.
+
+    Attributes:
+        places: the places that have any, ascending. starts: where those of each begin in the other three.
+        owners, others: the places at its two ends. strengths: 0..1.
+    """
+
+    places: Ints
+    starts: Ints
+    owners: Ints
+    others: Ints
+    strengths: Floats

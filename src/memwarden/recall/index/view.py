@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows, maps
+from memwarden.recall.index.rows import MultilingualSide, RelatedEdges
 from memwarden.records import Edge, RelationType
 from memwarden.text.dates.calendar import DaySpan, day_number
 from memwarden.text.tokenizer import Flag
@@ -30,40 +31,12 @@ MAX_SAYS_MUCH: Final = 5.0  # some 14 words that say something: a pasted mail sa
 SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 
 _DAY: Final = 86_400_000_000
-
-
-class MultilingualSide(NamedTuple):
-    """The second vector of every place, for languages that the first model cannot read.
-
-    Attributes:
-        vectors, pair_norm, session_norm: as of the first side (:class:`NamespaceView`).
-        adapted_norm: length of each vector as :class:`QuestionMaps` map what was said.
-    """
-
-    vectors: Floats
-    pair_norm: Floats | None
-    session_norm: Floats | None
-    adapted_norm: Floats
+_MINUTE: Final = np.int64(60_000_000)
 
 
 def said_norms(vectors: Floats) -> Floats:
     """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
     return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
-
-
-class RelatedEdges(NamedTuple):
-    """The ``related_to`` edges between places, each at both of its ends, grouped by place.
-
-    Attributes:
-        places: the places that have any, ascending. starts: where those of each begin in the other three.
-        owners, others: the places at its two ends. strengths: 0..1.
-    """
-
-    places: Ints
-    starts: Ints
-    owners: Ints
-    others: Ints
-    strengths: Floats
 
 
 class NamespaceStatistics(Protocol):
@@ -100,6 +73,7 @@ class NamespaceView:
         session: number of the session, rising in time, or -1.
         turns: the live turns.
         speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
+        offsets: by how many minutes the clock of whoever said it was ahead of UTC.
         day_places, days: the days that memories name: places, and first and last day since 1970 of a span of theirs.
         pieces, piece_starts: vectors of word pieces, those of place i from ``piece_starts[i]`` on; None without.
         statements: what the texts state; None for a part of a large namespace.
@@ -129,6 +103,7 @@ class NamespaceView:
         speakers: Mapping[str, int],
         flags: npt.NDArray[np.uint8],
         created_at: Ints,
+        offsets: npt.NDArray[np.int16],
         day_places: Ints,
         days: npt.NDArray[np.int32],
         pieces: npt.NDArray[np.int8] | None,
@@ -159,6 +134,7 @@ class NamespaceView:
         self.speakers = speakers
         self.flags = flags
         self.created_at = created_at
+        self.offsets = offsets
         self.day_places = day_places
         self.days = days
         self.pieces = pieces
@@ -348,7 +324,18 @@ class NamespaceView:
     @cached_property
     def said_day(self) -> Ints:
         """The day on which it was said, days since 1970."""
-        return self.created_at // _DAY
+        return self.said_local // _DAY
+
+    @cached_property
+    def said_local(self) -> Ints:
+        """When it was said by the clock of whoever said it, microseconds from 1970 by that clock."""
+        return self.created_at + self.offsets * _MINUTE if self.offsets.any() else self.created_at
+
+    @cached_property
+    def last_offset(self) -> int:
+        """By how many minutes the clock of whoever spoke last was ahead of UTC."""
+        turns = np.flatnonzero(self.turns)
+        return int(self.offsets[turns[np.argmax(self.created_at[turns])]]) if len(turns) else 0
 
     @cached_property
     def clock(self) -> tuple[int, int] | None:

@@ -338,6 +338,7 @@ def _view(
         speakers=large.view.speakers,
         flags=rows.flags,
         created_at=rows.said,
+        offsets=rows.offsets,
         day_places=places,
         days=days,
         pieces=None,

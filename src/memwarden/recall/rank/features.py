@@ -530,7 +530,7 @@ def moment_of(question: Question, view: NamespaceView, allowed: Mask) -> int | N
     before, _, _ = question.text.partition(last.text)
     # "Since May" asks about the time after.
     moment = (day_number(last.last) + 1) * _DAY - 1
-    return None if _SINCE.search(before) or not (view.created_at[allowed] > moment).any() else moment
+    return None if _SINCE.search(before) or not (view.said_local[allowed] > moment).any() else moment
 
 
 def value_told(question: Question, view: NamespaceView) -> Floats | None:

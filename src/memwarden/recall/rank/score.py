@@ -226,7 +226,7 @@ def demote_outdated(
     replaced anything then.
     """
     if moment is not None and not past:
-        said = view.created_at <= moment
+        said = view.said_local <= moment
         logits = demote_outdated(view, logits, allowed & said)
         return demote_outdated(view, logits, allowed, past=True)
     table = view.statements
@@ -510,7 +510,7 @@ def find_leaders(
     places = np.flatnonzero(find_sure(both, open_total, view.created_at, later=single))
     newest: list[int] = places[np.lexsort((-total[places], -view.created_at[places]))].tolist()
     if moment is not None:
-        ordered = [place for place in newest if view.created_at[place] <= moment]
+        ordered = [place for place in newest if view.said_local[place] <= moment]
     elif reading.when == "past" and len(newest) < 2:
         return ()  # it may be the present value that is told
     elif reading.when == "past" and single:

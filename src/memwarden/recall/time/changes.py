@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden import checks
-from memwarden.clock import microseconds
+from memwarden.clock import DEFAULT_THREAD, microseconds
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import ELLIPSIS, clean_line, format_day, frame_memory, one_line, with_notice
+from memwarden.recall.answer.render import ELLIPSIS, clean_line, day_of, frame_memory, one_line, until_of, with_notice
 from memwarden.recall.answer.render import shown_words as shown_words
-from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     CARD,
@@ -191,9 +190,7 @@ def render_change(net: NetChange, memory: Memory) -> str:
     """Render a net change, for instance ``+created: [Personal] Preferred name is Ana (imp=2)``."""
     if net.wordless:
         return _render_end(net.kind, memory)
-    words = _short_words(memory)
-    if memory.valid_to is not None:
-        words = f"{words} (until {format_day(memory.valid_to)})"
+    words = f"{_short_words(memory)}{until_of(memory)}"
     sign = f"{SIGNS[net.kind]}{net.kind}"
     if net.kind == "merged":
         return f"{sign}: Combined {net.notes} notes: {words}"
@@ -221,7 +218,7 @@ def render_outdated(net: NetChange, memory: Memory, now: datetime, *, below: boo
 
 
 def _render_end(kind: str, memory: Memory) -> str:
-    day = format_day(memory.created_at)
+    day = day_of(memory)
     return f"{SIGNS[kind]}{kind}: [{category_label(memory.category)}] what was known of {day} holds no longer"
 
 
@@ -564,7 +561,8 @@ def put_newer_first(
 
 
 def _recency(item: RecallItem, moment: int | None) -> tuple[bool, datetime]:
-    return moment is None or microseconds(item.created_at) <= moment, item.created_at
+    said = microseconds(item.created_at) + 60_000_000 * item.memory.utc_offset
+    return moment is None or said <= moment, item.created_at
 
 
 def drop_last(arranged: Sequence[RecallItem], best: str | None, always: Container[str], most: int) -> list[RecallItem]:

@@ -11,16 +11,17 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
+from memwarden.clock import as_utc
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.observability.instrument import record_here
 from memwarden.observability.records import EventDraft, Op, Status
-from memwarden.records import Channel, Kind, Memory, Trust
+from memwarden.records import Channel, Kind, Memory, Trust, local_time
 from memwarden.remember.extract.model import find_faults, is_foreign, tidy_sentence
 from memwarden.remember.extract.records import (
     MAX_ITEMS_PER_TURN,
@@ -220,7 +221,7 @@ def write_request(batch: TurnBatch) -> str:
             ["Messages:", *(_json_line(_short_turn(name, turn)) for name, turn in batch.by_shown_id.items())]
         )
     known = [
-        {"id": alias, "since": f"{memory.since:%Y-%m-%d}", "text": memory.text}
+        {"id": alias, "since": f"{local_time(memory.since, memory.utc_offset):%Y-%m-%d}", "text": memory.text}
         for alias, memory in batch.by_alias.items()
     ]
     before = [_shown_turn(turn) for turn in batch.before[-MAX_SHOWN_BEFORE:]]
@@ -486,7 +487,7 @@ def _read_ends(listed: Any, batch: TurnBatch, facts: Sequence[ExtractedItem]) ->
         if known and known[0].id not in replaced:
             said = sources[0].created_at
             at = max(_read_day(entry.get("on"), said) or said, known[0].since)
-            yield EndedFact(known[0].id, at, tuple(turn.id for turn in sources))
+            yield EndedFact(known[0].id, as_utc(at), tuple(turn.id for turn in sources))
 
 
 def _read_day(value: Any, said: datetime) -> datetime | None:
@@ -495,7 +496,7 @@ def _read_day(value: Any, said: datetime) -> datetime | None:
         day = date.fromisoformat(str(value)[:10])
     except ValueError:
         return None
-    return said if day == said.date() else datetime.combine(day, time(), UTC)
+    return said if day == said.date() else as_utc(datetime.combine(day, time(), said.tzinfo))
 
 
 def _read_importance(level: Any) -> float:

@@ -47,6 +47,7 @@ from memwarden.remember.extract.records import (
     PendingTurns,
     ThreadTail,
     add_by_rules,
+    as_said,
     group_exchanges,
     merge_extracts,
 )
@@ -190,7 +191,7 @@ class Extractor:
         new = dict(await self._new_turns(namespace, thread, mark, most))
         if not new:
             return None
-        turns = await self._store.get(namespace, list(new))
+        turns = as_said(await self._store.get(namespace, list(new)))
         two_person = self._two_person(await self._indexes.current(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
         if self._chat is not None:
@@ -231,7 +232,7 @@ class Extractor:
             where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
             later = await self._store.get(namespace, [turn.memory_id for turn in turns if turn.seq > mark])
             count = await self._store.count(namespace, where) - len(later)
-        return ThreadTail(tuple(await self._store.get(namespace, before[:MAX_TURNS_BEFORE][::-1])), count)
+        return ThreadTail(as_said(await self._store.get(namespace, before[:MAX_TURNS_BEFORE][::-1])), count)
 
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
@@ -288,7 +289,7 @@ class Extractor:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
             return [], False
         signals = await make_signals_in_thread(
-            [(item.memory.text, item.memory.created_at) for item in found], self._embedder
+            [(item.memory.text, item.memory.said_at) for item in found], self._embedder
         )
         stated = [
             IncomingStatement(
@@ -319,10 +320,7 @@ class Extractor:
         before = work.turns_before()
         if self._chat is None:
             return await self._by_rules(exchange, index, before)
-        from memwarden.remember.extract.by_model import (  # most ask no model
-            TurnBatch,
-            read_batch,
-        )
+        from memwarden.remember.extract.by_model import TurnBatch, read_batch  # most ask no model
 
         found = None
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
@@ -433,7 +431,8 @@ class Extractor:
             id=new_id(),
             namespace=said.namespace,
             text=item.text,
-            created_at=said.created_at,
+            created_at=clock.as_utc(said.created_at),
+            utc_offset=said.utc_offset,
             updated_at=at,
             channel=item.channel,
             kind=item.kind,
@@ -446,8 +445,8 @@ class Extractor:
             user_id=said.user_id,
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,
-            valid_from=item.valid_from,
-            valid_to=item.valid_to,
+            valid_from=clock.as_utc(item.valid_from),
+            valid_to=item.valid_to and clock.as_utc(item.valid_to),
             trust=trust,
         )
 
@@ -526,7 +525,8 @@ def _memory_of_procedure(said: Memory, text: str, at: datetime) -> Memory:
         id=new_id(),
         namespace=said.namespace,
         text=text,
-        created_at=said.created_at,
+        created_at=clock.as_utc(said.created_at),
+        utc_offset=said.utc_offset,
         updated_at=at,
         channel=Channel.PROCEDURAL,
         category=procedures.CATEGORY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import pairwise
@@ -31,7 +31,8 @@ StatementFrame = Literal[
 
 
 class TurnText(Protocol):
-    """A turn as it was said; a stored turn (:class:`memwarden.records.Memory`) fulfils it."""
+    """A turn as it was said; a stored turn (:class:`memwarden.records.Memory`) fulfils it. Its days are those of the
+    zone in which ``created_at`` is told."""
 
     @property
     def id(self) -> str: ...
@@ -157,6 +158,11 @@ class ThreadTail:
     def with_turns(self, turns: Sequence[Memory]) -> ThreadTail:
         """The tail when the mark has moved beyond these."""
         return ThreadTail((*self.turns, *turns)[-MAX_TURNS_BEFORE:], self.count + len(turns))
+
+
+def as_said(turns: Iterable[Memory]) -> tuple[Memory, ...]:
+    """Return turns with their times by the clock of whoever said them: extraction tells and reads days by it."""
+    return tuple(replace(turn, created_at=turn.said_at) if turn.utc_offset else turn for turn in turns)
 
 
 @dataclass(frozen=True, slots=True)

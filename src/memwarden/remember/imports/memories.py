@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -64,7 +64,7 @@ def _mem0_statement(row: Mapping[str, Any], where: str) -> ImportedStatement:
     tags = own.get("tags", ()) if isinstance(own, Mapping) else row.get("categories") or ()
     return ImportedStatement(
         _words(row.get("memory"), f"{where}.memory"),
-        created_at=read_moment(row.get("created_at"), f"{where}.created_at"),
+        created_at=read_moment(row.get("created_at"), f"{where}.created_at", clock.parse_local),
         valid_to=read_moment(row.get("expiration_date"), f"{where}.expiration_date"),
         tags=tuple(str(tag) for tag in tags),
         metadata=metadata,
@@ -156,7 +156,7 @@ def _zep_fact(row: Mapping[str, Any], where: str) -> ImportedDocument:
     names = {key: row[key] for key in ("source_node_name", "target_node_name") if row.get(key)}
     statement = ImportedStatement(
         _words(row.get("fact"), f"{where}.fact"),
-        created_at=read_moment(row.get("created_at"), f"{where}.created_at"),
+        created_at=read_moment(row.get("created_at"), f"{where}.created_at", clock.parse_local),
         valid_from=begin,
         valid_to=next((end for end in ends if end is not None), None),
         tags=(str(row["name"]),) if row.get("name") else (),
@@ -166,7 +166,7 @@ def _zep_fact(row: Mapping[str, Any], where: str) -> ImportedDocument:
 
 
 def _zep_episode(row: Mapping[str, Any], where: str) -> ImportedDocument:
-    at = read_moment(row.get("valid_at") or row.get("created_at"), f"{where}.created_at")
+    at = read_moment(row.get("valid_at") or row.get("created_at"), f"{where}.created_at", clock.parse_local)
     statement = ImportedStatement(_words(row.get("content"), f"{where}.content"), created_at=at)
     return ImportedDocument(f"zep/{_name(row, 'uuid', where)}", (statement,), where)
 
@@ -199,7 +199,7 @@ def read_item(row: Any, where: str) -> ImportedDocument:
     text, rest = find_text(row["value"])
     if not text:
         return ImportedDocument(identity, (), where, user=user, skipped={"items without words": 1})
-    at = read_moment(row.get("created_at"), f"{where}.created_at")
+    at = read_moment(row.get("created_at"), f"{where}.created_at", clock.parse_local)
     statement = ImportedStatement(text, created_at=at, metadata=rest)
     return ImportedDocument(identity, (statement,), where, user=user)
 
@@ -220,12 +220,12 @@ def find_text(value: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 # --- all of them
 
 
-def read_moment(value: Any, where: str) -> datetime | None:
+def read_moment(value: Any, where: str, parse: Callable[[Any, str], datetime] = clock.parse) -> datetime | None:
     """Return a time, or None for none. Raises MalformedPart."""
     if value in (None, ""):
         return None
     try:
-        return clock.parse(value, where)
+        return parse(value, where)
     except InvalidInput as error:
         raise MalformedPart(str(error)) from None
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.records import (
     MAX_PART,
@@ -136,7 +137,8 @@ def read_row(row: Any, where: str, skipped: Counter[str]) -> Mapping[str, Any] |
     except InvalidInput as error:
         raise MalformedPart(str(error)) from None
     if "created_at" not in own and at is not None:
-        own["created_at"] = at.isoformat()
+        # The id of a message without one is made of its time as text, in UTC (:class:`ContentIds`).
+        own["created_at"] = at if clock.offset_of(at) else at.isoformat()
     return message | own
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from memwarden import clock
 from memwarden.remember.imports.memories import KEPT, check_channel, read_moment
 from memwarden.remember.imports.messages import read_rows
 from memwarden.remember.imports.records import (
@@ -159,7 +160,7 @@ def _wrong(path: str, line: int, why: str) -> MalformedPart:
 def _moment(note: Note, name: str, value: Any, where: str) -> datetime | None:
     """Return the time in a field of the front matter. Raises MalformedPart with its line."""
     try:
-        return read_moment(value, f"{where}: {name}")
+        return read_moment(value, f"{where}: {name}", clock.parse_local if name in _DATES else clock.parse)
     except MalformedPart as error:
         raise _wrong(note.path, note.lines.get(name, 1), str(error)) from None
 

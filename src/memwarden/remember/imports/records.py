@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memwarden.errors import InvalidInput
@@ -139,7 +139,9 @@ class ContentIds:
         """Return the message with an id."""
         if message.get("id") is not None:
             return message
-        digest = digest_parts(*(message.get(key) for key in ("role", "name", "content", "created_at")))
+        at = message.get("created_at")
+        said = at.astimezone(UTC).isoformat() if isinstance(at, datetime) else at
+        digest = digest_parts(*(message.get(key) for key in ("role", "name", "content")), said)
         self._seen[digest] += 1
         again = self._seen[digest]
         return {**message, "id": digest if again == 1 else f"{digest}-{again}"}

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import count, islice
@@ -406,7 +407,8 @@ def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[Turn
 
 def digest_message(message: Message) -> str:
     """Return a digest of who said what and when."""
-    said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
+    at = message.created_at and message.created_at.astimezone(UTC)  # the same in whatever zone it was given
+    said = json.dumps([message.role, message.name, message.text, str(at)])
     return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
 
 

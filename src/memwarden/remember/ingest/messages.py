@@ -126,18 +126,19 @@ def checked_field(name: str, value: Any, what: str) -> Any:
     Raises InvalidInput for what cannot be kept.
     """
     if name == "created_at":
-        return None if value is None else clock.parse(value, what)
+        return None if value is None else clock.parse_local(value, what)
     return checked_name(str(value) if name == "id" and isinstance(value, int) else value, what)
 
 
 def read_time(message: Mapping[str, Any], what: str = "created_at") -> datetime | None:
-    """Return when a message was said: ``created_at``, else ``timestamp``, ``date`` with ``time``, or either alone.
+    """Return when a message was said: ``created_at``, else ``timestamp``, ``date`` with ``time``, or either alone; in
+    the zone in which it is given.
 
     Numbers are seconds or milliseconds. What is no time ("Monday") counts as no time, but for ``created_at``, which is
     the name of memwarden's own field: raises InvalidInput.
     """
     if message.get("created_at") is not None:
-        return clock.parse(message["created_at"], what)
+        return clock.parse_local(message["created_at"], what)
     date, time = message.get("date"), message.get("time")
     both = f"{date}T{time}" if isinstance(date, str) and isinstance(time, str) else None
     for value in (message.get("timestamp"), both, date, time):
@@ -154,7 +155,7 @@ def _try_time(value: Any) -> datetime | None:
         # A small number is how long something took, or a count.
         value = value if value >= MIN_SECONDS else None
     try:
-        return None if value is None else clock.parse(value, "a time")
+        return None if value is None else clock.parse_local(value, "a time")
     except InvalidInput:
         return None
 

@@ -80,7 +80,7 @@ class ReviewQueue:
         pending = await _read_pending(self._store, scope, memory_id, readable)
         trust = Trust.PERSON if vouch else pending.trust
         memory = replace(pending, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
-        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], self._embedder)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.said_at)], self._embedder)
         meta = {"why": "vouched for" if vouch else "let in"}
         receipt, (resolution,) = await self._resolver.write(
             [IncomingStatement(memory, signals, meta=meta, pending=pending)],

@@ -410,7 +410,7 @@ class JsonStore(MemoryStore):
                 log.warning("the terms of %s stay as they are: %s", namespace.path, error)
                 continue
             for row in list(space.rows.values()):
-                made = make_text_signals(row.memory.text, row.memory.created_at)
+                made = make_text_signals(row.memory.text, row.memory.said_at)
                 signals = replace(row.signals, terms=made.terms, flags=made.flags, days=made.days)
                 space.rows[row.memory.id] = replace(row, signals=signals)
             folder.save(space.page(namespace, 0, max(space.rev, 1)), folder.turn())

@@ -24,6 +24,7 @@ from memwarden.records import (
     Relation,
     Scan,
     ThreadMarks,
+    local_time,
 )
 from memwarden.stores.postgres.rows import (
     CONTENT,
@@ -272,7 +273,7 @@ _OLDER_SESSIONS = b"""
 """
 _SPACE = b"SELECT terms, terms_n FROM memwarden.namespaces WHERE tenant = %s AND namespace = %s FOR UPDATE"
 _ROWS_AFTER = b"""
-    SELECT n, text, escaped, created_at FROM memwarden.memories
+    SELECT n, text, escaped, created_at, utc_offset FROM memwarden.memories
     WHERE tenant = %s AND namespace = %s AND n > %s ORDER BY n LIMIT %s
 """
 _TAKE = (
@@ -334,8 +335,8 @@ def _renew_page(db: Connection[Any], namespace: Namespace) -> bool:
         cursor.executemany(
             _TAKE,
             [
-                (*make_text_signals(decode_text(text) if escaped else text, moment(said)), *scope, n)
-                for n, text, escaped, said in rows
+                (*make_text_signals(decode_text(text) if escaped else text, local_time(moment(at), offset)), *scope, n)
+                for n, text, escaped, at, offset in rows
             ],
         )
     if rows:

@@ -81,6 +81,7 @@ CONTENT = {
     "context": "text",
     "payload": "text",
     "text": "text",
+    "utc_offset": "int8",
     "escaped": "bool",
 }
 
@@ -119,7 +120,7 @@ INDEX_COLUMNS = (
     f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, "
     f"{_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
-    "m.valid_from, m.valid_to, m.trust, m.escaped"
+    "m.valid_from, m.valid_to, m.trust, m.utc_offset, m.escaped"
 )
 
 # Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
@@ -210,6 +211,7 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
         context,
         payload,
         text,
+        utc_offset,
         _,
     ) = row
     return Memory(
@@ -244,6 +246,7 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
         version=version,
         purge_at=None if purge_at is None else moment(purge_at),
         trust=trust,
+        utc_offset=utc_offset,
     )
 
 
@@ -343,6 +346,7 @@ def _content(memory: Memory) -> Values:
         context,
         None if memory.payload is None else json.dumps(dict(memory.payload), ensure_ascii=False, allow_nan=False),
         text,
+        memory.utc_offset,
         texts != given or encode_text(memory.id) != memory.id,
     )
 

@@ -476,5 +476,6 @@ def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True, fo
         valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
         valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
         trust=memory.trust,
+        utc_offset=memory.utc_offset,
         forgotten=forgotten,
     )

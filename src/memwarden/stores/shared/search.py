@@ -61,7 +61,8 @@ class PackedColumns(NamedTuple):
     """Found rows as packed columns, in no particular order; numbers big-endian.
 
     Attributes:
-        n: int64, numbers of rows. said: int64, microseconds since 1970. open: bytes 0 or 1, see :class:`OpenRows`.
+        n: int64, numbers of rows. said: int64, microseconds since 1970. offsets: int16, minutes ahead of
+            UTC. open: bytes 0 or 1, see :class:`OpenRows`.
         turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
         ids, threads, names: texts; a thread or a name may be None.
         terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths of each in
@@ -70,6 +71,7 @@ class PackedColumns(NamedTuple):
 
     n: bytes
     said: bytes
+    offsets: bytes
     open: bytes
     turn: bytes
     flags: bytes

@@ -72,6 +72,7 @@ CONTENT = (
     "payload",
     "text",
     "trust",
+    "utc_offset",
 )
 
 
@@ -97,7 +98,7 @@ INDEX_COLUMNS = (
     "m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
-    "m.valid_to, m.trust"
+    "m.valid_to, m.trust, m.utc_offset"
 )
 
 
@@ -180,6 +181,7 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
         valid_to=None if row[21] is None else moment(row[21]),
         version=row[1],
         trust=row[27],
+        utc_offset=row[28],
     )
 
 
@@ -248,6 +250,7 @@ def _content(memory: Memory) -> Values:
         None if payload is None else json.dumps(dict(payload), ensure_ascii=False, allow_nan=False),
         memory.text,
         str(memory.trust),
+        memory.utc_offset,
     )
 
 

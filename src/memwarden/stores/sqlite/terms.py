@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memwarden.clock import moment
 from memwarden.errors import StoreUnavailable
+from memwarden.records import local_time
 from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
 from memwarden.text.tokenizer import make_text_signals
@@ -69,10 +70,10 @@ def _renew_page(db: sqlite3.Connection) -> int | None:
             db.execute("ROLLBACK")
             return None
         rows = db.execute(
-            "SELECT row, text, created_at FROM memories WHERE row > ? ORDER BY row LIMIT ?",
+            "SELECT row, text, created_at, utc_offset FROM memories WHERE row > ? ORDER BY row LIMIT ?",
             (_meta(db, "terms_row"), TERMS_PAGE),
         ).fetchall()
-        made = [(make_text_signals(text, moment(said)), row) for row, text, said in rows]
+        made = [(make_text_signals(text, local_time(moment(said), offset)), row) for row, text, said, offset in rows]
         db.executemany(
             "UPDATE signals SET terms = ?, flags = ?, days = ? WHERE row = ?", [(*new, row) for new, row in made]
         )

@@ -21,7 +21,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from memwarden.errors import Conflict, InvalidInput, MemwardenError, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
-from memwarden.records import Memory, Namespace
+from memwarden.records import MAX_OFFSET, Memory, Namespace
 from memwarden.stores.jsonfile.folder import open_private, page_json, page_of
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import PutItem
@@ -285,7 +285,7 @@ def _encode_memories(page: Page) -> bytes:
 def _describe(memory: Memory) -> dict[str, Any]:
     """Return what a person may want to read of a memory."""
     said = {name: getattr(memory, name) for name in _SHOWN}
-    times = {"when": memory.created_at.isoformat(), "state": str(memory.state), "tags": list(memory.tags)}
+    times = {"when": memory.said_at.isoformat(), "state": str(memory.state), "tags": list(memory.tags)}
     return {name: value for name, value in {**said, **times}.items() if value not in (None, [], "")}
 
 
@@ -347,10 +347,12 @@ async def _lines(packed: IO[bytes]) -> AsyncIterator[bytes]:
 
 
 def _check_memory(memory: Memory) -> None:
-    kinds = (("id", str), ("text", str), ("created_at", datetime), ("importance", float), ("version", int))
-    for name, kind in kinds:
+    kinds = {"id": str, "text": str, "created_at": datetime, "importance": float, "version": int, "utc_offset": int}
+    for name, kind in kinds.items():
         if not isinstance(getattr(memory, name), kind):
             raise ValueError(f"{name} of a memory is {getattr(memory, name)!r:.80}")
+    if not -MAX_OFFSET <= memory.utc_offset <= MAX_OFFSET:
+        raise ValueError(f"utc_offset of a memory is {memory.utc_offset!r:.80}")
 
 
 def _check_pages(archive: ZipFile, manifest: BundleManifest, file: Path) -> list[int]:

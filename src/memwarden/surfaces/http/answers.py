@@ -56,6 +56,7 @@ class MemoryView(RecordView):
     version: int
     purge_at: datetime | None
     trust: str
+    utc_offset: int
 
 
 class MemoryPage(RecordView):

@@ -161,6 +161,6 @@ def find_owner(me: AsyncScope) -> str:
 
 def _line(memory: Memory) -> str:
     # Words of others stand in their frame: a model reads this.
-    said = {"when": memory.created_at.isoformat(), "id": memory.id, "text": framed_words(memory)}
+    said = {"when": memory.said_at.isoformat(), "id": memory.id, "text": framed_words(memory)}
     names = {"by": memory.name or memory.role, "thread": memory.thread_id}
     return json.dumps({**said, **{name: value for name, value in names.items() if value}}, ensure_ascii=False)

@@ -1,0 +1,293 @@
+"""The day of a message is that of whoever said it: the offset of its time is kept, and tells its days."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from memwarden import AsyncScope, AsyncWarden, BoundScope, Warden, clock
+from memwarden.remember.extract.by_model import TurnBatch, read_answer, write_request
+from memwarden.remember.extract.records import as_said
+from memwarden.statements.statement import unpack
+from memwarden.testing import get_runtime
+from memwarden.testing.examples import a_memory
+from memwarden.text.dates.recognizer import decode
+from memwarden_bench import sentences
+
+CONFIG: Mapping[str, Any] = {"embedder": "none", "extraction": "off"}
+
+# Monday morning in Tokyo, while it is Sunday in London; Tuesday evening in Seattle, while it is Wednesday there.
+TOKYO = "2026-03-02T07:30:00+09:00"
+SEATTLE = "2026-03-03T20:00:00-08:00"
+
+
+def observe(me: BoundScope, text: str, at: Any, **more: Any) -> str:
+    written = me.observe([{"role": "user", "content": text, "created_at": at, **more}])
+    return str(written.results[0].id)
+
+
+def remember(me: BoundScope, text: str, at: Any) -> str:
+    return str(me.remember(text, created_at=at).results[0].id)
+
+
+@pytest.fixture
+def ana(warden: Warden) -> BoundScope:
+    return warden.scope(user="ana", thread="t1")
+
+
+@pytest.mark.parametrize(
+    ("at", "minutes", "instant"),
+    [
+        (TOKYO, 540, "2026-03-01T22:30:00+00:00"),
+        (SEATTLE, -480, "2026-03-04T04:00:00+00:00"),
+        ("2026-03-02T07:30:00+05:45", 345, "2026-03-02T01:45:00+00:00"),
+        (datetime(2026, 3, 2, 7, 30, tzinfo=timezone(timedelta(hours=9))), 540, "2026-03-01T22:30:00+00:00"),
+        ("2026-03-02T07:30:00Z", 0, "2026-03-02T07:30:00+00:00"),
+        ("2026-03-02T07:30:00", 0, "2026-03-02T07:30:00+00:00"),
+        (1772407800, 0, "2026-03-01T23:30:00+00:00"),
+    ],
+)
+def test_the_moment_is_utc_and_the_offset_is_kept(ana: BoundScope, at: Any, minutes: int, instant: str) -> None:
+    turn = ana.get(observe(ana, "I walked to the harbour.", at))
+    assert (turn.created_at.isoformat(), turn.utc_offset) == (instant, minutes)
+    assert turn.created_at.utcoffset() == timedelta(0)
+    assert turn.said_at == turn.created_at
+    assert turn.said_at.utcoffset() == timedelta(minutes=minutes)
+    stated = ana.get(remember(ana, "The harbour closes at nine.", at))
+    assert (stated.created_at.isoformat(), stated.utc_offset) == (instant, minutes)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "day"),
+    [
+        ("I fixed the gutter yesterday.", TOKYO, "1 Mar"),
+        ("I fixed the gutter yesterday.", SEATTLE, "2 Mar"),
+        ("I fixed the gutter tomorrow, that is the plan.", TOKYO, "3 Mar"),
+        ("Morgen hole ich das Fahrrad ab.", TOKYO, "3 Mar"),
+        ("明日は歯医者に行きます。", TOKYO, "3 Mar"),
+        ("On Wednesday I will fetch the bicycle.", SEATTLE, "4 Mar"),
+    ],
+)
+async def test_words_of_days_count_from_the_speakers_day(
+    async_warden: AsyncWarden, me: AsyncScope, text: str, at: str, day: str
+) -> None:
+    await me.observe([{"role": "user", "content": text, "created_at": at}])
+    (row,) = (await async_warden.store.scan(me.who.namespace, 0)).rows
+    assert (day, day) in [(f"{first:%-d %b}", f"{last:%-d %b}") for first, last in decode(row.days)]
+
+
+def test_a_question_of_a_day_finds_what_was_said_on_it_there(ana: BoundScope) -> None:
+    early = observe(ana, "The boiler is noisy again.", TOKYO)
+    late = observe(ana, "The parcel from Oslo is here.", SEATTLE)
+    on = {day: [item.id for item in ana.query(f"What happened on {day}?").items] for day in _DAYS}
+    assert on == {"1 March 2026": [], "2 March 2026": [early], "3 March 2026": [late], "4 March 2026": []}
+
+
+_DAYS = ("1 March 2026", "2 March 2026", "3 March 2026", "4 March 2026")
+
+
+def test_today_is_that_of_whoever_spoke_last(ana: BoundScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    sunday = observe(ana, "The boiler is noisy again.", "2026-03-01T21:00:00+09:00")
+    observe(ana, "Good coffee at the corner.", TOKYO)
+    monkeypatch.setattr(clock, "now", lambda: datetime(2026, 3, 1, 23, 0, tzinfo=UTC))  # Monday, 8 o'clock in Tokyo
+    assert [item.id for item in ana.query("What happened yesterday?").items] == [sunday]
+
+
+def test_a_block_shows_the_speakers_day(ana: BoundScope) -> None:
+    observe(ana, "I bought a red kayak.", TOKYO)
+    observe(ana, "I sold the red kayak.", SEATTLE)
+    block = ana.context([{"role": "user", "content": "What about the red kayak?"}])
+    assert "2 Mar 2026" in block.text
+    assert "3 Mar 2026" in block.text
+    assert "1 Mar 2026" not in block.text
+    assert "4 Mar 2026" not in block.text
+
+
+def test_utc_stays_as_it_was(ana: BoundScope) -> None:
+    night = observe(ana, "The boiler is noisy again.", "2026-03-01T22:30:00Z")
+    assert [item.id for item in ana.query("What happened on 1 March 2026?").items] == [night]
+    assert ana.query("What happened on 2 March 2026?").items == ()
+
+
+def test_an_update_keeps_the_day_and_reads_the_new_words_from_it(ana: BoundScope) -> None:
+    stated = remember(ana, "The fair was yesterday.", TOKYO)
+    ana.update(stated, text="The fair was two days ago.")
+    assert ana.get(stated).utc_offset == 540
+    found = ana.query("What happened on 28 February 2026?").items
+    assert [item.id for item in found] == [stated]
+
+
+def test_it_outlives_the_process(tmp_path: Path) -> None:
+    place = f"sqlite:///{tmp_path / 'mine.db'}"
+    with Warden.open(place, config=CONFIG) as warden:
+        name = observe(warden.scope(user="ana", thread="t1"), "The boiler is noisy again.", TOKYO)
+    with Warden.open(place, config=CONFIG) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        assert me.get(name).utc_offset == 540
+        assert [item.id for item in me.query("What happened on 2 March 2026?").items] == [name]
+
+
+@pytest.mark.parametrize("form", [None, "markdown", "markdown-zip", "mem0"])
+def test_an_export_takes_it_along(tmp_path: Path, form: str | None) -> None:
+    file = tmp_path / ("out.json" if form == "mem0" else "out")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        observe(me, "The boiler is noisy again.", TOKYO)
+        remember(me, "The harbour closes at nine.", SEATTLE)
+        if form is None:
+            warden.export(file, user="ana")
+        else:
+            warden.export_format(file, form, user="ana")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        if form is None:
+            warden.import_(file)
+        else:
+            warden.import_files(file, user="ana")
+        kept = {memory.text: memory.utc_offset for memory in warden.scope(user="ana").find()}
+    turns = {} if form == "mem0" else {"The boiler is noisy again.": 540}  # it has no place for turns
+    assert kept == {"The harbour closes at nine.": -480, **turns}
+
+
+def test_a_message_is_the_same_in_whatever_zone_its_time_is_told(ana: BoundScope) -> None:
+    first = observe(ana, "The boiler is noisy again.", TOKYO)
+    assert observe(ana, "The boiler is noisy again.", "2026-03-01T22:30:00Z") == first
+
+
+@pytest.mark.parametrize("embedder", ["none", "auto"])
+@pytest.mark.parametrize(
+    ("at", "moved", "quoted"), [(TOKYO, "1 March 2026", "2026-03-02"), (SEATTLE, "2 March 2026", "2026-03-03")]
+)
+def test_what_is_extracted_tells_the_speakers_days(embedder: str, at: str, moved: str, quoted: str) -> None:
+    if embedder == "auto":
+        pytest.importorskip("onnxruntime")
+    with Warden.open("memory://", config={"embedder": embedder, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        said = observe(me, "I moved to Kyoto yesterday.", at)
+        observe(me, "Ich habe morgen um zehn einen Termin beim Zahnarzt.", at)
+        facts = [memory for memory in me.find() if memory.channel != "turn"]
+        turn = me.get(said)
+    texts = [memory.text for memory in facts]
+    assert f"The user moved to Kyoto on {moved}." in texts
+    assert {memory.utc_offset for memory in facts} == {turn.utc_offset}
+    for memory in facts:
+        assert memory.created_at.tzinfo is UTC
+        assert memory.valid_from is not None
+        assert memory.valid_from.tzinfo is UTC
+    event = next(memory for memory in facts if memory.text.endswith(f"on {moved}."))
+    assert event.valid_from == turn.said_at.replace(hour=0, minute=0) - timedelta(days=1)
+    if embedder == "auto":
+        assert any(f'{quoted}: "Ich habe' in text for text in texts)
+
+
+def test_a_model_is_shown_the_speakers_clock_and_its_days_are_theirs() -> None:
+    turns = as_said(
+        a_memory(name, text="I moved house.", sources=(name,), role="user", created_at=at, utc_offset=offset)
+        for name, at, offset in (
+            ("east", datetime(2026, 3, 1, 22, 30, tzinfo=UTC), 540),
+            ("utc", datetime(2026, 3, 1, 22, 30, tzinfo=UTC), 0),
+        )
+    )
+    batch = TurnBatch(turns)
+    asked = write_request(batch)
+    assert '"at": "2026-03-02T07:30 Monday"' in asked
+    assert '"at": "2026-03-01T22:30 Sunday"' in asked
+    fact = {"text": "The user moved house.", "sources": ["east"], "category": "event", "importance": 5}
+    (item,) = read_answer({"facts": [{**fact, "valid_from": "2026-02-27"}]}, batch).facts
+    assert item.valid_from == datetime(2026, 2, 26, 15, tzinfo=UTC)
+
+
+async def test_statements_hold_since_the_speakers_day() -> None:
+    pytest.importorskip("onnxruntime")
+    async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": "I live in Kyoto.", "created_at": TOKYO}])
+        filler = get_runtime(warden).working.filler
+        assert filler is not None
+        await filler.wait(None, None)  # the signals that are made after the turn was stored
+        (row,) = (await warden.store.scan(me.who.namespace, 0)).rows
+    assert [date.fromordinal(each.since) for each in unpack(row.statements or b"")] == [date(2026, 3, 2)]
+
+
+def test_the_past_is_told_by_the_speakers_days(ana: BoundScope) -> None:
+    first = observe(ana, "The boiler is noisy again.", TOKYO)
+    rev = ana.journal.history()[0].seq
+    observe(ana, "The boiler was mended.", SEATTLE)
+    found = ana.query("What happened on 2 March 2026?", as_of=rev).items
+    assert [item.id for item in found] == [first]
+
+
+async def test_a_namespace_that_is_searched_in_the_database_knows_the_days(postgres_url: str) -> None:
+    config = {"search_above": 50, "embedder": "none", "extraction": "off"}
+    async with AsyncWarden.open(postgres_url, config=config) as warden:
+        me = warden.scope(user="nora", thread="told")
+        for thread, messages in sentences.threads(sentences.turns(60)):
+            await warden.scope(user="nora", thread=thread).observe(messages)
+        said = [
+            {"role": "user", "id": name, "content": text, "created_at": at}
+            for name, text, at in (
+                ("early", "The boiler is noisy again.", "2031-03-02T07:30:00+09:00"),
+                ("late", "The parcel from Oslo is here.", "2031-03-03T20:00:00-08:00"),
+            )
+        ]
+        await me.observe(said)
+        larges = get_runtime(warden).working.larges
+        await me.query("What about the canoe?")
+        await larges.wait_idle()
+        assert await larges.ready(me.who.namespace)
+        on = {
+            day: [item.sources[0] for item in (await me.query(f"What happened on {day}?")).items]
+            for day in ("1 March 2031", "2 March 2031", "3 March 2031", "4 March 2031")
+        }
+    assert on == {"1 March 2031": [], "2 March 2031": ["early"], "3 March 2031": ["late"], "4 March 2031": []}
+
+
+def forget_the_terms(place: str) -> None:
+    """Leave a store as a memwarden of earlier terms left it, without any day."""
+    engine, path = place.split(":///")[0], Path(place.split(":///")[-1])
+    if engine == "json":
+        (path / "store.json").write_text(json.dumps({"format": 1, "model": None}))
+    elif engine == "sqlite":
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("UPDATE meta SET value = 0 WHERE key = 'terms'")
+            db.execute("UPDATE signals SET days = x''")
+            db.commit()
+    else:
+        with psycopg.connect(place) as db:
+            db.execute("UPDATE memwarden.namespaces SET terms = 0, terms_n = 0")
+            db.execute("UPDATE memwarden.signals SET days = ''")
+            db.execute("DELETE FROM memwarden.meta WHERE key LIKE 'terms_%'")
+
+
+@pytest.mark.parametrize("engine", ["json", "sqlite", "postgres"])
+def test_days_that_are_read_anew_are_the_same(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A newer memwarden reads the words of every row again; the days that it finds are those of the speaker."""
+    if engine == "postgres":
+        place = str(request.getfixturevalue("postgres_url"))
+    else:
+        place = f"{engine}:///{tmp_path / 'store'}"
+    with Warden.open(place, config=CONFIG) as warden:
+        observe(warden.scope(user="ana", thread="t1"), "I fixed the gutter yesterday.", TOKYO)
+    forget_the_terms(place)
+    with Warden.open(place, config=CONFIG) as warden:
+        found = warden.scope(user="ana").query("What happened on 1 March 2026?").items
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("at", [TOKYO, SEATTLE])
+def test_the_first_and_the_last_day_of_all_years_are_no_stumbling_block(ana: BoundScope, at: str) -> None:
+    ana.remember("Ana has a licence.", created_at=at, expires_at="9999-12-31T23:59:59Z")
+    ana.remember("Ana has a boat.", created_at=at, valid_from="0001-01-01T00:00:00Z")
+    observe(ana, "I moved to Kyoto on 0001-01-01.", at)
+    ana.extract_pending()
+    assert "(until 31 Dec 9999)" in ana.context([{"role": "user", "content": "What licence does Ana have?"}]).text
+    (fact,) = ana.find({"actor_id": "memwarden"})
+    assert fact.valid_from is not None
+    assert (fact.valid_from.year, fact.valid_from.month, fact.valid_from.day) == (1, 1, 1)
