@@ -148,8 +148,8 @@ def site(tmp_path: Path, nursery: subprocess.Popen[str], wanted: dict[str, Undis
     return Site(tmp_path, nursery, wanted)
 
 
-def _kill_everywhere(site: Site, seed: int, most: int) -> set[str]:
-    """Kill at every named point and at as many instants; return the points where it died."""
+def _kill_everywhere(site: Site, seed: int, most: int, instants: int) -> set[str]:
+    """Kill at every named point and at so many instants; return the points where it died."""
     chance, died = random.Random(seed), set[str]()
     points = list(LABELS)
     chance.shuffle(points)
@@ -159,14 +159,14 @@ def _kill_everywhere(site: Site, seed: int, most: int) -> set[str]:
         if code:
             died.add(label)
         assert site.damage() == "", f"killed at {label!r}"
-    for _ in range(6):
+    for _ in range(instants):
         assert site.run(after=0.1 + chance.random() / 4) in (0, -signal.SIGKILL)
         assert site.damage() == ""
     return died
 
 
 def test_kills_all_over_a_replay(site: Site) -> None:
-    died = _kill_everywhere(site, seed=3, most=12)
+    died = _kill_everywhere(site, seed=3, most=12, instants=2)
     assert len(died) >= 20, f"it died at {sorted(died)} only"
     assert died == set(LABELS)
     before = site.acknowledged()
@@ -180,7 +180,7 @@ def test_kills_until_the_replay_is_over(site: Site, tmp_path: Path) -> None:
     for seed in range(20):
         site.file, site.acks = tmp_path / f"{seed}.db", tmp_path / f"{seed}.acks"
         while min(site.acknowledged().values()) < len(site.wanted[USERS[0]].answers):
-            _kill_everywhere(site, seed, most=60)
+            _kill_everywhere(site, seed, most=60, instants=6)
 
 
 @pytest.mark.parametrize("call", SYSTEM_CALLS)
