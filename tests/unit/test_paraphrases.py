@@ -74,6 +74,7 @@ SAME = [
     ("Pago 55 euros al mes por el gimnasio.", "El gimnasio me cuesta 55 euros mensuales."),
     ("週に三回プールに通ってる", "プールは週3ペース"),
     ("我每个月房租交两千五", "房租一个月要2500"),
+    ("Mi gata se llama Nube y tiene seis años.", "Nube, mi gata, ya va por los 6."),
 ]
 APART = [
     ("Tove is allergic to cashew and pistachio.", "Tove is allergic to any egg, also baked in cake."),
@@ -111,6 +112,8 @@ APART = [
     ("Marta paie un loyer de 640 euros par mois", "Lucie a un loyer mensuel de 640 euros"),
     ("Wir fahren im August nach Rügen", "Im August fahren wir nach Sylt"),
     ("she starts work at 6", "I start my work at 6"),
+    ("Mi gata se llama Nube y tiene seis años.", "Sol, mi gata, ya va por los 6."),
+    ("Mi hermana Nora le debe nueve euros a Luis", "Luis le debe 9 euros a mi hermana Nora"),
 ]
 
 
