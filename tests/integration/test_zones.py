@@ -291,3 +291,34 @@ def test_the_first_and_the_last_day_of_all_years_are_no_stumbling_block(ana: Bou
     (fact,) = ana.find({"actor_id": "memwarden"})
     assert fact.valid_from is not None
     assert (fact.valid_from.year, fact.valid_from.month, fact.valid_from.day) == (1, 1, 1)
+
+
+def test_a_question_has_the_clock_of_the_person_whatever_the_assistant_tells() -> None:
+    with Warden.open("memory://", config={"extraction": "off", "embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        said = [
+            ("user", "I ate sushi with my sister Clara.", "2026-03-01T07:00:00+09:00"),
+            ("user", "Good morning, the harbour is foggy.", "2026-03-02T07:30:00+09:00"),
+            ("assistant", "Good morning Ana, take a coat.", "2026-03-01T22:31:00Z"),
+        ]
+        me.observe([{"role": role, "content": text, "created_at": at} for role, text, at in said])
+        assert "sushi" in me.query("What did I do yesterday?").items[0].text
+
+
+def test_the_oldest_day_is_that_of_whoever_said_it() -> None:
+    with Warden.open("memory://", config={"extraction": "off", "embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t")
+        said = [
+            ("I went swimming in the lake with my sister Clara.", "2025-12-31T20:00:00-08:00"),
+            ("I bought a red bicycle for my brother Tom.", "2026-02-20T12:00:00-08:00"),
+        ]
+        me.observe([{"role": "user", "content": text, "created_at": at} for text, at in said])
+        assert "swimming" in me.query("What did I do on 31 December?").items[0].text
+
+
+def test_a_key_stands_for_the_same_moment_in_any_zone() -> None:
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        first = me.remember("I like tea", created_at="2026-03-02T07:30:00+09:00", key="k")
+        again = me.remember("I like tea", created_at="2026-03-01T22:30:00+00:00", key="k")
+        assert again.results[0].id == first.results[0].id

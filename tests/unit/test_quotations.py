@@ -192,6 +192,11 @@ def test_the_last_day_of_all_years_ends_nothing() -> None:
         ("los martes tengo cerámica, la próxima es el 8 de abril", None),
         ("my birthday is on 3 July", None),
         ("Geburtstag am 3. Juli", None),
+        # Health and numbers hold beside any day.
+        ("I am allergic to nuts, tell the caterer before 14 April", None),
+        ("Ich hab eine Erdnussallergie, das Restaurant am 14. April muss das wissen", None),
+        ("mon fils est allergique aux noix, pique-nique le 14 avril", None),
+        ("my phone number is 0664 123456, call me before 14 April", None),
         # A weekday may mean each of them, a month is no appointment, and what was is over by itself.
         ("Wednesdays shut, and Friday too", None),
         ("rent goes out on the 1st", None),
@@ -208,6 +213,24 @@ def test_a_post_of_somebody_else_in_quotation_marks_is_not_kept() -> None:
     post = "うちの猫は腎臓病で、療法食を食べなくなったので手作りの白身魚とかぼちゃに変えました。輸液は週2で自宅。"
     kept = in_turn(("2026-03-02", f"掲示板でみつけた。\n「{post}」"), ("2026-03-03", post))[0]
     assert [fact.since.day for fact in kept] == [3]
+
+
+def test_an_appointment_told_again_is_one() -> None:
+    said = "Der Augenarzt ist Dr. Lindner, die OP ist am 14. April."
+    over = in_turn(("2026-03-02", said), ("2026-03-05", said), ("2026-03-09", said))[1]
+    ends = sorted(fact.valid_to.date() for fact in over if fact.valid_to)
+    assert ends == [date(2026, 3, 5), date(2026, 3, 9), date(2026, 4, 15)]
+
+
+@pytest.mark.parametrize("words", ["he is going on 5 March", "moved the exam to 5 March", "krank bis 5. März"])
+def test_the_last_year_of_all_has_no_year_after_it(words: str) -> None:
+    assert appointed_end(words, datetime(9999, 12, 20, tzinfo=UTC)) is None
+
+
+def test_many_opening_marks_are_looked_through_at_once() -> None:
+    marks = "「あ" * 700
+    kept = in_turn(("2026-03-02", marks), ("2026-03-02", "My dentist is Dr Huber, her practice is in Graz."))[0]
+    assert [fact.text.endswith('in Graz."') for fact in kept] == [True]
 
 
 def test_an_appointment_is_over_after_its_day() -> None:

@@ -578,7 +578,8 @@ def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan,
         return asked_spans(text, now)
     oldest, newest = (moment(said) for said in view.clock)
     clock = newest if now - newest > OLD_TALK else now
-    return asked_spans(text, local_time(clock, view.last_offset) if view.last_offset else clock, since=oldest.date())
+    here, first = (local_time(at, view.last_offset) if view.last_offset else at for at in (clock, oldest))
+    return asked_spans(text, here, since=first.date())
 
 
 def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:

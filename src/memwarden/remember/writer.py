@@ -474,7 +474,7 @@ class Writer:
             actor=_actor(scope),
             agent=scope.agent,
             key=key,
-            fingerprint=_fingerprint(call, [repr(text.source) for text in texts]),
+            fingerprint=_fingerprint(call, [repr(text.source.in_utc) for text in texts]),
         )
         decided = iter(
             await self._replayed_results(scope, receipt, len(stated))

@@ -333,8 +333,8 @@ class NamespaceView:
 
     @cached_property
     def last_offset(self) -> int:
-        """By how many minutes the clock of whoever spoke last was ahead of UTC."""
-        turns = np.flatnonzero(self.turns)
+        """By how many minutes the clock of the person who spoke last was ahead of UTC; an assistant has none."""
+        turns = np.flatnonzero(self.turns if self.by_model is None else self.turns & ~self.by_model)
         return int(self.offsets[turns[np.argmax(self.created_at[turns])]]) if len(turns) else 0
 
     @cached_property

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import NamedTuple
 
 import numpy as np
@@ -485,7 +485,7 @@ class _FactsLeft:
             where = {
                 "actor_id": EXTRACTED_BY,
                 "channel": FACT_CHANNELS,
-                "created_at": {"$gte": begin.isoformat(), "$lt": (begin + timedelta(days=1)).isoformat()},
+                "created_at": {"$gte": begin.isoformat(), "$lte": datetime.combine(day, time.max, UTC).isoformat()},
             }
             facts = await self._store.count(self._namespace, filters.parse(where))
             cards = await self._store.count(self._namespace, filters.parse({**where, "tags": [CARD]}))

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from memwarden import clock
@@ -298,6 +298,11 @@ class Draft:
     name: str | None = None
     metadata: Mapping[str, Any] | None = None
     expires_at: datetime | None = None
+
+    @property
+    def in_utc(self) -> Draft:
+        """The same as of UTC, for an idempotency key: a moment is one in whatever zone it was given."""
+        return replace(self, created_at=self.created_at and self.created_at.astimezone(UTC))
 
     def of(self, message: Message) -> Draft:
         """Return the draft for the words of a message, which keep their role, name, id and time."""

@@ -346,7 +346,9 @@ class Resolver:
         paired = [
             judge_pair(memory, stored[item.id], item, dated=statement.dated)
             for item in near
-            if item.id in stored and stored[item.id].valid_to is None and are_comparable(memory, stored[item.id])
+            if item.id in stored
+            and stored[item.id].valid_to in (None, memory.valid_to)
+            and are_comparable(memory, stored[item.id])
         ]
         paired = await self._judge_by_statements(statement, paired, earlier)
         pairs = [item for item in paired if item.stored.channel == memory.channel]
@@ -429,7 +431,9 @@ class Resolver:
         channel: str,
     ) -> list[NearbyMemory]:
         """Return near open statements of a channel and the same speaker, without index cards."""
-        allowed = open_statements(index, channel, memory.name, readable)
+        # Of what has its end by a day that it names, only the same day is the same appointment, told again.
+        at = None if memory.valid_to is None else memory.since
+        allowed = open_statements(index, channel, memory.name, readable, at)
         most = MAX_NEIGHBOURS_EXTRACTED if memory.actor_id == EXTRACTED_BY else MAX_NEIGHBOURS
         return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=most)
 

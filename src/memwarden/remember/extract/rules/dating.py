@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from typing import Final
 
 from memwarden.text.dates.calendar import DaySpan
@@ -67,16 +67,19 @@ _BEGINS: Final = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_AFTER: Final = re.compile(r"\s*(?:から|より|以降|以後|起|开始|onwards?\b)", re.IGNORECASE)
-# Anywhere in the words: days of every year, habits, a new home, new work.
+# Anywhere in the words: days of every year, habits, a new home, new work, health.
 _GOES_ON: Final = re.compile(
     r"\b(?:birthdays?|born|bday|anniv\w*|turn(?:s|ing)? \d+|geburtstag\w*|geboren|jahrestag\w*|wird \d+|cumple\w*|"
     r"nac(?:í|ió|ido|ida)|aniversario|née?|"
+    # What somebody has to know of before that day holds after it.
+    r"\w*(?:allerg|alérgi|alergi|intoleran|unverträg)\w*|diabet\w+|asth?ma\w*|"
+    r"(?:phone|mobile) (?:number|is)|handynummer|telefonnummer|"
     r"every|each (?:day|week|month|year|\w+day)|always|usually|jede\w*|cada|siempre|tod[oa]s l[oa]s|"
     r"los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)|chaque|tou(?:s|tes) les|days off|"
     r"mov(?:e|ing|es) (?:to|in|into)|zieh\w* .{0,40}\b(?:um|ein|zusammen|nach)|emménag\w+|s['’]installe|nos mudamos|"
     r"me mudo|teurer|billiger|erhöht|steigt|passe à|augmente|sube|baja a|entro en|prends? mon poste|"
     r"start(?:s|ing)? (?:at|with|as|work|my|the new|a new)|commence|débute|empie[zc]\w+|empez\w+)\b"
-    r"|誕生日|生まれ|毎|第[一二三四1-4][月火水木金土日と]|籍を入れ|引っ越しま|入社|就職|生日|出生|每|都是|领的?证|搬[到去]|入职|上班|开学|涨到|上がる",
+    r"|誕生日|生まれ|毎|第[一二三四1-4][月火水木金土日と]|籍を入れ|引っ越しま|入社|就職|生日|出生|每|都是|领的?证|アレルギー|过敏|過敏|搬[到去]|入职|上班|开学|涨到|上がる",
     re.IGNORECASE,
 )
 # What still depends on when it was said makes the statement no fact.
@@ -165,7 +168,7 @@ def appointed_end(words: str, said: datetime) -> date | None:
             at = place + len(span.text)
             before = part[max(0, place - _MAX_MOVED) : place]
             to_come = _PUT_TO.search(before) or _TO_COME.search(before)
-            if to_come and span.first < said.date() and not _HAS_YEAR.search(span.text):
+            if to_come and span.first < said.date() and span.last.year < MAXYEAR and not _HAS_YEAR.search(span.text):
                 span = replace(span, first=_years_before(span.first, -1), last=_years_before(span.last, -1))
             if span.last <= said.date():
                 continue

@@ -56,7 +56,7 @@ MIN_WIDTH_SURE: Final = 10
 MIN_WORDS_SURE: Final = 3
 # Words of others: a letter, a recipe, a list that was pasted.
 _PASTED: Final = re.compile(
-    r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}|[「『][^」』]{40,}[」』]\s*$", re.MULTILINE
+    r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}|[「『][^「」『』]{40,}[」』]\s*$", re.MULTILINE
 )
 MAX_LINES: Final = 4
 # "Yes!", before the answer itself.
@@ -196,7 +196,7 @@ def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
 def _may_open(turn: Memory, first: Memory) -> bool:
     """Whether the words of a talk's first turn may stand before those of another: they are vouched for as much."""
     trusted = TRUST_RANK[first.trust] >= TRUST_RANK[turn.trust] and first.trust != Trust.EXTERNAL
-    pasted = _PASTED.search(first.text) is not None or not is_somebodys_words(first.text)
+    pasted = not is_somebodys_words(first.text) or _PASTED.search(first.text) is not None
     return trusted and not (pasted or is_own_category(first.category) or find_suspicion(first.text))
 
 

@@ -159,11 +159,12 @@ _POINTS: Final = re.compile(
 )
 # "She's 11": nobody knows who.
 _SOMEBODY: Final = re.compile(r"\b(?:she|he|they|him)(?:'\w+)?\b", re.IGNORECASE)
-# "Monday at nine works" agrees to what is not shown, "first off" goes through a list that is not.
+# "Monday at nine works" agrees to what is not shown.
 _AGREES: Final = re.compile(
-    r"^.{0,40}\b(?:\d+ ?(?:am|pm)|\d:\d\d|\w+day|tomorrow|morning|afternoon|evening|time|date|that|then)\b[^.!?;]{0,20}"
-    r"\b(?:works(?! (?:at|as|for|in|on|with|from))|sounds (?:good|great|perfect|fine|right)|is (?:fine|perfect))\b|"
-    r"^(?:first(?:ly)? off|first of all|second(?:ly)?|third(?:ly)?|lastly)\b",
+    r"^.{0,40}\b(?:\d+ ?(?:am|pm)|\d:\d\d|\w+day|tomorrow|morning|afternoon|evening)\b[^.!?;]{0,20}"
+    r"\b(?:works(?= ?(?:[.,;!?…)]|$)| (?:for (?:me|us)|great|fine|well|best)\b)|"
+    r"sounds (?:good|great|perfect|fine|right)\b)|"
+    r"^(?:first(?:ly)? off|secondly|thirdly),? (?:nobody|none|nothing|no one)\b",
     re.IGNORECASE,
 )
 # "The trip was never in July": somebody who plans several does not know which.
