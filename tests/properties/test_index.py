@@ -124,6 +124,7 @@ rows = st.fixed_dictionaries(
         "importance": st.sampled_from([0.0, 0.4, 0.5, 1.0]),
         "pinned": st.booleans(),
         "created_at": st.integers(0, 3),
+        "utc_offset": st.integers(-840, 840),
         "updated_at": st.integers(0, 3),
         "valid_from": st.sampled_from([None, 0, 2]),
         "valid_to": st.sampled_from([None, 0, 2]),
@@ -171,7 +172,7 @@ class Row:
         from memwarden.clock import moment
 
         for name, value in values.items():
-            is_time = filters.FIELDS[name] == filters.TIME and value is not None
+            is_time = filters.FIELDS.get(name) == filters.TIME and value is not None
             setattr(self, name, moment(value) if is_time else value)
 
 
