@@ -577,9 +577,8 @@ def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan,
     if view.clock is None:
         return asked_spans(text, now)
     oldest, newest = (moment(said) for said in view.clock)
-    clock = newest if now - newest > OLD_TALK else now
-    here, first = (local_time(at, view.last_offset) if view.last_offset else at for at in (clock, oldest))
-    return asked_spans(text, here, since=first.date())
+    here = [local_time(at, view.last_offset) for at in (newest if now - newest > OLD_TALK else now, oldest)]
+    return asked_spans(text, here[0], since=here[1].date())
 
 
 def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:
