@@ -557,12 +557,11 @@ def prepare_question(
 
 
 def add_vectors(question: Question, view: NamespaceView, encoded: EncodedQuestion) -> Question:
-    """Return a question with its vectors; what was worked out for it stays."""
+    """Return a question with its vectors, a single one from an embedder with one side; what was worked out stays."""
     width = len(encoded.vector) if view.vectors is None else view.vectors.shape[1]
     return replace(
         question,
         vector=encoded.vector[:width],
-        # None from an embedder with one side.
         second=encoded.vector[width:] if view.second is not None and len(encoded.vector) > width else None,
         pieces=encoded.pieces,
         piece_words=tuple(encoded.words),
@@ -576,9 +575,10 @@ OLD_TALK = timedelta(days=60)
 def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan, ...]:
     if view.clock is None:
         return asked_spans(text, now)
-    oldest, newest = (moment(said) for said in view.clock)
-    here = [local_time(at, view.last_offset) for at in (newest if now - newest > OLD_TALK else now, oldest)]
-    return asked_spans(text, here[0], since=here[1].date())
+    (first, last), ahead = map(moment, view.clock), view.last_offset
+    times = last if now - last > OLD_TALK else now, first
+    now, first = (local_time(at, ahead) for at in times) if ahead else times
+    return asked_spans(text, now, since=first.date())
 
 
 def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:
