@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memwarden import clock
@@ -159,8 +159,10 @@ def _moment(source: ImportSource, number: int, value: str) -> datetime | None:
     zone = read_zone(source.options.zone)
     try:
         at = datetime.fromisoformat(value)
-        return at if at.tzinfo is not None else at.replace(tzinfo=zone)
-    except ValueError:
+        at = at if at.tzinfo is not None else at.replace(tzinfo=zone)
+        at.astimezone(UTC)  # which it has to have a year in
+        return at
+    except (ValueError, OverflowError):
         pass
     if value.replace(".", "", 1).isdigit():
         seconds = float(value)

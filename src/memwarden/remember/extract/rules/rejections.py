@@ -159,7 +159,7 @@ _POINTS: Final = re.compile(
 )
 # "She's 11": nobody knows who.
 _SOMEBODY: Final = re.compile(r"\b(?:she|he|they|him)(?:'\w+)?\b", re.IGNORECASE)
-# "Monday at nine works" agrees to what is not shown.
+# "Monday at nine works" agrees to what is not shown, and "first off, nobody ..." begins on what is not named.
 _AGREES: Final = re.compile(
     r"^.{0,40}\b(?:\d+ ?(?:am|pm)|\d:\d\d|\w+day|tomorrow|morning|afternoon|evening)\b[^.!?;]{0,20}"
     r"\b(?:works(?= ?(?:[.,;!?…)]|$)| (?:for (?:me|us)|great|fine|well|best)\b)|"
