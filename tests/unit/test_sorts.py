@@ -8,7 +8,12 @@ import pytest
 
 from memwarden.remember.extract.rules.dating import resolve_dates
 from memwarden.remember.extract.rules.patterns import find_presuppositions
-from memwarden.remember.extract.rules.rejections import is_mostly_of_the_talk, says_enough, tells_of_life
+from memwarden.remember.extract.rules.rejections import (
+    begins_with_an_answer,
+    is_mostly_of_the_talk,
+    says_enough,
+    tells_of_life,
+)
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind, sort_words
 from memwarden.statements.reader import load_weights
 from memwarden.text.sentences import split_spans
@@ -89,6 +94,25 @@ def test_what_somebody_likes_is_a_preference() -> None:
 )
 def test_between_two_people_encouragement_and_what_points_back_is_not_quoted(words: str, enough: bool) -> None:
     assert says_enough(words, [words], frozenset(("ola",)), two_person=True) is enough
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("am Montag, den 8. Juni. Die Schicht wechselt dort jede Woche", True),
+        ("lundi 8 juin. On dit que les horaires changent chaque semaine", True),
+        ("3 september. mum's op was moved as well", True),
+        ("45 Minuten, bei Gegenwind.", True),
+        ("610 yep. the same deposit as before", True),
+        ("昨日。姉が結婚した。", False),  # a day that is over begins a story
+        ("Yesterday! My sister Clara got married.", False),
+        ("On Monday I start at the clinic.", False),
+        ("40 kilos of plums from one tree, 12 jars of jam.", False),
+        ("wednesdays the shop is closed.", False),
+    ],
+)
+def test_a_day_to_come_or_a_number_by_itself_answers_what_is_not_shown(words: str, answers: bool) -> None:
+    assert begins_with_an_answer(words, datetime(2026, 5, 20, 9, tzinfo=UTC)) is answers
 
 
 @pytest.mark.parametrize(

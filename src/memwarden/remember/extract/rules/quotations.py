@@ -14,6 +14,7 @@ from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_
 from memwarden.remember.extract.rules.dating import appointed_end
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.rejections import (
+    begins_with_an_answer,
     is_mostly_of_the_talk,
     points_at_somebody,
     reject_clause,
@@ -278,7 +279,7 @@ def quote_turn(
     opening = _shown_opening(turn, words, at, asked, opening)
     if not words or not _is_enough(words, best, speakers, asked, two_person=two_person):
         return None
-    if asked is None and opening is None and points_at_somebody(words):
+    if asked is None and opening is None and (points_at_somebody(words) or begins_with_an_answer(words, at)):
         return None
     told_in = turn.text[best.start : best.end]
     attribute = weights.name(best.attributes[0])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import datetime
 from typing import Final
 
 from memwarden.remember.extract.rules import VAGUE_NOUNS
@@ -14,7 +15,9 @@ from memwarden.remember.extract.rules.clauses import drop_openers
 from memwarden.remember.extract.rules.confidence import is_about_the_talk, names_in
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.statements.wording import relations_in
+from memwarden.text.dates.recognizer import asks_only_for_days, spans_in
 from memwarden.text.language import is_english
+from memwarden.text.sentences import split_spans
 
 # Reactions to what the other said.
 _CHAT: Final = re.compile(
@@ -171,6 +174,8 @@ _AGREES: Final = re.compile(
 _UNNAMED: Final = re.compile(
     rf"^(?:as for |regarding |about )?the (?:{VAGUE_NOUNS})\b(?! (?:of|to|in|with|at|called)\b)", re.IGNORECASE
 )
+# "27 minutes, against the wind" answers what is not shown.
+_BARE_NUMBER: Final = re.compile(r"^\d[\d.,:]*\s*[^\W\d]*[.,;。，、]\s")
 # Who types small letters may have named somebody in so many words.
 MIN_WORDS_TO_NAME: Final = 5
 _CAPITALISED: Final = re.compile(r"\b[A-Z]\w+")
@@ -222,3 +227,13 @@ def points_at_somebody(words: str) -> bool:
         return False
     before = words[: pointer.start()]
     return len(before.split()) < MIN_WORDS_TO_NAME and not (names_in(before) or relations_in(before))
+
+
+def begins_with_an_answer(words: str, said: datetime) -> bool:
+    """Whether words begin with a number or a day to come by itself: "On Monday the 8th. They say ...".
+
+    Any language. A day that is over begins a story.
+    """
+    first = next((span.text for span in split_spans(words)), "")
+    ahead = [span for span in spans_in(first, said) if span.last > said.date()]
+    return _BARE_NUMBER.match(words) is not None or asks_only_for_days(first, ahead)
