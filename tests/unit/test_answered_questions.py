@@ -35,10 +35,10 @@ def facts_of(*said: tuple[str, str], name: str = "Ana") -> list[Memory]:
 
 def turn(text: str, role: str = "assistant", *, after: timedelta = timedelta(), **more: Any) -> Memory:
     trust = Trust.PERSON if role == "user" else Trust.ASSISTANT
-    given = {"trust": trust, "sources": ("m1",), **more}
+    given = {"id": "m1", "trust": trust, "sources": ("m1",), **more}
     at = AT + after
     return Memory(
-        id="m1", namespace=Namespace("default", "user/ana"), text=text, created_at=at, updated_at=at, role=role, **given
+        namespace=Namespace("default", "user/ana"), text=text, created_at=at, updated_at=at, role=role, **given
     )
 
 
@@ -122,18 +122,42 @@ def test_whoever_erases_a_question_erases_what_shows_it() -> None:
     ],
 )
 def test_no_question_is_shown_where(before: Memory, answer: Memory, why: str) -> None:
-    assert question_before(answer, before) is None, why
+    assert question_before(answer, {answer.id: before}) is None, why
 
 
 def test_a_name_or_number_that_the_person_says_too_may_stand_in_the_question() -> None:
-    asked = question_before(turn("640, the flat in Porto, sure", "user"), turn("At 640, in Porto?"))
+    answer = turn("640, the flat in Porto, sure", "user")
+    asked = question_before(answer, {answer.id: turn("At 640, in Porto?")})
     assert asked is not None
     assert asked.text == "At 640, in Porto?"
+    answer = turn("yes", "user", name="Ana")
     between_two = question_before(
-        turn("yes", "user", name="Ana"), turn("So you live in Porto?", "user", name="Bea", trust=Trust.PERSON)
+        answer, {answer.id: turn("So you live in Porto?", "user", name="Bea", trust=Trust.PERSON)}
     )
     assert between_two is not None
     assert between_two.by == "Bea"
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [
+        (turn("I start with Noelia on Friday", "user", id="m0"), True),
+        (turn("I start with Nora on Friday", "user", id="m0"), False),
+        (turn("I start with Noelia on Friday", "user", id="m0", trust=Trust.EXTERNAL), False),
+        (turn("You start with Noelia on Friday", id="m0"), False),
+        (turn("I start with Noelia on Friday", "user", id="m0", after=timedelta(days=-2)), False),
+    ],
+)
+def test_a_name_that_the_person_said_before_in_the_talk_may_stand_in_the_question(first: Memory, shown: bool) -> None:
+    answer, asking = turn("at nine", "user", id="m2"), turn("When do you see Noelia?", id="m1")
+    asked = question_before(answer, {"m2": asking, "m1": first})
+    assert (asked is not None) is shown
+
+
+@pytest.mark.parametrize("question", ["¿Ya tenéis vuelos?", "¡Uno menos! ¿Cuándo salen las notas?"])
+def test_a_sign_before_a_question_makes_no_name_of_its_first_word(question: str) -> None:
+    answer = turn("aún no, esperamos", "user")
+    assert question_before(answer, {answer.id: turn(question)}) is not None
 
 
 def test_of_a_quotation_with_its_question_only_the_answer_states_something() -> None:

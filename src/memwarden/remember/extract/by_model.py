@@ -362,7 +362,7 @@ def _quote_listed(turn: Memory, before: Mapping[str, Memory]) -> tuple[list[Extr
     """Quotations of a message that tells something, and why others of it are not kept."""
     if _orders(turn.text, [turn]):
         return [], [RejectedClause(turn.text, Refusal.ORDER)]
-    quoted = quote_told(turn, question_before(turn, before.get(turn.id)), opening_of(turn, before))
+    quoted = quote_told(turn, question_before(turn, before), opening_of(turn, before))
     fitting = [item for item in quoted if len(item.text) <= MAX_STATEMENT_CHARACTERS]
     passed = [] if quoted else [RejectedClause(turn.text, Refusal.WORDING)]
     passed += [RejectedClause(item.text, Refusal.TOO_LONG) for item in quoted if item not in fitting]

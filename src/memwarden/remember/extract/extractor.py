@@ -373,7 +373,7 @@ class Extractor:
         if lacking := [turn for turn in turns if stated.get(turn.id) is None]:
             made = await make_signals_in_thread([said_text(turn) for turn in lacking], self._embedder)
             stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
-        asked = {turn.id: each for turn in turns if (each := question_before(turn, before.get(turn.id))) is not None}
+        asked = {turn.id: each for turn in turns if (each := question_before(turn, before)) is not None}
         read = await make_signals_in_thread([(each.text, each.at) for each in asked.values()], self._embedder)
         for (name, each), signals in zip(asked.items(), read, strict=True):
             asked[name] = each.read(signals.statements)

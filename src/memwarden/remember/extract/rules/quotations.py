@@ -70,6 +70,7 @@ _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 # Where a sentence that is too long is cut, the better place first.
 _CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
+_FIRST_LETTER: Final = re.compile(r"^\W*\w")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
 
 # A longer message says by itself what it is about.
@@ -172,15 +173,9 @@ def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
     """
     if len(turn.text) > MAX_ANSWER:
         return None
-    first, walked = None, turn
-    for _ in range(MAX_TURNS_SINCE_OPENING):
-        earlier = before.get(walked.id)
-        if earlier is None or walked.created_at - earlier.created_at > MAX_PAUSE:
-            break
-        walked = earlier
-        if (walked.role, walked.name) == (turn.role, turn.name):
-            first = walked
-    else:
+    talk = _talk_before(turn, before)
+    first = next((each for each in reversed(talk) if _is_same_speaker(each, turn)), None)
+    if len(talk) == MAX_TURNS_SINCE_OPENING:
         return None
     if first is None or not _may_open(turn, first):
         return None
@@ -194,6 +189,23 @@ def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
     return found if found is not None and _width(found.text) >= MIN_OPENING_WIDTH else None
 
 
+def _talk_before(turn: Memory, before: Mapping[str, Memory]) -> list[Memory]:
+    """The turns of a talk before one, latest first, no further than its last pause."""
+    talk: list[Memory] = []
+    walked = turn
+    while len(talk) < MAX_TURNS_SINCE_OPENING:
+        earlier = before.get(walked.id)
+        if earlier is None or walked.created_at - earlier.created_at > MAX_PAUSE:
+            break
+        talk.append(earlier)
+        walked = earlier
+    return talk
+
+
+def _is_same_speaker(one: Memory, other: Memory) -> bool:
+    return (one.role, one.name) == (other.role, other.name)
+
+
 def _may_open(turn: Memory, first: Memory) -> bool:
     """Whether the words of a talk's first turn may stand before those of another: they are vouched for as much."""
     trusted = TRUST_RANK[first.trust] >= TRUST_RANK[turn.trust] and first.trust != Trust.EXTERNAL
@@ -205,36 +217,43 @@ def _width(words: str) -> int:
     return sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
 
 
-def question_before(turn: Memory, before: Memory | None) -> AnsweredQuestion | None:
-    """Return what the turn before a short one asks last, or None.
+def question_before(turn: Memory, before: Mapping[str, Memory]) -> AnsweredQuestion | None:
+    """Return what the turn before a short one asks last, or None. before: of each turn the one before it in its thread.
 
     The words of what is kept have the trust of the answer. So a question that nobody vouches for as much is shown only
-    where it brings no name or number of its own, and no order: it asks, and states nothing.
+    where it brings no name or number that the person did not say in this talk, and no order: it asks, and states
+    nothing.
     """
-    if before is None or len(turn.text) > MAX_ANSWER or not _may_show(turn, before):
+    asking = before.get(turn.id)
+    if asking is None or len(turn.text) > MAX_ANSWER or not _may_show(turn, asking):
         return None
-    last = [span.text for span in split_spans(before.text)][-1:]
+    last = [span.text for span in split_spans(asking.text)][-1:]
     text = " ".join(_INNER_QUOTES.sub("", "".join(last)).split())
     if not _LAST_ASKS.search(text) or len(text) > MAX_QUESTION:
         return None
-    if TRUST_RANK[before.trust] < TRUST_RANK[turn.trust] and (
-        _tells_something(text, turn.text) or find_suspicion(text)
-    ):
-        return None
-    return AnsweredQuestion(text, _name_of(before, text), before.created_at, before.sources[0])
+    if TRUST_RANK[asking.trust] < TRUST_RANK[turn.trust]:
+        own = [
+            each.text
+            for each in _talk_before(turn, before)
+            if _is_same_speaker(each, turn) and each.trust == turn.trust
+        ]
+        if _tells_something(text, "\n".join([turn.text, *own])) or find_suspicion(text):
+            return None
+    return AnsweredQuestion(text, _name_of(asking, text), asking.created_at, asking.sources[0])
 
 
 def _may_show(turn: Memory, before: Memory) -> bool:
     """Whether the turn before is of somebody else, said just now, and for everybody to read."""
-    same = (turn.role, turn.name) == (before.role, before.name)
     late = turn.created_at - before.created_at > MAX_PAUSE
-    return not (same or late or before.trust == Trust.EXTERNAL or is_own_category(before.category))
+    hidden = before.trust == Trust.EXTERNAL or is_own_category(before.category)
+    return not (late or hidden or _is_same_speaker(turn, before))
 
 
-def _tells_something(question: str, answer: str) -> bool:
-    """Whether a question holds a name or a number that its answer does not."""
-    known = answer.casefold()
-    names = [name for name in names_in(question[:1].lower() + question[1:]) if name not in known]
+def _tells_something(question: str, said: str) -> bool:
+    """Whether a question holds a name or a number that the person who answers it did not say."""
+    known = said.casefold()
+    inner = _FIRST_LETTER.sub(lambda hit: hit[0].lower(), question)  # "¿Ya ...?"
+    names = [name for name in names_in(inner) if name not in known]
     return bool(names) or any(number not in known for number in re.findall(r"\d+", question))
 
 
