@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from memwarden import AsyncScope, AsyncWarden, BoundScope, Warden, clock
+from memwarden.recall.answer.render import until_of
 from memwarden.remember.extract.by_model import TurnBatch, read_answer, write_request
 from memwarden.remember.extract.records import as_said
 from memwarden.statements.statement import unpack
@@ -322,3 +323,21 @@ def test_a_key_stands_for_the_same_moment_in_any_zone() -> None:
         first = me.remember("I like tea", created_at="2026-03-02T07:30:00+09:00", key="k")
         again = me.remember("I like tea", created_at="2026-03-01T22:30:00+00:00", key="k")
         assert again.results[0].id == first.results[0].id
+
+
+@pytest.mark.parametrize(
+    ("offset", "ended", "until"),
+    [
+        (0, "2025-08-31T00:00:00+01:00", "31 Aug 2025"),  # said in London in winter
+        (-300, "2026-07-04T00:00:00-04:00", "4 Jul 2026"),  # in New York in winter
+        (120, "2025-12-24T00:00:00+01:00", "24 Dec 2025"),  # in Vienna in summer
+        (60, "2026-02-03T00:00:00+01:00", "3 Feb 2026"),
+        (60, "2026-02-03T22:15:00+01:00", "3 Feb 2026"),
+        (120, "9999-12-31T23:00:00+02:00", "31 Dec 9999"),
+    ],
+)
+def test_what_ended_in_the_other_half_of_a_year_ended_on_the_day_that_was_said(
+    offset: int, ended: str, until: str
+) -> None:
+    memory = a_memory("plan", valid_to=datetime.fromisoformat(ended).astimezone(UTC), utc_offset=offset)
+    assert until_of(memory) == f" (until {until})"

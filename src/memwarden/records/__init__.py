@@ -70,6 +70,7 @@ from memwarden.records.memory import (
     Scope,
     Signals,
     Trust,
+    end_time,
     local_time,
 )
 
@@ -141,5 +142,6 @@ __all__ = [
     "Why",
     "WriteMode",
     "WriteResult",
+    "end_time",
     "local_time",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any
 
@@ -139,6 +139,17 @@ def local_time(moment: datetime, utc_offset: int) -> datetime:
         return moment.astimezone(timezone(timedelta(minutes=utc_offset)))
     except OverflowError:  # what is to hold until the end of the year 9999
         return moment
+
+
+def end_time(moment: datetime, utc_offset: int) -> datetime:
+    """Return when something ended, by the clock of whoever said it, who may have another in the other half of a year.
+
+    What was said in winter and ended at a midnight of summer ended at eleven in the evening by the winter's clock: that
+    is the day after.
+    """
+    local = local_time(moment, utc_offset)
+    is_midnight = (local.hour, local.minute, local.second) == (23, 0, 0) and local.date() < date.max
+    return local + timedelta(hours=1) if is_midnight else local
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class DenseSide(NamedTuple):
     session_norm: Floats | None
 
 
-ASKS_ALIKE, NEEDED = 0.5, 0.8  # what asks for the same attribute; what a needed attribute adds for a request
+ASKS_ALIKE, NEEDED = 0.5, 0.6  # what asks for the same attribute; what a needed attribute adds for a request
 MAX_STATED: Final = 1_000  # places whose statements are looked at
 
 
