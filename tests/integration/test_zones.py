@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -13,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from http_calls import OPEN, calling
 from memwarden import AsyncScope, AsyncWarden, BoundScope, Warden, clock
 from memwarden.recall.answer.render import until_of
 from memwarden.remember.extract.by_model import TurnBatch, read_answer, write_request
@@ -341,3 +343,15 @@ def test_what_ended_in_the_other_half_of_a_year_ended_on_the_day_that_was_said(
 ) -> None:
     memory = a_memory("plan", valid_to=datetime.fromisoformat(ended).astimezone(UTC), utc_offset=offset)
     assert until_of(memory) == f" (until {until})"
+
+
+async def test_a_page_tells_the_days_of_what_is_true_by_the_speakers_clock() -> None:
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        me = warden.scope(user="ana")
+        said = {"created_at": "2025-11-17T09:00:00+01:00", "valid_from": "2025-11-16T00:00:00+01:00"}
+        written = await me.remember("Ana shares a flat with Bea.", expires_at="2099-07-01T00:00:00+02:00", **said)
+        async with calling(warden, OPEN) as client:
+            page = await client.get("/ui/memory", params={"user": "ana", "id": written.results[0].id})
+            of_list = await client.get("/ui/memories", params={"user": "ana"})
+    assert re.findall(r">(2[0-9-]{9})</time>", page.text) == ["2099-07-01", "2025-11-16", "2099-07-01"]
+    assert ">2099-07-01</time>" in of_list.text

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from memwarden.records import APART, Memory, MemoryState
+from memwarden.records import APART, Memory, MemoryState, end_time
 
 HERE: Final = Path(__file__).parent
 MAX_EXCERPT: Final = 280
@@ -130,11 +130,12 @@ def show_time(moment: datetime | None) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M}")
 
 
-def show_day(moment: datetime | None) -> Markup:
-    """Return the day of a time."""
+def show_day(moment: datetime | None, utc_offset: int | None = None) -> Markup:
+    """Return the day of a time. utc_offset: by the clock of whoever said the memory that began or ended then."""
     if moment is None:
         return Markup("–")
-    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d}")
+    day = moment if utc_offset is None else end_time(moment, utc_offset)
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{day:%Y-%m-%d}")
 
 
 def compare(old: str, new: str) -> list[DiffPart]:
