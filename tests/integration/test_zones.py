@@ -348,8 +348,12 @@ def test_what_ended_in_the_other_half_of_a_year_ended_on_the_day_that_was_said(
 async def test_a_page_tells_the_days_of_what_is_true_by_the_speakers_clock() -> None:
     async with AsyncWarden.open("memory://", config=CONFIG) as warden:
         me = warden.scope(user="ana")
-        said = {"created_at": "2025-11-17T09:00:00+01:00", "valid_from": "2025-11-16T00:00:00+01:00"}
-        written = await me.remember("Ana shares a flat with Bea.", expires_at="2099-07-01T00:00:00+02:00", **said)
+        written = await me.remember(
+            "Ana shares a flat with Bea.",
+            created_at="2025-11-17T09:00:00+01:00",
+            valid_from="2025-11-16T00:00:00+01:00",
+            expires_at="2099-07-01T00:00:00+02:00",
+        )
         async with calling(warden, OPEN) as client:
             page = await client.get("/ui/memory", params={"user": "ana", "id": written.results[0].id})
             of_list = await client.get("/ui/memories", params={"user": "ana"})

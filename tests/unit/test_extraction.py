@@ -349,6 +349,35 @@ def test_what_a_sentence_takes_for_granted(sentence: str, found: list[str]) -> N
     assert [text for _, text in find_presuppositions(sentence, "the user")] == found
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("I am properly allergic to cashews.", True),
+        ("I am properly allergic, with a pen and all.", False),
+        ("I am a big fan of Aragorn.", True),
+        ("I am still a dreamer.", False),
+        ("I am a complete beginner.", False),
+        ("I am a nurse.", True),
+    ],
+)
+def test_what_does_not_say_at_or_to_what_waits(text: str, said: bool) -> None:
+    assert bool(of_user(text).facts) is said
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("I am flying to Trieste on 12 June 2026.", "event"),
+        ("I am planning a trip to Trieste.", "goals"),
+        ("I am writing a cookbook about Trieste.", "activity"),
+    ],
+)
+def test_a_plan_for_a_day_is_an_event_and_one_under_way_an_activity(text: str, category: str) -> None:
+    kept = of_user(text)
+    found = [each.category for each in (*kept.facts, *kept.candidates)]
+    assert found == [category]
+
+
 # --- worth (C4)
 
 

@@ -154,10 +154,11 @@ _PASSING: Final = re.compile(
     r"\b(?:still|recovering|better|worse|weak|weaker|turning|again|back|(?:has|have) an? (?:early|late|\w+ "
     r"(?:practice|game|match|appointment)))\b"
 )
-# A beginner at what, both of whom: only who heard the sentence before it knows.
+# A beginner at what, both of whom, allergic to what: only who heard the sentence before it knows.
 _LACKS: Final = re.compile(
     r"\b(?:is|was) an? (?:(?:\w+ )?(?:beginner|newbie|novice|expert|pro)|\d\S*)\b(?! (?:at|in|of|with))|"
-    r"\bboth (?!of\b)(?!\w+ and\b)\w+",
+    r"\bboth (?!of\b)(?!\w+ and\b)\w+|\ballergic\b(?! (?:to|reaction)\b)|"
+    r"\bis (?:still )?an? (?:(?:big|huge|real|total|true) )?(?:fan|dreamer|believer|mess)\b(?! of\b)",
 )
 # A remark on a picture that was shown: nobody can see it later.
 _PICTURE: Final = re.compile(
@@ -215,7 +216,7 @@ def _doubt_of_wording(
     if frame == "preference" and " the " in about and not names_in(about):
         return "praise of something at hand"
     if _LACKS.search(about):
-        return "does not say at what, or both of whom"
+        return "does not say at or to what, or both of whom"
     if _TOGETHER.search(about) and " and " not in about[:60] and " with " not in about:
         return "says together, and not with whom"
     return None

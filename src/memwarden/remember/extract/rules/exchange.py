@@ -77,6 +77,7 @@ _KIND: Final[dict[StatementFrame, Kind]] = {
 }
 # Words of a statement that tell more than its frame.
 _GOAL: Final = re.compile(r"'s (?:\w+ )?(?:goal|aim|dream|ambition) is\b")
+_UNDER_WAY: Final = re.compile(r"\bis (?:\w+ )?(?:writing|building|volunteering|working|studying|training)\b")
 # How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance.
 _IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "health": 0.9,
@@ -292,7 +293,12 @@ def _category_of(text: str, frame: StatementFrame, dated: DatedText) -> str:
     if _GOAL.search(text):
         return "goals"
     # Whoever "got hurt in May" tells of a day; whoever has a car, of how they live.
-    return "event" if frame == "possession" and dated.days else _CATEGORY[frame]
+    if frame == "possession" and dated.days:
+        return "event"
+    if frame == "plan":  # what is to be on a day is an event, and what is under way no plan any more
+        on_a_day = any(first == last for first, last in dated.days)
+        return "event" if on_a_day else "activity" if _UNDER_WAY.search(text) else "goals"
+    return _CATEGORY[frame]
 
 
 def _valid_from(frame: StatementFrame, dated: DatedText, said: datetime) -> datetime:
