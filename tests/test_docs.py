@@ -59,7 +59,6 @@ RUNNABLE = [page for page in PAGES if any(block.mark == "run" for block in block
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name)
-@pytest.mark.apart
 def test_what_is_marked_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)

@@ -31,8 +31,6 @@ from kill_child import LABELS, WRITERS, the_batch
 
 from memwarden.records import Put, Remove, WriteMode
 
-pytestmark = pytest.mark.apart
-
 _CHILD = Path(__file__).with_name("kill_child.py")
 _MANY = 100_000
 _ONE_CORE = 20.0

@@ -35,8 +35,6 @@ from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.doctor import LeakReport, look_for_leaks, talk
 
-pytestmark = pytest.mark.apart
-
 MEMWARDEN = Path(sys.executable).with_name("memwarden")
 SETTINGS = config.settings_from({"embedder": "wordllama"})
 

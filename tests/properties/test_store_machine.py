@@ -19,8 +19,6 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.state_machine import store_machine
 
-pytestmark = pytest.mark.apart
-
 _SETTINGS = settings(
     max_examples=25,
     stateful_step_count=25,

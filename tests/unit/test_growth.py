@@ -51,8 +51,6 @@ from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
 from memwarden.text.tokenizer import make_text_signals
 
-pytestmark = pytest.mark.apart
-
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 PARTNERS = ["Ana", "Ben May"]
 
