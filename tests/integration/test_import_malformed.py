@@ -154,6 +154,8 @@ def malformed() -> Iterator[Malformed]:
     yield Malformed("csv", "a cell too many", "file", "\n".join([*table, "Oven,2024-01-01,a,b"]), last, "4 cells")
     early = "Oven,0001-01-01T00:30:00+09:00,a"
     yield Malformed("csv", "a year before the first", "file", "\n".join([*table, early]), last, "is no time")
+    for time in ("99999999999999999999", "²"):
+        yield Malformed("csv", time, "file", "\n".join([*table, f"Oven,{time},a"]), last, "is no time")
     yield Malformed("csv", "no day", "file", "\n".join([*table, "Oven,noon,a"]), last, "'noon' is no time")
     talk = ["thread,role,text,id", *(f"t{number % 3},user,{number} miles,{number}" for number in many)]
     yield Malformed("csv", "a long id", "file", "\n".join([*talk, f"t1,user,Oi,{'x' * 2_000}"]), last, "id")

@@ -328,20 +328,30 @@ def test_a_key_stands_for_the_same_moment_in_any_zone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "ended", "until"),
+    ("said", "ended", "until"),
     [
-        (0, "2025-08-31T00:00:00+01:00", "31 Aug 2025"),  # said in London in winter
-        (-300, "2026-07-04T00:00:00-04:00", "4 Jul 2026"),  # in New York in winter
-        (120, "2025-12-24T00:00:00+01:00", "24 Dec 2025"),  # in Vienna in summer
-        (60, "2026-02-03T00:00:00+01:00", "3 Feb 2026"),
-        (60, "2026-02-03T22:15:00+01:00", "3 Feb 2026"),
-        (120, "9999-12-31T23:00:00+02:00", "31 Dec 9999"),
+        ("2025-03-11T09:00:00+00:00", "2025-08-31T00:00:00+01:00", "31 Aug 2025"),  # London
+        ("2025-12-11T09:00:00-05:00", "2026-07-04T00:00:00-04:00", "4 Jul 2026"),  # New York
+        ("2025-07-11T09:00:00+02:00", "2025-12-24T00:00:00+01:00", "24 Dec 2025"),  # Vienna
+        ("2026-01-11T09:00:00+01:00", "2026-02-03T00:00:00+01:00", "3 Feb 2026"),
+        ("2026-06-11T09:00:00+02:00", "2026-06-30T23:00:00+02:00", "30 Jun 2026"),
+        ("2026-01-11T09:00:00+01:00", "2026-06-30T22:30:00+01:00", "30 Jun 2026"),
+        ("2026-01-11T09:00:00+00:00", "9999-10-31T23:00:00+00:00", "1 Nov 9999"),
+        ("2026-01-11T09:00:00+00:00", "9999-12-31T23:00:00+00:00", "31 Dec 9999"),
     ],
 )
 def test_what_ended_in_the_other_half_of_a_year_ended_on_the_day_that_was_said(
-    offset: int, ended: str, until: str
+    said: str, ended: str, until: str
 ) -> None:
-    memory = a_memory("plan", valid_to=datetime.fromisoformat(ended).astimezone(UTC), utc_offset=offset)
+    at = datetime.fromisoformat(said)
+    offset = at.utcoffset()
+    assert offset is not None
+    memory = a_memory(
+        "plan",
+        created_at=at.astimezone(UTC),
+        valid_to=datetime.fromisoformat(ended).astimezone(UTC),
+        utc_offset=int(offset.total_seconds() // 60),
+    )
     assert until_of(memory) == f" (until {until})"
 
 

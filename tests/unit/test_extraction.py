@@ -354,6 +354,7 @@ def test_what_a_sentence_takes_for_granted(sentence: str, found: list[str]) -> N
     [
         ("I am properly allergic to cashews.", True),
         ("I am properly allergic, with a pen and all.", False),
+        ("I have allergic asthma.", True),
         ("I am a big fan of Aragorn.", True),
         ("I am still a dreamer.", False),
         ("I am a complete beginner.", False),
@@ -368,6 +369,9 @@ def test_what_does_not_say_at_or_to_what_waits(text: str, said: bool) -> None:
     ("text", "category"),
     [
         ("I am flying to Trieste on 12 June 2026.", "event"),
+        ("I am flying to Trieste from 12 to 15 June 2026.", "event"),
+        ("I am hoping to move to Trieste by 1 September 2026.", "goals"),
+        ("I am considering studying law in Trieste.", "goals"),
         ("I am planning a trip to Trieste.", "goals"),
         ("I am writing a cookbook about Trieste.", "activity"),
     ],

@@ -102,13 +102,19 @@ def test_between_two_people_encouragement_and_what_points_back_is_not_quoted(wor
         ("am Montag, den 8. Juni. Die Schicht wechselt dort jede Woche", True),
         ("lundi 8 juin. On dit que les horaires changent chaque semaine", True),
         ("3 september. mum's op was moved as well", True),
-        ("45 Minuten, bei Gegenwind.", True),
+        ("45 Minuten. Bei Gegenwind.", True),
         ("610 yep. the same deposit as before", True),
         ("昨日。姉が結婚した。", False),  # a day that is over begins a story
         ("Yesterday! My sister Clara got married.", False),
         ("On Monday I start at the clinic.", False),
         ("40 kilos of plums from one tree, 12 jars of jam.", False),
         ("wednesdays the shop is closed.", False),
+        ("2 Kinder, ein Hund, und ich wohne jetzt in Leipzig.", False),
+        ("27, vegan, ich wohne in Porto und arbeite als Koch.", False),
+        ("3. Oktober ziehe ich um.", False),
+        ("来月ひっこします。新しい住所は大阪市北区です。", False),
+        ("来月です。新しい住所は大阪市北区です。", True),
+        ("We are going in June. All of us.", False),
     ],
 )
 def test_a_day_to_come_or_a_number_by_itself_answers_what_is_not_shown(words: str, answers: bool) -> None:

@@ -70,7 +70,7 @@ from memwarden.records.memory import (
     Scope,
     Signals,
     Trust,
-    end_time,
+    end_by_clock,
     local_time,
 )
 
@@ -142,6 +142,6 @@ __all__ = [
     "Why",
     "WriteMode",
     "WriteResult",
-    "end_time",
+    "end_by_clock",
     "local_time",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from enum import StrEnum
 from typing import Any
 
@@ -141,17 +141,6 @@ def local_time(moment: datetime, utc_offset: int) -> datetime:
         return moment
 
 
-def end_time(moment: datetime, utc_offset: int) -> datetime:
-    """Return when something ended, by the clock of whoever said it, who may have another in the other half of a year.
-
-    What was said in winter and ended at a midnight of summer ended at eleven in the evening by the winter's clock: that
-    is the day after.
-    """
-    local = local_time(moment, utc_offset)
-    is_midnight = (local.hour, local.minute, local.second) == (23, 0, 0) and local.date() < date.max
-    return local + timedelta(hours=1) if is_midnight else local
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered.
@@ -226,6 +215,22 @@ class Memory:
     def since(self) -> datetime:
         """When it became true, as far as is known."""
         return self.valid_from or self.created_at
+
+
+def end_by_clock(memory: Memory, ended: datetime) -> datetime:
+    """Return when a memory ended by the clock of whoever said it, who has another in the other half of a year.
+
+    What was said in winter and ended at a midnight of summer ended at eleven in the evening by the winter's clock.
+    """
+    end = local_time(ended, memory.utc_offset)
+    is_eleven = end.timetz().replace(tzinfo=None) == time(23)
+    moved = is_eleven and _is_summer(end) and not _is_summer(memory.said_at) and end.date() < date.max
+    return end + timedelta(hours=1) if moved else end
+
+
+def _is_summer(moment: datetime) -> bool:
+    """Whether clocks are put forward in most of the north then; in the south, of two moments, the other is."""
+    return 4 <= moment.month <= 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memwarden import checks, clock
-from memwarden.records import Channel, Kind, Memory, RecallItem, Trust, end_time, local_time
+from memwarden.records import Channel, Kind, Memory, RecallItem, Trust, end_by_clock, local_time
 from memwarden.text import tokenizer
 from memwarden.text.language import has_form_of_name
 from memwarden.text.sentences import split_sentences
@@ -193,7 +193,7 @@ def bullet_start(memory: Memory) -> str:
 
 def until_of(memory: Memory) -> str:
     """Return until when a memory held, to stand after its words."""
-    return f" (until {format_day(end_time(memory.valid_to, memory.utc_offset))})" if memory.valid_to else ""
+    return f" (until {format_day(end_by_clock(memory, memory.valid_to))})" if memory.valid_to else ""
 
 
 def render_bullets(items: Sequence[RecallItem], known: dict[str, str] | None = None) -> str:

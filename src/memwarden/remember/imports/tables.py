@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from memwarden import clock
@@ -158,20 +159,24 @@ def _moment(source: ImportSource, number: int, value: str) -> datetime | None:
         return None
     zone = read_zone(source.options.zone)
     try:
-        at = datetime.fromisoformat(value)
-        at = at if at.tzinfo is not None else at.replace(tzinfo=zone)
+        at = _read_moment(value, zone, day_first=source.options.day_first)
         at.astimezone(UTC)  # which it has to have a year in
-        return at
-    except (ValueError, OverflowError):
-        pass
-    if value.replace(".", "", 1).isdigit():
+    except (ValueError, OverflowError, InvalidInput):
+        raise MalformedPart(f"{source.place(source.main)}, line {number}: {value!r:.40} is no time") from None
+    return at
+
+
+def _read_moment(value: str, zone: tzinfo, *, day_first: bool | None) -> datetime:
+    """Read a time in any of the forms that tables have; ValueError where it has none of them."""
+    with suppress(ValueError):
+        at = datetime.fromisoformat(value)
+        return at if at.tzinfo is not None else at.replace(tzinfo=zone)
+    if value.replace(".", "", 1).isdecimal():
         seconds = float(value)
         return clock.parse(seconds / 1000 if seconds >= 1e11 else seconds, "a time")
-    first, second = _DAYS if source.options.day_first is not False else _DAYS[::-1]
+    first, second = _DAYS if day_first is not False else _DAYS[::-1]
     for form in (*first, *second):
         for time in _TIMES:
-            try:
+            with suppress(ValueError):
                 return datetime.strptime(value, form + time).replace(tzinfo=zone)
-            except ValueError:
-                continue
-    raise MalformedPart(f"{source.place(source.main)}, line {number}: {value!r:.40} is no time")
+    raise ValueError(value)

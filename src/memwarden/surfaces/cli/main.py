@@ -146,38 +146,10 @@ def _load(name: str, place: CommandPlace) -> Any:
     if isinstance(target, typer.Typer):
         # Rich would read [brackets] in help texts as markup.
         target.rich_markup_mode = None
-        return _spare_checks(typer.main.get_group(target))
+        return typer.main.get_group(target)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name)(target)
-    return _spare_checks(typer.main.get_command(alone))
-
-
-def _spare_checks(found: Any) -> Any:
-    """Return a command that checks no value which is right as it is.
-
-    typer loads pydantic for its checks, a fifth of what a short command takes.
-    """
-    all_params = found.get_params
-    found.get_params = lambda ctx: [_spare_check(parameter) for parameter in all_params(ctx)]
-    for inner in filter(None, getattr(found, "commands", {}).values()):
-        _spare_checks(inner)
-    return found
-
-
-def _spare_check(parameter: Any) -> Any:
-    """Let a value that nobody gave, and a text where a text is wanted, past typer's check."""
-    check = type(parameter).process_value
-    wanted = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-
-    def process_value(ctx: Any, value: Any) -> Any:
-        # A text that was given may equal a default that is a word of an enumeration, and is none.
-        by_default = not parameter.required and type(value) is type(parameter.default) and value == parameter.default
-        if not by_default and not (wanted is str and isinstance(value, str)):
-            return check(parameter, ctx, value)
-        return parameter.callback(ctx, parameter, value) if parameter.callback else value
-
-    parameter.process_value = process_value
-    return parameter
+    return typer.main.get_command(alone)
 
 
 app = typer.Typer(
@@ -210,7 +182,7 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     try:
         # Without standalone mode typer raises; exit codes and texts of errors are decided here.
-        code = _spare_checks(typer.main.get_command(app))(list(arguments), prog_name="memwarden", standalone_mode=False)
+        code = typer.main.get_command(app)(list(arguments), prog_name="memwarden", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from memwarden.records import APART, Memory, MemoryState, end_time
+from memwarden.records import APART, Memory, MemoryState, end_by_clock, local_time
 
 HERE: Final = Path(__file__).parent
 MAX_EXCERPT: Final = 280
@@ -130,12 +130,21 @@ def show_time(moment: datetime | None) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M}")
 
 
-def show_day(moment: datetime | None, utc_offset: int | None = None) -> Markup:
-    """Return the day of a time. utc_offset: by the clock of whoever said the memory that began or ended then."""
+def show_day(moment: datetime | None) -> Markup:
+    """Return the day of a time."""
     if moment is None:
         return Markup("–")
-    day = moment if utc_offset is None else end_time(moment, utc_offset)
-    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{day:%Y-%m-%d}")
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d}")
+
+
+def show_begin(memory: Memory) -> Markup:
+    """Return the day since which a memory is true, by the clock of whoever said it."""
+    return show_day(local_time(memory.since, memory.utc_offset))
+
+
+def show_end(memory: Memory) -> Markup:
+    """Return the day until which a memory was true, by the clock of whoever said it."""
+    return show_day(end_by_clock(memory, memory.valid_to) if memory.valid_to else None)
 
 
 def compare(old: str, new: str) -> list[DiffPart]:
@@ -180,6 +189,7 @@ def _make_environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"text": show_text, "excerpt": show_excerpt, "line": show_line, "time": show_time, "day": show_day}
+    made.filters |= {"begin": show_begin, "end": show_end}
     made.globals |= {"compare": compare, "why_hidden": why_hidden, "percent": percent, "MAX_SHOWN": MAX_SHOWN}
     made.globals |= {"events_said": EVENTS_SAID, "ops_said": OPS_SAID}
     made.globals |= {"outcomes_said": OUTCOMES_SAID, "nodes_said": NODES_SAID}

@@ -443,13 +443,14 @@ class SymbolText:
             low -= 1
         while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in _ENDS:
             high += 1
-        around = [*self.words[low:start], *self.words[end:high]]
-        if not self.language.future.isdisjoint(around) or self._lies_ahead(low, start, high):
+        places = [*range(low, start), *range(end, high)]
+        if any(self.words[n] in self.language.future for n in places) or self._lies_ahead(low, start, high):
             return 1
-        until = any(self.is_token(place, "until") for place in self._right_before(low, start))
-        if not self.language.past.isdisjoint(around) or self._ends_as_past(
-            [*range(low, start), *range(end, high)], until
-        ):
+        untils = [n for n in range(low, start) if self.is_token(n, "until")]
+        until = bool(untils) and untils[-1] in self._right_before(low, start)
+        if untils and not (until or self.question) and start - untils[-1] > _MAX_WORDS_BEFORE + 1:
+            until, places = True, [n for n in places if n >= untils[-1]]  # "I got 600 till the loan comes on 12 May"
+        if any(self.words[n] in self.language.past for n in places) or self._ends_as_past(places, until):
             return -1
         if self.question:
             return 1 if yearless and (self.asks_ahead or (until and self._is_now(low, high))) else -1

@@ -157,8 +157,8 @@ _PASSING: Final = re.compile(
 # A beginner at what, both of whom, allergic to what: only who heard the sentence before it knows.
 _LACKS: Final = re.compile(
     r"\b(?:is|was) an? (?:(?:\w+ )?(?:beginner|newbie|novice|expert|pro)|\d\S*)\b(?! (?:at|in|of|with))|"
-    r"\bboth (?!of\b)(?!\w+ and\b)\w+|\ballergic\b(?! (?:to|reaction)\b)|"
-    r"\bis (?:still )?an? (?:(?:big|huge|real|total|true) )?(?:fan|dreamer|believer|mess)\b(?! of\b)",
+    r"\bboth (?!of\b)(?!\w+ and\b)\w+|\b(?:is|are|was) (?:\w+ )?allergic\b(?!,? (?:both |only )?(?:to|against)\b)|"
+    r"\bis (?:still )?an? (?:(?:big|huge|real|total|true) )?(?:fan|dreamer|believer|mess)\b(?! (?:of|in|fiction)\b)",
 )
 # A remark on a picture that was shown: nobody can see it later.
 _PICTURE: Final = re.compile(

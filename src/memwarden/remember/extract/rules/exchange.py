@@ -77,7 +77,12 @@ _KIND: Final[dict[StatementFrame, Kind]] = {
 }
 # Words of a statement that tell more than its frame.
 _GOAL: Final = re.compile(r"'s (?:\w+ )?(?:goal|aim|dream|ambition) is\b")
-_UNDER_WAY: Final = re.compile(r"\bis (?:\w+ )?(?:writing|building|volunteering|working|studying|training)\b")
+# "By 3 May", "since 3 May": what is planned has no day.
+_BORDER: Final = re.compile(r"\b(?:by|since|until|before|after) ")
+MAX_DAYS_OF_EVENT: Final = 14
+_UNDER_WAY: Final = re.compile(
+    r"\bis (?:(?:still|now|currently|also) )?(?:writing|building|volunteering|working|studying|training)\b"
+)
 # How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance.
 _IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "health": 0.9,
@@ -296,8 +301,8 @@ def _category_of(text: str, frame: StatementFrame, dated: DatedText) -> str:
     if frame == "possession" and dated.days:
         return "event"
     if frame == "plan":  # what is to be on a day is an event, and what is under way no plan any more
-        on_a_day = any(first == last for first, last in dated.days)
-        return "event" if on_a_day else "activity" if _UNDER_WAY.search(text) else "goals"
+        of_days = any((last - first).days < MAX_DAYS_OF_EVENT for first, last in dated.days)
+        return "event" if of_days and not _BORDER.search(text) else "activity" if _UNDER_WAY.search(text) else "goals"
     return _CATEGORY[frame]
 
 

@@ -25,7 +25,7 @@ from memwarden.remember.extract.rules.rejections import (
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
-from memwarden.statements.reader import StatementWeights
+from memwarden.statements.reader import CommonWords, StatementWeights, load_weights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.statements.wording import names_in
 from memwarden.text.language import is_english
@@ -70,7 +70,7 @@ _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 # Where a sentence that is too long is cut, the better place first.
 _CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
 _ASKS: Final = re.compile(r"[?？]\s*[\"'”’)\]]*$")
-_FIRST_LETTER: Final = re.compile(r"^\W*\w")
+_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 _INNER_QUOTES: Final = re.compile(r"[\"“”„«»]")
 
 # A longer message says by itself what it is about.
@@ -119,14 +119,16 @@ class AnsweredQuestion(NamedTuple):
     """A question that a turn answers.
 
     Attributes:
-        by: who asked it, as it is shown. at: when. source: the first id of its turn, the caller's where there is one.
+        by: who asked it, as it is shown. at: when.
+        sources: the first id, the caller's where there is one, of its turn and of those of the person that hold names
+            and numbers of it.
         told: its typed statement, once it is read: what it asks for.
     """
 
     text: str
     by: str
     at: datetime
-    source: str
+    sources: tuple[str, ...]
     told: PackedStatement | None = None
 
     def read(self, packed: bytes | None) -> AnsweredQuestion:
@@ -231,15 +233,15 @@ def question_before(turn: Memory, before: Mapping[str, Memory]) -> AnsweredQuest
     text = " ".join(_INNER_QUOTES.sub("", "".join(last)).split())
     if not _LAST_ASKS.search(text) or len(text) > MAX_QUESTION:
         return None
+    vouching: list[Memory] = []
     if TRUST_RANK[asking.trust] < TRUST_RANK[turn.trust]:
-        own = [
-            each.text
-            for each in _talk_before(turn, before)
-            if _is_same_speaker(each, turn) and each.trust == turn.trust
-        ]
-        if _tells_something(text, "\n".join([turn.text, *own])) or find_suspicion(text):
+        told = _names_and_numbers(text) - _words_of(turn.text)
+        own = [each for each in _talk_before(turn, before) if _is_same_speaker(each, turn) and _may_open(turn, each)]
+        vouching = [each for each in own if told & _words_of(each.text)]
+        if find_suspicion(text) or not told <= {word for each in vouching for word in _words_of(each.text)}:
             return None
-    return AnsweredQuestion(text, _name_of(asking, text), asking.created_at, asking.sources[0])
+    sources = tuple(each.sources[0] for each in (asking, *vouching))
+    return AnsweredQuestion(text, _name_of(asking, text), asking.created_at, sources)
 
 
 def _may_show(turn: Memory, before: Memory) -> bool:
@@ -249,12 +251,14 @@ def _may_show(turn: Memory, before: Memory) -> bool:
     return not (late or hidden or _is_same_speaker(turn, before))
 
 
-def _tells_something(question: str, said: str) -> bool:
-    """Whether a question holds a name or a number that the person who answers it did not say."""
-    known = said.casefold()
-    inner = _FIRST_LETTER.sub(lambda hit: hit[0].lower(), question)  # "¿Ya ...?"
-    names = [name for name in names_in(inner) if name not in known]
-    return bool(names) or any(number not in known for number in re.findall(r"\d+", question))
+def _names_and_numbers(question: str) -> set[str]:
+    """The words of a question that somebody has to vouch for."""
+    names = names_in(question, CommonWords(load_weights().common))
+    return {word for name in names for word in _words_of(name)} | set(re.findall(r"\d+", question))
+
+
+def _words_of(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def _name_of(before: Memory, text: str) -> str:
@@ -317,7 +321,7 @@ def quote_turn(
         tier="fact",
         reason=f"states {attribute}",
         quoted=True,
-        answers=tuple(each.source for each in (opening, asked) if each is not None),
+        answers=_sources_of(opening, asked),
     )
 
 
@@ -375,7 +379,7 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: 
         tier="fact",
         reason="a model found that it tells something",
         quoted=True,
-        answers=tuple(each.source for each in (opening, asked) if each is not None),
+        answers=_sources_of(opening, asked),
     )
 
 
@@ -496,6 +500,12 @@ def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], pla
     return (words if len(words) <= MAX_QUOTED else ""), first
 
 
+def _sources_of(opening: Opening | None, asked: AnsweredQuestion | None) -> tuple[str, ...]:
+    """The turns that words rest on beside their own."""
+    found = [*([opening.source] if opening is not None else []), *(asked.sources if asked is not None else ())]
+    return tuple(dict.fromkeys(found))
+
+
 def _shown_question(
     turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None
 ) -> AnsweredQuestion | None:
@@ -510,7 +520,7 @@ def _shown_opening(
     """The opening, as much of it as fits beside words and the question that they answer; none for a new topic."""
     if _width(words) > MAX_DEPENDING_WIDTH:
         return None
-    if opening is None or (asked is not None and asked.source == opening.source) or _GOES_ON.match(words):
+    if opening is None or (asked is not None and asked.sources[0] == opening.source) or _GOES_ON.match(words):
         return None
     beside = len(_write(turn, words, at, asked, opening._replace(text="")))
     return opening.fitting(MAX_STATEMENT_CHARACTERS - beside)

@@ -15,7 +15,7 @@ from memwarden.remember.extract.rules.clauses import drop_openers
 from memwarden.remember.extract.rules.confidence import is_about_the_talk, names_in
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.statements.wording import relations_in
-from memwarden.text.dates.recognizer import asks_only_for_days, spans_in
+from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import is_english
 from memwarden.text.sentences import split_spans
 
@@ -174,8 +174,13 @@ _AGREES: Final = re.compile(
 _UNNAMED: Final = re.compile(
     rf"^(?:as for |regarding |about )?the (?:{VAGUE_NOUNS})\b(?! (?:of|to|in|with|at|called)\b)", re.IGNORECASE
 )
-# "27 minutes, against the wind" answers what is not shown.
-_BARE_NUMBER: Final = re.compile(r"^\d[\d.,:]*\s*[^\W\d]*[.,;。，、]\s")
+# "9 minutes. Self-hosted", "480 yep. Deposit as before" answer what is not shown.
+_BARE_NUMBER: Final = re.compile(r"^\d[\d.,:]*\s*[^\W\d]{1,12}[.;!]\s")
+# What stands around a day that is all that a sentence says.
+_BESIDE_A_DAY: Final = re.compile(
+    r"\b(?:on|at|from|until|till|by|the|next|am|im|um|ab|bis|den|dem|der|vom|el|los|en|del|desde|hasta|que|viene|le|"
+    r"les|au|du|dès)\b|[\s\W_]+|から|まで|です|[はにので]"
+)
 # Who types small letters may have named somebody in so many words.
 MIN_WORDS_TO_NAME: Final = 5
 _CAPITALISED: Final = re.compile(r"\b[A-Z]\w+")
@@ -236,4 +241,7 @@ def begins_with_an_answer(words: str, said: datetime) -> bool:
     """
     first = next((span.text for span in split_spans(words)), "")
     ahead = [span for span in spans_in(first, said) if span.last > said.date()]
-    return _BARE_NUMBER.match(words) is not None or asks_only_for_days(first, ahead)
+    rest = first
+    for span in ahead:
+        rest = rest.replace(span.text, " ")
+    return _BARE_NUMBER.match(words) is not None or (bool(ahead) and not _BESIDE_A_DAY.sub("", rest.lower()))
