@@ -20,6 +20,7 @@ from memwarden.errors import InvalidConfig
 from memwarden.records import Memory, Namespace
 from memwarden.remember.extract.by_model import SYSTEM, Refusal, TurnBatch, read_answer
 from memwarden.settings import load
+from memwarden.surfaces.cli.main import run
 from memwarden.testing.scripted import ScriptedModel
 from memwarden_bench.app import app
 from memwarden_bench.keep import read_labelled
@@ -70,6 +71,24 @@ def history(tmp_path: Path) -> Path:
 @pytest.fixture
 def oracle(history: Path) -> Oracle:
     return Oracle(read_labelled([history]))
+
+
+def test_a_dry_run_shows_what_the_model_finds(
+    oracle: Oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day, *texts = THREADS[0]
+    said = [
+        {"id": f"m0{sign}", "role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}
+        for sign, text in zip("ab", texts, strict=True)
+    ]
+    (file := tmp_path / "chat.json").write_text(json.dumps(said))
+    with serve(oracle) as url:
+        monkeypatch.setenv("MEMWARDEN_CHAT_MODEL", "labels")
+        monkeypatch.setenv("MEMWARDEN_CHAT_URL", url)
+        assert run(["observe", str(file), "--user", "ines", "--dry-run", "--json"]) == 0
+    kept = json.loads(capsys.readouterr().out)["kept"]
+    assert {each["text"] for each in kept} & {fact["statement"] for fact in FACTS}
+    assert len(oracle.asked) == 1
 
 
 @pytest.fixture

@@ -205,6 +205,15 @@ def test_a_model_is_shown_the_speakers_clock_and_its_days_are_theirs() -> None:
     fact = {"text": "The user moved house.", "sources": ["east"], "category": "event", "importance": 5}
     (item,) = read_answer({"facts": [{**fact, "valid_from": "2026-02-27"}]}, batch).facts
     assert item.valid_from == datetime(2026, 2, 26, 15, tzinfo=UTC)
+    on_a_day = {**fact, "valid_from": "2026-03-05", "valid_to": "2026-03-05"}
+    (item,) = read_answer({"facts": [on_a_day]}, batch).facts
+    assert (item.valid_from, item.valid_to) == (
+        datetime(2026, 3, 4, 15, tzinfo=UTC),
+        datetime(2026, 3, 5, 15, tzinfo=UTC),
+    )
+    backwards = {**fact, "valid_from": "2026-03-05", "valid_to": "2026-03-01"}
+    (item,) = read_answer({"facts": [backwards]}, batch).facts
+    assert (item.valid_from, item.valid_to) == (batch.turns[0].created_at, None)
 
 
 async def test_statements_hold_since_the_speakers_day() -> None:

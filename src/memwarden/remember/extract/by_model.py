@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
@@ -400,6 +400,8 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str], said: Sa
         ends = None
     if begins is not None and ends is not None and ends < begins:
         begins, ends = None, None
+    if begins is not None and begins == ends:  # an appointment holds on its day
+        ends = begins + timedelta(days=1)
     return ExtractedItem(
         text=text,
         channel=Channel.SEMANTIC,

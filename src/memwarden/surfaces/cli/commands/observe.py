@@ -239,6 +239,8 @@ async def rehearse(options: Options, conversations: Sequence[Conversation], plan
         check_messages(plans, settings.max_text_bytes)
         with progress("looking through", sum(len(plan.session.messages) for plan in plans)) as tick:
             summary = await store_sessions(warden, options, conversations, plans, tick)
+            for plan in plans:  # a model reads beside the calls
+                await options.scope(warden, user=plan.user, thread=plan.thread).extract_pending()
         kept = [item for user in summary.users for item in await _dry_run_items(options, warden, user)]
     if options.as_json:
         print_json({"dry_run": True, "observed": summary, "kept": kept})
