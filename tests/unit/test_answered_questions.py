@@ -5,6 +5,7 @@ Its trust and what it ends come from the words alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memwarden import Warden
+from memwarden import BoundScope, Warden
 from memwarden.records import Memory, Namespace, Trust
 from memwarden.remember.extract.rules.quotations import Opening, opening_of, question_before
 from memwarden.statements.statement import clauses_of, quoted_speaker
@@ -85,6 +86,16 @@ def test_a_later_answer_ends_what_was_said_before_by_its_own_words() -> None:
     assert "'Wo wohnst du jetzt?'" in still.text
 
 
+def observe_in_turn(me: BoundScope, said: Iterable[tuple[str, str]]) -> list[str | None]:
+    """Observe (role, words) a minute apart, look through them, and return the ids of the turns."""
+    ids = []
+    for number, (role, text) in enumerate(said):
+        at = (AT + timedelta(minutes=number)).isoformat()
+        ids.append(me.observe([{"role": role, "content": text, "created_at": at}]).results[0].id)
+    me.extract_pending()
+    return ids
+
+
 def test_whoever_erases_a_question_erases_what_shows_it() -> None:
     with Warden.open("memory://", DEFAULTS) as warden:
         me = warden.scope(user="ana", thread="t")
@@ -93,11 +104,7 @@ def test_whoever_erases_a_question_erases_what_shows_it() -> None:
             ("assistant", "Are you insured for theft?"),
             ("user", "third party fire and theft, excess 250"),
         )
-        ids = []
-        for number, (role, text) in enumerate(said):
-            at = (AT + timedelta(minutes=number)).isoformat()
-            ids.append(me.observe([{"role": role, "content": text, "created_at": at}]).results[0].id)
-        me.extract_pending()
+        ids = observe_in_turn(me, said)
         (fact,) = me.find({"channel": "semantic"})
         assert "Are you insured for theft?" in fact.text
         assert ids[1] in fact.sources
@@ -113,11 +120,7 @@ def test_whoever_erases_the_words_that_brought_a_name_erases_what_shows_it() -> 
             ("assistant", "Are you insured for theft at Helvetia?"),
             ("user", "third party fire and theft, excess 250"),
         )
-        ids = []
-        for number, (role, text) in enumerate(said):
-            at = (AT + timedelta(minutes=number)).isoformat()
-            ids.append(me.observe([{"role": role, "content": text, "created_at": at}]).results[0].id)
-        me.extract_pending()
+        ids = observe_in_turn(me, said)
         (fact,) = [each for each in me.find({"channel": "semantic"}) if ids[2] in each.sources]
         assert "at Helvetia?" in fact.text
         assert set(fact.sources) >= set(ids)
