@@ -243,7 +243,6 @@ APART = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(APART))
-    _expect_known_red(items)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -265,12 +264,3 @@ def pytest_collection_finish() -> None:
     """Take the 12,000 collected tests out of the garbage collector's sight: it would go through all of them often."""
     gc.collect()
     gc.freeze()
-
-
-def _expect_known_red(items: list[pytest.Item]) -> None:
-    """Let the tests of ``known_red.txt`` fail; each line there is a debt."""
-    lines = Path(__file__).with_name("known_red.txt").read_text(encoding="utf-8").splitlines()
-    known = {line for line in lines if line and not line.startswith("#")}
-    for item in items:
-        if item.nodeid.partition("[")[0] in known or item.nodeid in known:
-            item.add_marker(pytest.mark.xfail(reason="known red, see tests/known_red.txt", strict=False))

@@ -13,7 +13,6 @@ import sys
 import tomllib
 import venv
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ import pytest
 from packaging.markers import Marker
 
 import memwarden
-from memwarden import deprecation
 from memwarden.agent.stored_sessions import AsyncSessions
 from memwarden.api.blocking import (
     Backend,
@@ -136,29 +134,13 @@ def test_type_checkers_see_the_public_names_where_they_are_found() -> None:
     assert set(memwarden.__all__) - {"__version__"} <= set(seen)
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in deprecation.NEW_NAMES.items() for name in names]
-)
-def test_old_import_paths_work_for_a_release(module: str, name: str) -> None:
-    new = deprecation.NEW_NAMES[module][name].removeprefix("memwarden.")
-    with pytest.warns(DeprecationWarning, match=f"{module}.{name} goes with the next release; use memwarden.{new}"):
-        assert getattr(import_module(module), name) is getattr(memwarden, new)
-
-
-def test_no_old_import_path_hides_a_module() -> None:
-    for module in deprecation.NEW_NAMES:
-        place = Path(memwarden.__file__).parent.joinpath(*module.split(".")[1:])
-        assert not place.exists()
-        assert not place.with_suffix(".py").exists()
-
-
 def public_functions(cls: type) -> dict[str, Callable[..., Any]]:
     """The functions of a class that users call, class methods too."""
     found: dict[str, Callable[..., Any]] = {}
     for name in dir(cls):
         value = inspect.getattr_static(cls, name)
         function = value.__func__ if isinstance(value, classmethod) else value
-        if not name.startswith("_") and inspect.isfunction(function) and not hasattr(function, "__deprecated__"):
+        if not name.startswith("_") and inspect.isfunction(function):
             found[name] = function
     return found
 

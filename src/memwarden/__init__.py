@@ -14,8 +14,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from memwarden import deprecation
-
 if TYPE_CHECKING:
     from memwarden.agent.overseer import OverseerSettings
     from memwarden.agent.plain_sessions import SessionMemory
@@ -130,8 +128,6 @@ _MODULES: Final = {
     "tiers": ("ContextItem", "ContextRequest", "FailureSignature", "Profile", "Task"),
 }  # fmt: skip
 LAZY_NAMES: Final = {name: module for module, names in _MODULES.items() for name in names}
-
-deprecation.install()
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.blocking import BoundScope
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
-from memwarden.api.scope import OLD_NAMES, AsyncScope
+from memwarden.api.scope import AsyncScope
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
 from memwarden.records import ConsentState, Memory, MemoryState
@@ -215,7 +215,7 @@ def test_every_verb_is_tried() -> None:
         return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
     handles = {"review", "journal", "consent", "usage", "state", "sessions", "tool_cache", "checkpoints", "overseer"}
-    assert public(AsyncScope) - handles - set(OLD_NAMES) - {"who"} == SCOPE.keys()
+    assert public(AsyncScope) - handles - {"who"} == SCOPE.keys()
     own_parts = (AsyncState, AsyncSessions, AsyncToolCache, AsyncThreadCheckpoints, AsyncOverseer)
     kinds = (AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage, *own_parts)
     verbs = {

@@ -19,7 +19,6 @@ from memwarden import BoundScope, ChatSettings, Warden
 from memwarden.agent.overseer import OverseerSettings
 from memwarden.api import blocking
 from memwarden.api.remote.handles import RemoteJobs
-from memwarden.api.scope import OLD_NAMES
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace, RecallItem
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
@@ -438,10 +437,9 @@ def told(value: Any) -> str:
 
 
 def public(kind: type) -> set[str]:
-    """The verbs of a class: what is called, and neither context managers nor old names."""
+    """The verbs of a class: what is called, without context managers."""
     found = {name for name, _ in inspect.getmembers(kind, inspect.isfunction)}
-    old = {*OLD_NAMES, "close"} if kind in (BoundScope, blocking.Warden) else {"configured", "reached"}
-    return {name for name in found if not name.startswith("_")} - old
+    return {name for name in found if not name.startswith("_")} - {"close"}
 
 
 def compare(worlds: tuple[World, World], name: str, verb: Callable[[World], Any]) -> None:

@@ -130,8 +130,7 @@ def coroutines(kind: type[Any]) -> list[str]:
 
 
 def test_every_verb_is_shown_here() -> None:
-    old_names = {"AsyncTaskMemoryStore.reached"}
-    assert {name for kind in CLASSES for name in coroutines(kind)} - old_names == WRITES.keys() | READS.keys()
+    assert {name for kind in CLASSES for name in coroutines(kind)} == WRITES.keys() | READS.keys()
     assert not WRITES.keys() & READS.keys()
 
 

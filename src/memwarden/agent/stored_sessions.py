@@ -20,7 +20,6 @@ from memwarden.agent.plain_sessions import ChannelLogger, ProactiveTools, Sessio
 from memwarden.agent.session_rules import Message, agent_receives, cache_state, memory_state
 from memwarden.agent.shorten import run_shortening
 from memwarden.agent.state import CATEGORY
-from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, Stale
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import ChatModel
@@ -43,7 +42,6 @@ SEPARATOR: Final = "\x1f"
 SESSIONS: Final = filters.parse({"channel": Channel.STATE, "source": SOURCE})
 
 
-@add_old_names("sessions", {"configured": "with_options"})
 class AsyncSessions:
     """The stored sessions of a person, by their ids. Made by :attr:`memwarden.api.scope.AsyncScope.sessions`.
 

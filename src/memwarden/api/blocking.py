@@ -18,15 +18,15 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, Tool
 from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
+from memwarden.api.foreign_names import hint_at
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
-from memwarden.api.scope import OLD_NAMES, AsyncScope
+from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
 from memwarden.concurrency.loop import Loop
 from memwarden.conversation.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import AsyncTurn
-from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import NotKept, StoreUnavailable
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.settings import Settings
@@ -84,7 +84,6 @@ class Tools(Facade):
     call_tool = blocking(AsyncTools.call_tool)
 
 
-@add_old_names("sessions", {"configured": "with_options"})
 class Sessions(Facade):
     """The stored sessions of a person. See :class:`memwarden.agent.stored_sessions.AsyncSessions`."""
 
@@ -125,7 +124,6 @@ class ThreadCheckpoints(Facade):
     delete_thread = blocking(AsyncThreadCheckpoints.delete_thread)
 
 
-@add_old_names("turn", {"heard": "record_response"})
 class Turn(Facade):
     """A turn, used once, as a context manager around the call of a model.
 
@@ -288,7 +286,6 @@ BlockingTools = Tools | AsyncTools | Callable[[ContextBlock], Tools | AsyncTools
 
 
 @hint_at("a scope", SCOPE_NAMES)
-@add_old_names("scope", OLD_NAMES)
 class BoundScope(Facade):
     """The verbs of a caller. See :class:`memwarden.api.scope.AsyncScope`."""
 
@@ -382,7 +379,6 @@ class TierStore(Facade):
     history = blocking(AsyncTierStore.history)
 
 
-@add_old_names("task", {"reached": "enter_state"})
 class TaskMemoryStore(TierStore):
     """A task's memory. See :class:`memwarden.tiers.stores.AsyncTaskMemoryStore`."""
 

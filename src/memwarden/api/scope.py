@@ -14,11 +14,11 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache, check_allowed
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
 from memwarden.api.changes import ScopeChanges
+from memwarden.api.foreign_names import hint_at
 from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
 from memwarden.checks import quote, word
 from memwarden.conversation.recording import TurnLog
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
-from memwarden.deprecation import add_old_names, hint_at
 from memwarden.errors import Denied, InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
@@ -41,25 +41,6 @@ if TYPE_CHECKING:
     from memwarden.conversation.turn import AsyncTurn
 
 # Verbs that a scope had before it had handles; they go with the next release.
-OLD_NAMES = {
-    "look_through": "extract_pending",
-    "delta": "journal.delta",
-    "history": "journal.history",
-    "undo": "journal.undo",
-    "events": "journal.events",
-    "event_counts": "journal.event_counts",
-    "waiting": "review.pending",
-    "release": "review.approve",
-    "discard": "review.reject",
-    "user_context": "consent.user_context",
-    "propose_context": "consent.propose",
-    "consents": "consent.proposals",
-    "decide": "consent.decide",
-    "acknowledge": "consent.acknowledge",
-    "feedback": "usage.feedback",
-    "uses": "usage.uses",
-}
-
 # Verbs of other libraries, and what does the same here.
 FOREIGN_NAMES = {
     "add": "observe for what was said, remember for what you state",
@@ -78,7 +59,6 @@ FOREIGN_NAMES = {
 
 
 @hint_at("a scope", FOREIGN_NAMES)
-@add_old_names("scope", OLD_NAMES)
 class AsyncScope(ScopeChanges):
     """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
 

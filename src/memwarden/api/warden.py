@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from memwarden import settings as configuration
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.foreign_names import hint_at
 from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories
 from memwarden.checks import quote
-from memwarden.deprecation import hint_at
 from memwarden.errors import InvalidConfig, InvalidInput, missing_extra
 from memwarden.models.protocols import first_width
 from memwarden.observability.instrument import record_event

@@ -31,7 +31,6 @@ from memwarden.conversation.recording import (
     tee_stream,
 )
 from memwarden.conversation.settings import ChatSettings
-from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template, judge_texts
@@ -97,7 +96,6 @@ class ContextScope(Protocol):
     ) -> ContextBlock: ...
 
 
-@add_old_names("turn", {"heard": "record_response"})
 class AsyncTurn:
     """A turn, used once, as a context manager around a model call. Made by ``scope.turn``.
 

@@ -12,7 +12,6 @@ from memwarden import arguments, clock
 from memwarden.checks import check_whole
 from memwarden.concurrency.isolation import call_user_code
 from memwarden.concurrency.tasks import retry_on_stale
-from memwarden.deprecation import add_old_names
 from memwarden.errors import Denied, InvalidInput, NotFound, Stale
 from memwarden.lifecycle import Ends, ends
 from memwarden.records import Head, HistoryEntry, Memory, MemoryState, Namespace, Scope, WriteResult
@@ -370,7 +369,6 @@ RUNNING = ("pending", "running", "waiting")
 TERMINAL = ("completed", "failed", "cancelled")
 
 
-@add_old_names("task", {"reached": "enter_state"})
 class AsyncTaskMemoryStore(AsyncTierStore):
     """A task's memory. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.task`."""
 
