@@ -206,7 +206,7 @@ def test_no_test_reaches_into_another_objects_private_attributes() -> None:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("warden._parts", True),
+        ("warden._runtime", True),
         ("a.b()._c.d", True),
         ("monkeypatch.setattr(recall, '_read', failing)", True),
         ("monkeypatch.setattr('memwarden.tokens._known', {})", True),

@@ -128,11 +128,11 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
     ]
     sync = _sync(file)
     for sort in chance.sample(range(len(calls)), len(calls)):
-        before = await me._parts.store.head(me.who.namespace)
+        before = await me._runtime.store.head(me.who.namespace)
         start = time.perf_counter()
         result = await calls[sort]()
         spent = 1_000 * (time.perf_counter() - start)
-        entries = await me._parts.store.journal(me.who.namespace, since=before.rev)
+        entries = await me._runtime.store.journal(me.who.namespace, since=before.rev)
         if turn >= 0:
             became = "observed" if sort == 0 else result.results[0].outcome
             times.calls[became].append(spent)
@@ -146,7 +146,7 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
 
 async def _edge(me: AsyncScope, turn: int) -> float:
     """Return milliseconds that an edge adds to a write."""
-    store, namespace = me._parts.store, me.who.namespace
+    store, namespace = me._runtime.store, me.who.namespace
     others = [item.id for item in await store.find(namespace, limit=MAX_LINKS)]
     spent = {}
     for links in (0, MAX_LINKS) if turn % 2 else (MAX_LINKS, 0):

@@ -75,7 +75,7 @@ async def measure(url: str, share: float) -> None:
         for size in sizes:
             user = f"u{size}-0"
             await time_query(warden, user, "Who has a canoe?")
-            larges = warden._parts.working.larges
+            larges = warden._runtime.services.larges
             start = time.perf_counter()
             await larges.wait_idle()
             built = time.perf_counter() - start

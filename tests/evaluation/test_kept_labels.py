@@ -57,7 +57,7 @@ async def _kept() -> list[tuple[dict[str, Any], Any]]:
             at, content = said[label["talk"], label["turn"]]
             me = warden.scope(user=f"u{number}")
             await me.observe({"role": "user", "content": content, "created_at": at, "id": "t"})
-            await get_runtime(me).working.extractor.look_through(me.who)
+            await get_runtime(me).services.extractor.look_through(me.who)
             found = [item for item in await me.find({"channel": ["semantic", "episodic"]}) if "card" not in item.tags]
             same = [item for item in found if ("quotation" in item.tags) is label["quoted"]]
             pairs.append((label, same[0] if same else None))

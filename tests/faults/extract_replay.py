@@ -135,7 +135,7 @@ class Reader:
 async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> list[tuple[int | None, str]]:
     """Make a call; its answer without ids, which differ from run to run."""
     told = await me.observe(messages, key=f"call {number}")
-    if get_runtime(me).working.extractor.asks_a_model:
+    if get_runtime(me).services.extractor.asks_a_model:
         await me.extract_pending()  # observe does not wait for a model
     return [(None, result.outcome) for result in told.results]
 

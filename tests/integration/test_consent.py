@@ -31,7 +31,7 @@ class Clock:
 
     def __init__(self, warden: Warden | AsyncWarden) -> None:
         self.now = START
-        get_runtime(warden).working.consents.now = lambda: self.now
+        get_runtime(warden).services.consents.now = lambda: self.now
 
 
 def ana(warden: Warden, **who: Any) -> BoundScope:

@@ -26,7 +26,7 @@ from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import MadePrompt
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
-from memwarden.runtime import TraceWriter
+from memwarden.runtime.traces import TraceWriter
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore

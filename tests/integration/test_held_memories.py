@@ -66,7 +66,7 @@ async def test_what_another_process_changes_is_in_the_next_answer(
     theirs = other.scope(user="ana")
     (red,) = (await theirs.remember("Ana sails the red boat.")).results
     assert await texts(warden) == {"Ana sails the red boat."}
-    await get_runtime(other).working.items.upsert(
+    await get_runtime(other).services.items.upsert(
         replace(await theirs.get(str(red.id)), text="Ana sails the green boat.")
     )
     assert await texts(warden) == {"Ana sails the green boat."}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden, runtime
+from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
 from memwarden.models.protocols import ChatModel
@@ -21,6 +21,7 @@ from memwarden.remember.extract import by_model as by_model_module
 from memwarden.remember.extract import extractor as extract
 from memwarden.remember.extract.by_model import SYSTEM
 from memwarden.remember.extract.model import is_foreign
+from memwarden.runtime import extraction
 from memwarden.testing import get_runtime, get_store
 from memwarden.testing.scripted import ScriptedModel
 
@@ -489,7 +490,7 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
 async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(runtime, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(extraction, "CLOSE_SECONDS", 0.05)
     url, settings, model = f"sqlite:///{tmp_path / 'm.db'}", {"extraction": "every_turn"}, Slow()
     async with AsyncWarden.open(url, settings, chat_model=model) as warden:
         await warden.scope(user="ana", thread="t1").observe(talk(MIA))
@@ -508,7 +509,7 @@ async def test_a_look_beside_the_calls_that_fails_is_put_off(
     model = ScriptedModel(by_model({"text": "The user's daughter is called Mia."}))
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
-        extractor, failed = get_runtime(me).working.extractor, asyncio.Event()
+        extractor, failed = get_runtime(me).services.extractor, asyncio.Event()
 
         async def broken(scope: Any, *, again: bool) -> Any:
             failed.set()
@@ -587,7 +588,7 @@ async def test_of_a_full_day_no_model_is_asked_and_what_the_rules_find_waits() -
             await me.observe(exchange(number, said, MONDAY))
             await me.extract_pending()
         assert sum(item.system == SYSTEM for item in model.asked) == 1
-        assert await get_runtime(me).working.extractor.waiting(me.who) == 0
+        assert await get_runtime(me).services.extractor.waiting(me.who) == 0
         assert [fact.text for fact in await facts(me)] == COUSINS[:2]
         texts = [item.text for item in await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)]
         assert "The user works as a nurse at St Mary's hospital in Porto." in texts

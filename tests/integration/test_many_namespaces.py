@@ -19,7 +19,7 @@ USERS = ("ana", "ben", "eva")
 
 
 def indexes(warden: AsyncWarden) -> NamespaceIndexes:
-    return get_runtime(warden).working.indexes
+    return get_runtime(warden).services.indexes
 
 
 def kept(warden: AsyncWarden) -> set[str]:

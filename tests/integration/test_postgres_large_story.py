@@ -33,7 +33,7 @@ def opened(url: str, above: int) -> AsyncWarden:
 
 
 async def made_ready(warden: AsyncWarden) -> None:
-    larges, filler = get_runtime(warden).working.larges, get_runtime(warden).working.filler
+    larges, filler = get_runtime(warden).services.larges, get_runtime(warden).services.filler
     assert filler is not None
     await filler.wait(None, None)
     await warden.scope(user="nora").query("What about the canoe?")
@@ -82,14 +82,14 @@ async def shown(warden: AsyncWarden, question: str, **asked: Any) -> tuple[list[
 
 
 def is_searched(warden: AsyncWarden) -> bool:
-    return get_runtime(warden).working.indexes.held(HERE) is None
+    return get_runtime(warden).services.indexes.held(HERE) is None
 
 
 @asynccontextmanager
 async def open_at(url: str, above: int) -> AsyncIterator[AsyncWarden]:
     async with opened(url, above) as warden:
         if above > 1_000:
-            get_runtime(warden).working.larges.store = None
+            get_runtime(warden).services.larges.store = None
         yield warden
 
 

@@ -46,7 +46,7 @@ async def exactly(url: str, **config: Any) -> AsyncIterator[AsyncWarden]:
 
 
 def larges(warden: AsyncWarden) -> LargeNamespaces:
-    return get_runtime(warden).working.larges
+    return get_runtime(warden).services.larges
 
 
 def searching(warden: AsyncWarden) -> SearchableStore:
@@ -122,7 +122,7 @@ async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
             )
             assert found.confidence == pytest.approx(wanted.confidence, abs=1e-5)
             assert (found.text, found.rev, found.relevant) == (wanted.text, wanted.rev, wanted.relevant)
-        assert get_runtime(warden).working.indexes.held(HERE) is None
+        assert get_runtime(warden).services.indexes.held(HERE) is None
 
 
 async def test_metadata_is_filtered_by_the_database(large: str) -> None:
@@ -133,7 +133,7 @@ async def test_metadata_is_filtered_by_the_database(large: str) -> None:
         assert [item.id for item in found.items] == [written.results[0].id]
         none = {"metadata": {"project": "boats", "year": {"$gt": 2024}}}
         assert not (await ana.query("Whose canoe leaks?", filters=none, threshold=0)).items
-        assert get_runtime(warden).working.indexes.held(HERE) is None
+        assert get_runtime(warden).services.indexes.held(HERE) is None
 
 
 async def test_the_second_process_searches_too(large: str) -> None:
@@ -141,7 +141,7 @@ async def test_the_second_process_searches_too(large: str) -> None:
     async with opened(large, above=10**6) as warden:
         found = await warden.scope(user="ana").query("Who sings in a choir?", threshold=0)
         assert "Tomas sings in the choir of Bristol." in [item.memory.text for item in found.items]
-        assert get_runtime(warden).working.indexes.held(HERE) is None
+        assert get_runtime(warden).services.indexes.held(HERE) is None
 
 
 async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new_database: Callable[[], str]) -> None:
@@ -154,7 +154,7 @@ async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new
 
         async def answered(question: str) -> list[str]:
             found = await you.query(question, top_k=3, threshold=0)
-            assert get_runtime(other).working.indexes.held(HERE) is None
+            assert get_runtime(other).services.indexes.held(HERE) is None
             return [item.memory.text for item in found.items]
 
         written = await me.remember("Wilma keeps bees in a hive behind the lighthouse.")
@@ -369,7 +369,7 @@ async def test_who_may_not_make_indexes_answers_from_memory_and_says_so(
         await made_ready(owner)
     async with opened(login(url)) as guest:  # searching needs no rights of an owner
         assert (await guest.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
-        assert get_runtime(guest).working.indexes.held(HERE) is None
+        assert get_runtime(guest).services.indexes.held(HERE) is None
 
 
 # The wall

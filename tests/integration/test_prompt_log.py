@@ -154,7 +154,7 @@ async def test_what_another_process_erased_meanwhile_is_not_noted(part: str, tmp
 
 async def test_the_newest_are_kept_and_the_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of programs that ask a few times each: the first prompt that a process notes takes the old with it."""
-    monkeypatch.setattr("memwarden.runtime.MAX_TRACES", 20)
+    monkeypatch.setattr("memwarden.runtime.traces.MAX_TRACES", 20)
     url = f"sqlite:///{tmp_path / 'store.db'}"
     async with AsyncWarden.open(url) as warden:
         ana = warden.scope(user="ana")

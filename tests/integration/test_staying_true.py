@@ -451,7 +451,7 @@ async def test_writers_at_once_pile_up_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_clock_that_was_put_back_changes_nothing(me: AsyncScope) -> None:
-    writer = get_runtime(me).working.writer
+    writer = get_runtime(me).services.writer
     writer.now = lambda: MAY
     await me.remember("Ana lives in Berlin.")
     writer.now = lambda: MAY - timedelta(seconds=30)

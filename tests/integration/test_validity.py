@@ -84,8 +84,8 @@ async def test_a_namespace_without_ends_makes_no_mask(warden: AsyncWarden) -> No
     me = warden.scope()
     old = await stated(warden, "Ana lives in Paris.")
 
-    assert (await get_runtime(warden).working.indexes.current(me.who.namespace)).valid(NOW) is None
+    assert (await get_runtime(warden).services.indexes.current(me.who.namespace)).valid(NOW) is None
     await close_validity(warden, me.who.namespace, old, NOW)
-    mask = (await get_runtime(warden).working.indexes.current(me.who.namespace)).valid(NOW)
+    mask = (await get_runtime(warden).services.indexes.current(me.who.namespace)).valid(NOW)
     assert mask is not None
     assert mask.tolist() == [True, False]  # the place of the version before, which is dead, and the one after

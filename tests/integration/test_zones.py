@@ -221,7 +221,7 @@ async def test_statements_hold_since_the_speakers_day() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe([{"role": "user", "content": "I live in Kyoto.", "created_at": TOKYO}])
-        filler = get_runtime(warden).working.filler
+        filler = get_runtime(warden).services.filler
         assert filler is not None
         await filler.wait(None, None)  # the signals that are made after the turn was stored
         (row,) = (await warden.store.scan(me.who.namespace, 0)).rows
@@ -250,7 +250,7 @@ async def test_a_namespace_that_is_searched_in_the_database_knows_the_days(postg
             )
         ]
         await me.observe(said)
-        larges = get_runtime(warden).working.larges
+        larges = get_runtime(warden).services.larges
         await me.query("What about the canoe?")
         await larges.wait_idle()
         assert await larges.ready(me.who.namespace)

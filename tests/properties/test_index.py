@@ -63,7 +63,7 @@ async def follow(url: str, script: list[tuple[Any, ...]]) -> list[Any]:
         for step in script:
             await take(warden, step)
         followed = await answers(warden)
-        indexes, namespace = get_runtime(warden).working.indexes, warden.scope(user="u").who.namespace
+        indexes, namespace = get_runtime(warden).services.indexes, warden.scope(user="u").who.namespace
         followed_index = indexes.held(namespace)
         indexes.drop(namespace)  # the next answer reads the store anew
         assert same(followed, await answers(warden))

@@ -36,7 +36,7 @@ async def check(url: str, told: list[int], moved: list[int], corrections: list[C
     async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
         me, now = warden.scope(user="ana"), day(0)
 
-        get_runtime(warden).working.writer.now = lambda: now
+        get_runtime(warden).services.writer.now = lambda: now
         ids = []
         for city, written, since in zip(CITIES, told, moved, strict=False):
             now = day(written)

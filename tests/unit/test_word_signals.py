@@ -35,7 +35,7 @@ async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> Namespac
         for item in chance.sample(ids, forgotten):
             await me.forget(item)
 
-        return (await get_runtime(warden).working.indexes.current(me.who.namespace)).view
+        return (await get_runtime(warden).services.indexes.current(me.who.namespace)).view
 
 
 @pytest.mark.parametrize(

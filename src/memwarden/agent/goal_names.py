@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memwarden.agent.relevance import plain_words
 from memwarden.records import Memory, Scope, Trust
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
 # Of so many memories around a goal the statements are looked at.
@@ -26,7 +26,7 @@ class OtherWording(NamedTuple):
         return not self.names.isdisjoint(plain_words(text).split())
 
 
-async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWording | None:
+async def find_other_wording(runtime: Runtime, who: Scope, goal: str) -> OtherWording | None:
     """Return the other wording of a goal; None when nothing that was said tells any.
 
     An agent learns nothing from what it may not read. Only what a person said counts, and of several people only
@@ -41,10 +41,10 @@ async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWord
     named = {f"name:{name}" for name in names_in(behind)} | relations_in(goal)
     if not named:
         return None
-    readable = parts.settings.categories.readable(who.agent, None)
+    readable = runtime.settings.categories.readable(who.agent, None)
     request = Request(goal, readable, (), MAX_LOOKED_AT, 0.0, None, full=True, explain=True, news=False)
-    found = await parts.working.recall.query(replace(who, thread=None), request)
-    own = await _names_of(parts, who)
+    found = await runtime.services.recall.query(replace(who, thread=None), request)
+    own = await _names_of(runtime, who)
     mine = [item for item in found.items if _is_told_by(item.memory, who, own)]
     told = [tuple(each.subject.split("+")) for item in mine for each in item.why.statements]
     wording, names = goal, set[str]()
@@ -56,10 +56,10 @@ async def find_other_wording(parts: Runtime, who: Scope, goal: str) -> OtherWord
     return None if wording == goal else OtherWording(wording, frozenset(names))
 
 
-async def _names_of(parts: Runtime, who: Scope) -> frozenset[str]:
+async def _names_of(runtime: Runtime, who: Scope) -> frozenset[str]:
     """Return the names by which whoever asks speaks: the only name that speaks at all, or an id that is a name."""
-    held = parts.working.indexes.held(who.namespace)
-    index = held if held is not None else await parts.working.larges.ready(who.namespace)
+    held = runtime.services.indexes.held(who.namespace)
+    index = held if held is not None else await runtime.services.larges.ready(who.namespace)
     speakers = list(index.view.speakers) if index is not None else []
     found = [*(speakers if len(speakers) == 1 else ()), who.user, *([who.actor] if who.actor else [])]
     return frozenset(name.casefold() for name in found)

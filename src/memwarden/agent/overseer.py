@@ -268,7 +268,7 @@ class AsyncOverseer:
         seconds: float = 5.0,
         count: TokenCounter = estimate,
     ) -> None:
-        self._parts = state._parts
+        self._runtime = state._runtime
         self.who = state.who
         self._state = state
         self._chat = chat
@@ -328,7 +328,7 @@ class AsyncOverseer:
         if refusal:
             return SaveDecision(False, "", refusal)
         # What a tool gave is external: a model is shown none of it where prompts are not.
-        by_rules = self._chat is None or self._parts.settings.external != "quote"
+        by_rules = self._chat is None or self._runtime.settings.external != "quote"
         verdict = decide_saving(tool, result, goal) if by_rules else await self._ask_model(tool, result, goal)
         if not verdict.save:
             return verdict
@@ -366,7 +366,7 @@ class AsyncOverseer:
         assert self._chat is not None
         try:
             preview = json.dumps(result, ensure_ascii=False, allow_nan=False)
-            preview = clean_line(redact(preview, strict=self._parts.settings.strict_secrets).text)[:MAX_PREVIEW]
+            preview = clean_line(redact(preview, strict=self._runtime.settings.strict_secrets).text)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
         verdict = await ask_json(

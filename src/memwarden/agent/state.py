@@ -27,7 +27,7 @@ from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show,
 from memwarden.records import Channel, Memory, MemoryState, Namespace, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 
 if TYPE_CHECKING:
     from memwarden.stores.protocol import StoreReader
@@ -75,8 +75,8 @@ class StateKey:
 class AsyncState:
     """The saved values of a person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
 
-    def __init__(self, parts: Runtime, who: Scope) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, who: Scope) -> None:
+        self._runtime = runtime
         self.who = who
 
     @instrumented(Node.HOTPATH, Op.CREATE)
@@ -116,8 +116,8 @@ class AsyncState:
 
         self._check_allowed()
         name, now = _key(key), clock.now()
-        written = _json(value, self._parts.settings.max_text_bytes)
-        strict = self._parts.settings.strict_secrets
+        written = _json(value, self._runtime.settings.max_text_bytes)
+        strict = self._runtime.settings.strict_secrets
         value, _ = await read_long(len(written), lambda: redact_value(json.loads(written), strict=strict))
         memory = Memory(
             id=_PREFIX + name,
@@ -142,7 +142,7 @@ class AsyncState:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id, of_tool=meta is not None)
         actor = self.who.actor or self.who.agent
-        stored, _ = await self._parts.working.items.upsert(
+        stored, _ = await self._runtime.services.items.upsert(
             memory, actor=actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES
         )
         return _describe(stored)
@@ -151,7 +151,7 @@ class AsyncState:
         """Return the value of a key. Raises NotFound for an unknown or expired key."""
         self._check_allowed()
         name = _key(key)
-        found = await self._parts.store.get(self.who.namespace, [_PREFIX + name])
+        found = await self._runtime.store.get(self.who.namespace, [_PREFIX + name])
         if not found or not _is_saved(found[0]) or not _is_there(found[0], clock.now()):
             raise NotFound(f"no state is saved under {name!r}")
         return _value(found[0])
@@ -174,7 +174,7 @@ class AsyncState:
         """
         found = await self._matching(pattern, expired=True)
         if found and not dry_run:
-            items, actor = self._parts.working.items, self.who.actor or self.who.agent
+            items, actor = self._runtime.services.items, self.who.actor or self.who.agent
             await items.remove(self.who.namespace, [item.id for item in found], actor=actor, agent=self.who.agent)
         return [_name(item) for item in found]
 
@@ -187,7 +187,7 @@ class AsyncState:
             marked: put these values under a name that says so, as text that stands in a prompt needs.
         """
         self._check_allowed()
-        found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
+        found = await self._runtime.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
         now = clock.now()
         return {
             _name(item): _value_to_show(item, marked=marked)
@@ -197,7 +197,7 @@ class AsyncState:
 
     def _may_show(self, item: Memory) -> bool:
         """Whether a prompt may show the item, or a model be asked about it."""
-        return item.trust != Trust.EXTERNAL or self._parts.settings.external == "quote"
+        return item.trust != Trust.EXTERNAL or self._runtime.settings.external == "quote"
 
     async def find_for_goal(
         self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE, described: bool = False
@@ -214,7 +214,7 @@ class AsyncState:
         from memwarden.agent.goal_names import find_other_wording
         from memwarden.agent.relevance import best  # stems its lists of words
 
-        other = await find_other_wording(self._parts, self.who, goal)
+        other = await find_other_wording(self._runtime, self.who, goal)
         offered = await self._find_candidates(goal if other is None else f"{goal}\n{other.goal}")
         scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
         if offered and other is not None:
@@ -237,11 +237,11 @@ class AsyncState:
 
         self._check_allowed()
         request = Request(goal, None, SAVED_STATE, MAX_CANDIDATES, 0.0, None, full=True, explain=False)
-        result = await self._parts.working.recall.query(replace(self.who, thread=None), request)
+        result = await self._runtime.services.recall.query(replace(self.who, thread=None), request)
         found = [item.memory for item in result.items]
         if len(found) < MAX_CANDIDATES:
             known = {item.id for item in found}
-            newest = await self._parts.store.find(
+            newest = await self._runtime.store.find(
                 self.who.namespace, SAVED_STATE, limit=MAX_CANDIDATES, order_by="updated_at"
             )
             found += [item for item in newest if item.id not in known]
@@ -267,7 +267,7 @@ class AsyncState:
         """Return the embedder, unless its vectors say little about the goal's script."""
         from memwarden.text.language import is_latin
 
-        embedder = self._parts.working.embedder
+        embedder = self._runtime.services.embedder
         return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
@@ -283,12 +283,12 @@ class AsyncState:
         if not isinstance(pattern, str) or not pattern:
             raise InvalidInput(f"pattern is a glob such as 'kudos*', not {quote(pattern)}")
         now = clock.now()
-        found = await self._parts.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
+        found = await self._runtime.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
         kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
         return sorted((item for item in kept if fnmatchcase(_name(item), pattern)), key=_name)
 
     async def _refuse_others(self, memory_id: str, *, of_tool: bool) -> None:
-        found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
+        found = await self._runtime.store.get(self.who.namespace, [memory_id], removed=True)
         if found and not _is_saved(found[0]):
             raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
         owned = found and found[0].state == MemoryState.ACTIVE and _is_there(found[0], clock.now())
@@ -298,7 +298,7 @@ class AsyncState:
             )
 
     def _check_allowed(self) -> None:
-        self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
+        self._runtime.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
 
 
 # Saved values; proposals for the user context share their channel.

@@ -25,7 +25,7 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.tokenizer import estimate
 
 T = TypeVar("T")
@@ -53,13 +53,13 @@ class AsyncSessions:
 
     def __init__(
         self,
-        parts: Runtime,
+        runtime: Runtime,
         who: Scope,
         *,
         get_proactive_tool_messages: ProactiveTools | None = None,
         window_tokens: int = session_rules.DEFAULT_WINDOW_TOKENS,
     ) -> None:
-        self._parts = parts
+        self._runtime = runtime
         self.who = who
         self._proactive = get_proactive_tool_messages
         self._window = session_rules.check_window(window_tokens)
@@ -76,7 +76,10 @@ class AsyncSessions:
         The tools are called in a worker thread.
         """
         return AsyncSessions(
-            self._parts, self.who, get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
+            self._runtime,
+            self.who,
+            get_proactive_tool_messages=get_proactive_tool_messages,
+            window_tokens=window_tokens,
         )
 
     async def initialize_session_memory(self, session_id: str) -> None:
@@ -91,7 +94,7 @@ class AsyncSessions:
 
         def prepare(session: Session) -> list[Message]:
             session_rules.open_cycle(session, session_rules.check_text(user_message, "user_message"))
-            external = self._parts.settings.external == "quote"
+            external = self._runtime.settings.external == "quote"
             memory = session[session_rules.MEMORY]
             return session_rules.prepare_messages(memory, user_message, self._window, estimate, external=external)
 
@@ -118,7 +121,7 @@ class AsyncSessions:
 
         See :meth:`memwarden.agent.plain_sessions.SessionMemory.finalize_current_cycle`.
         """
-        model = _cached_model(self._parts.working.chat)
+        model = _cached_model(self._runtime.chat)
         name, own = _check_id(session_id), checked_name(key, "key")
         once = (
             None if own is None else _IdempotentChange(f"{PREFIX}{name}{SEPARATOR}{own}", (user_question, final_answer))
@@ -194,7 +197,7 @@ class AsyncSessions:
     async def list_ids(self) -> list[str]:
         """Return the ids of all sessions, the last changed first."""
         self._check_allowed()
-        found = await self._parts.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
+        found = await self._runtime.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
         return [item.id.removeprefix(PREFIX) for item in found if item.id.startswith(PREFIX)]
 
     async def clear(self, session_id: str) -> bool:
@@ -202,7 +205,7 @@ class AsyncSessions:
         self._check_allowed()
         actor = self.who.actor or self.who.agent
         ids = [PREFIX + _check_id(session_id)]
-        return await self._parts.working.items.remove(self.who.namespace, ids, actor=actor) > 0
+        return await self._runtime.services.items.remove(self.who.namespace, ids, actor=actor) > 0
 
     async def _change(
         self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _IdempotentChange | None = None
@@ -214,11 +217,11 @@ class AsyncSessions:
         self._check_allowed()
         name = _check_id(session_id)
         place = (self.who.namespace.tenant, self.who.namespace.path, PREFIX + name)
-        lock = self._parts.locks.setdefault(place, asyncio.Lock())
+        lock = self._runtime.locks.setdefault(place, asyncio.Lock())
         ends, pause = time.monotonic() + MAX_SECONDS, 0.002
         async with lock:  # those of this process wait for each other; trying again is for other processes
             while True:
-                rev = (await self._parts.store.head(self.who.namespace)).rev
+                rev = (await self._runtime.store.head(self.who.namespace)).rev
                 stored = await self._read_stored(name)
                 session = _session_of(name, stored)
                 before = json.dumps(session)
@@ -237,16 +240,16 @@ class AsyncSessions:
 
     async def _swap(self, memory: Memory, rev: int, once: _IdempotentChange | None) -> bool:
         key, asked = (None, ()) if once is None else once
-        return await self._parts.working.items.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
+        return await self._runtime.services.items.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
 
     async def _read_stored(self, name: str) -> Memory | None:
-        found = await self._parts.store.get(self.who.namespace, [PREFIX + name])
+        found = await self._runtime.store.get(self.who.namespace, [PREFIX + name])
         if found and (found[0].channel != Channel.STATE or found[0].source != SOURCE):
             raise Conflict(f"the id {found[0].id!r} is in use in {self.who.namespace.path} by something else")
         return found[0] if found else None
 
     def _memory_of(self, name: str, session: Session, stored: Memory | None) -> Memory:
-        now, most = clock.now(), self._parts.settings.max_text_bytes
+        now, most = clock.now(), self._runtime.settings.max_text_bytes
         if len(json.dumps(session, ensure_ascii=False).encode("utf-8", "surrogatepass")) > most:
             raise InvalidInput(
                 f"the session {name!r} would be larger than {most:,} bytes as JSON (setting max_text_bytes); keep "
@@ -269,14 +272,14 @@ class AsyncSessions:
         )
 
     def _plain(self, tools: ProactiveTools | None) -> SessionMemory:
-        external = self._parts.settings.external
+        external = self._runtime.settings.external
         return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.user, external=external)
 
     def _log(self, logger: ChannelLogger | None, view: Callable[[], str]) -> None:
-        log_view(logger, view, strict=self._parts.settings.strict_secrets)
+        log_view(logger, view, strict=self._runtime.settings.strict_secrets)
 
     def _check_allowed(self) -> None:
-        check_allowed(self._parts, self.who)
+        check_allowed(self._runtime, self.who)
 
 
 class AsyncToolCache:
@@ -296,9 +299,9 @@ class AsyncToolCache:
         return await self._sessions.lookup_tool_in_cache(session_id, tool_name, parameters)
 
 
-def check_allowed(parts: Runtime, who: Scope) -> None:
+def check_allowed(runtime: Runtime, who: Scope) -> None:
     """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for an agent without an allowlist."""
-    parts.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)
+    runtime.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)
 
 
 def _session_of(name: str, stored: Memory | None) -> Session:

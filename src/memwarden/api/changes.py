@@ -39,14 +39,14 @@ class ScopeChanges(ScopeReads):
         if not isinstance(memory_id, str | Sequence | Set):
             raise InvalidInput(f"a memory id is a text, or give a list of them, not {quote(memory_id)}")
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
-        rev = None if expected_version is None else (await self._parts.store.head(self.who.namespace)).rev
+        rev = None if expected_version is None else (await self._runtime.store.head(self.who.namespace)).rev
         for item in ids:
             await self._check_there(item)
         if expected_version is not None:
             if len(ids) != 1:
                 raise InvalidInput("expected_version goes with the id of a single memory")
             arguments.check_version(await self.get(ids[0]), expected_version)
-        return await self._parts.working.writer.forget(self.who, ids, decided_at=rev)
+        return await self._runtime.services.writer.forget(self.who, ids, decided_at=rev)
 
     @instrumented(Node.HOTPATH, Op.DELETE)
     async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
@@ -63,7 +63,7 @@ class ScopeChanges(ScopeReads):
         where = self._where(filters)
         if self._readable is not None:
             where = (*where, Condition("category", "$in", self._readable))
-        found = await self._parts.store.find_ids(self.who.namespace, where)
+        found = await self._runtime.store.find_ids(self.who.namespace, where)
         ids = [item for item in found if not is_reserved(item)]
         if confirm != self.who.user:
             raise InvalidInput(
@@ -71,8 +71,8 @@ class ScopeChanges(ScopeReads):
                 f"to do it, give confirm={self.who.user!r}"
             )
         if not ids:
-            return WriteResult((await self._parts.store.head(self.who.namespace)).rev)
-        return await self._parts.working.writer.forget(self.who, ids, reset=True)
+            return WriteResult((await self._runtime.store.head(self.who.namespace)).rev)
+        return await self._runtime.services.writer.forget(self.who, ids, reset=True)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
     async def restore(self, memory_id: str) -> WriteResult:
@@ -89,7 +89,7 @@ class ScopeChanges(ScopeReads):
                 f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
                 "review.approve lets it in"
             )
-        return await self._parts.working.writer.restore(self.who, memory_id)
+        return await self._runtime.services.writer.restore(self.who, memory_id)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
     async def update(
@@ -125,7 +125,7 @@ class ScopeChanges(ScopeReads):
         Conflict, StoreError.
         """
         old = await self.get(memory_id)
-        settings = self._parts.settings
+        settings = self._runtime.settings
         if text is not None and old.channel == Channel.TURN:
             raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
         given: dict[str, Any] = {
@@ -160,7 +160,7 @@ class ScopeChanges(ScopeReads):
                 new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
             if {"valid_from", "valid_to"} & changes.keys():
                 arguments.check_order(new)
-            return await self._parts.working.writer.update(self.who, latest, new, self._readable)
+            return await self._runtime.services.writer.update(self.who, latest, new, self._readable)
 
         return await retry_on_stale(write, tries=MAX_TRIES if expected_version is None else 1, on=Conflict)
 
@@ -186,11 +186,11 @@ class ScopeChanges(ScopeReads):
             raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
         if memory.valid_to is not None and memory.valid_to <= clock.now():
             raise InvalidInput(f"{memory_id!r} is no longer true; promote what took its place")
-        return await self._parts.working.items.promote(memory, target)
+        return await self._runtime.services.items.promote(memory, target)
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Return memories in any state. Raises NotFound for an unknown id or a category that the agent may not read."""
-        found = await self._parts.store.get(self.who.namespace, ids, removed=True)
+        found = await self._runtime.store.get(self.who.namespace, ids, removed=True)
         readable = self._readable
         known = {item.id for item in found if readable is None or item.category in readable}
         for item in ids:
@@ -210,7 +210,7 @@ class ScopeChanges(ScopeReads):
 
     def _own_category(self, name: str) -> str:
         """A category that the agent may write. Raises CategoryDenied."""
-        category = arguments.check_category(self._parts.settings, name)
+        category = arguments.check_category(self._runtime.settings, name)
         self._categories.check_writable(self.who.agent, category)
         return category
 

@@ -12,7 +12,7 @@ from memwarden.agent.stored_sessions import PREFIX as SESSION_PREFIX
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, Channel, Event, Memory, MemoryState, Namespace
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import CHUNK, TRACES, DropItem, Items, ItemSearch
 from memwarden.stores.transfer.erasure import ErasedPart, ErasureReceipt, choose_sample
@@ -51,24 +51,24 @@ async def plan_erasure(
     ).seal()
 
 
-async def settle(parts: Runtime, namespace: Namespace) -> None:
+async def settle(runtime: Runtime, namespace: Namespace) -> None:
     """Wait until everything is written that calls left to be written after them: written after an erasure it would
     bring the namespace back.
     """
-    await parts.looks.drain(namespace)
-    await parts.events.flush()
-    await parts.prompts.flush()
+    await runtime.looks.drain(namespace)
+    await runtime.events.flush()
+    await runtime.prompts.flush()
 
 
-async def erase_planned(parts: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
+async def erase_planned(runtime: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
     """Erase what a plan names; return the receipt. A broken-off erasure ends when it is repeated with its plan."""
-    store, namespace = parts.store, plan.namespace
+    store, namespace = runtime.store, plan.namespace
     if plan.store != store.place:
         raise InvalidInput(f"the erasure was begun at {plan.store}, and this is {store.place}")
-    await settle(parts, namespace)
+    await settle(runtime, namespace)
     removed = await (_erase_whole(store, namespace) if plan.whole else _erase_part(store, plan))
-    if parts.opened is not None:
-        parts.opened.indexes.drop(namespace)
+    if runtime.made_services is not None:
+        runtime.made_services.indexes.drop(namespace)
     left = await store.reclaim()
     at = clock.now().isoformat()
     return replace(

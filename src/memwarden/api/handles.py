@@ -46,7 +46,7 @@ from memwarden.records import (
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.resolve.user_context import CATEGORY, read_patch
 from memwarden.remember.write_store import is_reserved
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.stores.shared.checkpoints import CheckpointOutline
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 class ScopeHandle:
     """Base of a scope and of its handles: the runtime and the identity of the caller. Cheap, holds nothing open."""
 
-    def __init__(self, parts: Runtime, who: Scope) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, who: Scope) -> None:
+        self._runtime = runtime
         self.who = who
 
     @property
     def _categories(self) -> Categories:
-        return self._parts.settings.categories
+        return self._runtime.settings.categories
 
     @property
     def _readable(self) -> tuple[str, ...] | None:
@@ -71,7 +71,7 @@ class ScopeHandle:
 
     async def _get(self, memory_id: str) -> Memory:
         """Return a memory. Raises NotFound, also for a memory that the agent may not read."""
-        found = await self._parts.store.get(self.who.namespace, [arguments.check_memory_id(memory_id)])
+        found = await self._runtime.store.get(self.who.namespace, [arguments.check_memory_id(memory_id)])
         if not found or (self._readable is not None and found[0].category not in self._readable):
             raise NotFound(f"no memory {memory_id!r} in {self.who.namespace.path}")
         return found[0]
@@ -103,7 +103,7 @@ class AsyncReview(ScopeHandle):
         if self.who.agent is not None:
             states = [MemoryState.CANDIDATE]
         most = check_whole(limit, "limit", 1, None)
-        return await list_pending(self._parts.store, self.who.namespace, states, self._readable, most)
+        return await list_pending(self._runtime.store, self.who.namespace, states, self._readable, most)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
     async def approve(self, memory_id: str, *, vouch: bool = False) -> WriteResult:
@@ -124,7 +124,7 @@ class AsyncReview(ScopeHandle):
         vouch = arguments.check_truth(vouch, "vouch")
         if vouch and self.who.agent is not None:
             raise Denied(f"agent {self.who.agent!r} cannot vouch for a text: use a scope without an agent for a person")
-        return await self._parts.working.reviews.approve(
+        return await self._runtime.services.reviews.approve(
             self.who, arguments.check_memory_id(memory_id), self._readable, vouch=vouch
         )
 
@@ -134,7 +134,9 @@ class AsyncReview(ScopeHandle):
 
         Raises as :meth:`approve`.
         """
-        return await self._parts.working.reviews.reject(self.who, arguments.check_memory_id(memory_id), self._readable)
+        return await self._runtime.services.reviews.reject(
+            self.who, arguments.check_memory_id(memory_id), self._readable
+        )
 
 
 When = datetime | str | float | None
@@ -163,7 +165,7 @@ class AsyncJournal(ScopeHandle):
         Raises NotFound, InvalidInput, StoreError.
         """
         return await read_history(
-            self._parts.store,
+            self._runtime.store,
             self.who.namespace,
             None if memory_id is None else arguments.check_memory_id(memory_id),
             since=check_whole(since, "since", 0, None),
@@ -188,18 +190,18 @@ class AsyncJournal(ScopeHandle):
         there now (restore that first).
         """
         wanted = check_whole(change, "change", 1, None)
-        store, namespace = self._parts.store, self.who.namespace
+        store, namespace = self._runtime.store, self.who.namespace
         found = await store.journal(namespace, since=wanted - 1, limit=1)
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
         if wanted not in [entry.seq for entry in entries]:
             raise NotFound(await self._why_unknown(wanted))
         if not await may_show_all(store, namespace, entries, self._readable):
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
-        return await self._parts.working.writer.undo(self.who, entries)
+        return await self._runtime.services.writer.undo(self.who, entries)
 
     async def _why_unknown(self, change: int) -> str:
         namespace = self.who.namespace
-        rev = (await self._parts.store.head(namespace)).rev
+        rev = (await self._runtime.store.head(namespace)).rev
         if change <= rev:
             return f"no change {change} in {namespace.path}; history lists them"
         last = f"its history ends at change {rev}" if rev else "nothing is kept there"
@@ -223,7 +225,7 @@ class AsyncJournal(ScopeHandle):
         if self._readable is not None:
             where = (*where, Condition("category", "$in", self._readable))
         # Proposals that were declined are memories of ours, and were none of the person's.
-        found = await self._parts.store.find(
+        found = await self._runtime.store.find(
             self.who.namespace,
             (*where, Condition("category", "$ne", OWN_RECORDS)),
             limit=most,
@@ -240,7 +242,7 @@ class AsyncJournal(ScopeHandle):
         and not further back than 20 turns of the thread. Raises InvalidInput, StoreError.
         """
         since = None if since_rev is None else check_whole(since_rev, "since_rev", 0, None)
-        return await self._parts.working.recall.delta(self.who, since)
+        return await self._runtime.services.recall.delta(self.who, since)
 
     async def events(
         self,
@@ -277,7 +279,7 @@ class AsyncJournal(ScopeHandle):
         wanted = self._filter(since, until, node, op, status, thread, memory_id)
         most = check_whole(limit, "limit", 1, None)
         newest_first = arguments.check_truth(descending, "descending")
-        await self._parts.events.flush()
+        await self._runtime.events.flush()
         return await self._shown(wanted, most, newest_first)
 
     async def event_counts(
@@ -303,14 +305,14 @@ class AsyncJournal(ScopeHandle):
         """
         wanted = self._filter(since, until, node, op, status, thread, memory_id)
         span = check_whole(seconds, "seconds", 1, MAX_SPAN_SECONDS)
-        await self._parts.events.flush()
+        await self._runtime.events.flush()
         if wanted.viewer is not None:
             return count_events(await self._shown(wanted, _ALL, False), span)
-        return await self._parts.store.event_counts(self.who.namespace, wanted, seconds=span)
+        return await self._runtime.store.event_counts(self.who.namespace, wanted, seconds=span)
 
     async def _shown(self, wanted: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
         """The events that whoever asks may see; for an agent more are read than are wanted, as some fall away."""
-        store, namespace, viewer = self._parts.store, self.who.namespace, wanted.viewer
+        store, namespace, viewer = self._runtime.store, self.who.namespace, wanted.viewer
         most = limit
         while True:
             found = await store.events(namespace, wanted, limit=most, descending=descending)
@@ -325,13 +327,13 @@ class AsyncJournal(ScopeHandle):
     async def _moved_away(self, namespace: Namespace, found: list[OpEvent], viewer: Viewer) -> set[str]:
         """Of the memories that events name, those that stand in a category now that the agent may not read."""
         ids = list(dict.fromkeys(item.memory_id for item in found if item.memory_id is not None))
-        stored = await self._parts.store.get(namespace, ids, removed=True) if ids else []
+        stored = await self._runtime.store.get(namespace, ids, removed=True) if ids else []
         return {item.id for item in stored if item.category not in viewer.categories}
 
     def _filter(
         self, since: When, until: When, node: Any, op: Any, status: Any, thread: str | None, memory_id: str | None
     ) -> EventFilter:
-        who, settings = self.who, self._parts.settings
+        who, settings = self.who, self._runtime.settings
         oldest = clock.now() - timedelta(days=settings.events_days)
         readable = settings.categories.readable(who.agent, None)
         return EventFilter(
@@ -359,7 +361,7 @@ class AsyncConsent(ScopeHandle):
 
     @property
     def _proposals(self) -> Proposals:
-        return self._parts.working.consents
+        return self._runtime.services.consents
 
     async def user_context(self) -> UserContext:
         """Return how the person wants to be called and spoken to, and what they aim for.
@@ -463,7 +465,7 @@ class AsyncConsent(ScopeHandle):
         if self.who.agent is None:
             from memwarden.remember.resolve.told_context import fill_inbox  # read where somebody looks into the inbox
 
-            await fill_inbox(self._parts.store, self._proposals, self.who)
+            await fill_inbox(self._runtime.store, self._proposals, self.who)
 
     def _refuse_agent(self) -> None:
         if self.who.agent is not None:
@@ -503,8 +505,8 @@ class AsyncUsage(ScopeHandle):
         said = UseVerdict(word(UseVerdict).check(verdict, "verdict"))
         draft = EventDraft(Op.USE, said.status, said, memory.id, memory.category)
         known = check_whole(rev, "rev", 0, None)
-        if self._parts.events.takes:
-            record_event(self._parts.events.put, self.who, Node.HOTPATH, draft, known)
+        if self._runtime.events.takes:
+            record_event(self._runtime.events.put, self.who, Node.HOTPATH, draft, known)
 
     async def uses(self, *, memory_id: str | None = None, since: When = None) -> list[MemoryUse]:
         """Return how often memories that were put into prompts were of use there, the last judged first.
@@ -517,7 +519,7 @@ class AsyncUsage(ScopeHandle):
 
         Raises InvalidInput, StoreError.
         """
-        journal = AsyncJournal(self._parts, self.who)
+        journal = AsyncJournal(self._runtime, self.who)
         return summarize_uses(await journal.events(since=since, op=Op.USE, memory_id=memory_id, limit=_ALL_USES))
 
 
@@ -529,20 +531,20 @@ class AsyncThreadCheckpoints(ScopeHandle):
 
     async def outlines(self, thread: str) -> list[CheckpointOutline]:
         """Return the outline of each checkpoint of a thread, without its values, the oldest first."""
-        return await self._parts.store.checkpoints.outlines(self._namespace, _thread_name(thread))
+        return await self._runtime.store.checkpoints.outlines(self._namespace, _thread_name(thread))
 
     async def copy_thread(self, source: str, target: str) -> None:
         """Copy all checkpoints of a thread to another, replacing what has the same keys."""
         names = _thread_name(source), _thread_name(target)
-        await self._parts.store.checkpoints.copy_thread(self._namespace, *names)
+        await self._runtime.store.checkpoints.copy_thread(self._namespace, *names)
 
     async def delete_thread(self, thread: str) -> None:
         """Remove all checkpoints of a thread; an unknown thread is no error."""
-        await self._parts.store.checkpoints.delete_threads(self._namespace, [_thread_name(thread)])
+        await self._runtime.store.checkpoints.delete_threads(self._namespace, [_thread_name(thread)])
 
     @property
     def _namespace(self) -> Namespace:
-        check_allowed(self._parts, self.who)
+        check_allowed(self._runtime, self.who)
         return self.who.namespace
 
 

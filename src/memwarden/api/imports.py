@@ -43,7 +43,7 @@ from memwarden.remember.ingest.messages import (
 from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
-    from memwarden.runtime import Runtime
+    from memwarden.runtime.services import Runtime
     from memwarden.stores.protocol import Store
 
 # Records that are read at a time, off the event loop.
@@ -119,7 +119,7 @@ class _Counts:
 
 
 async def import_paths(
-    parts: Runtime,
+    runtime: Runtime,
     paths: Sequence[str | Path],
     *,
     user: str | None,
@@ -155,13 +155,20 @@ async def import_paths(
     with ExitStack() as ends:
         for database in databases:
             ends.callback(database.close)
-        ends.enter_context(_in_little_memory(parts, size))
-        with _write_first(parts, size, wait=wait):
+        ends.enter_context(_in_little_memory(runtime, size))
+        with _write_first(runtime, size, wait=wait):
             done = await import_records(
-                parts, read, user=user, tenant=tenant, formats=formats, trust=trust, dry_run=dry_run, progress=progress
+                runtime,
+                read,
+                user=user,
+                tenant=tenant,
+                formats=formats,
+                trust=trust,
+                dry_run=dry_run,
+                progress=progress,
             )
         if wait and not dry_run:
-            await make_findable(parts, [Scope(tenant=tenant, user=name).namespace for name in done.users], encoding)
+            await make_findable(runtime, [Scope(tenant=tenant, user=name).namespace for name in done.users], encoding)
     return done
 
 
@@ -170,25 +177,25 @@ def is_database(path: str | Path) -> bool:
     return isinstance(path, str) and path.startswith(SCHEMES)
 
 
-def _in_little_memory(parts: Runtime, size: int) -> AbstractContextManager[None]:
+def _in_little_memory(runtime: Runtime, size: int) -> AbstractContextManager[None]:
     """Hold one model at a time while much is imported, unless both are in memory already: then somebody needs them."""
-    embedder = parts.working.embedder
+    embedder = runtime.services.embedder
     hold: Callable[[], AbstractContextManager[None]] | None = getattr(embedder, "hold_one_at_a_time", None)
     return nullcontext() if hold is None or size < LARGE_IMPORT or getattr(embedder, "ready", True) else hold()
 
 
-def _write_first(parts: Runtime, size: int, *, wait: bool) -> AbstractContextManager[None]:
+def _write_first(runtime: Runtime, size: int, *, wait: bool) -> AbstractContextManager[None]:
     """Where models are held one at a time, let them wait until much is written: each of both takes its memory.
 
     wait: whether the caller goes through all rows then.
     """
-    filler = parts.working.filler
-    alternating = getattr(parts.working.embedder, "alternating", False)
+    filler = runtime.services.filler
+    alternating = getattr(runtime.services.embedder, "alternating", False)
     return nullcontext() if filler is None or size < LARGE_IMPORT or not alternating else filler.pause(collect=not wait)
 
 
 async def import_records(
-    parts: Runtime,
+    runtime: Runtime,
     read: Callable[[Check], Iterable[ImportRecord]],
     *,
     user: str | None,
@@ -206,14 +213,14 @@ async def import_records(
         scale.word(Trust).check(trust, "trust")
     checked = _Counts()
     try:
-        async for _ in _stream(read(lambda record: _check(record, parts, user, checked))):
+        async for _ in _stream(read(lambda record: _check(record, runtime, user, checked))):
             pass
     except MalformedPart as error:
         raise InvalidInput(f"{error}; nothing was imported") from None
     if not (checked.total or checked.documents or checked.nodes):
         left_out = "; ".join(f"{what} ({count})" for what, count in checked.skipped.items())
         raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")
-    writer = RecordWriter(parts, user, tenant, trust=trust, dry_run=dry_run)
+    writer = RecordWriter(runtime, user, tenant, trust=trust, dry_run=dry_run)
     try:
         async for record in _stream(read(lambda record: None)):
             await writer.write(record)
@@ -226,15 +233,15 @@ async def import_records(
     return writer.summarise(checked, formats)
 
 
-async def make_findable(parts: Runtime, namespaces: Sequence[Namespace], tick: ImportTick | None = None) -> None:
+async def make_findable(runtime: Runtime, namespaces: Sequence[Namespace], tick: ImportTick | None = None) -> None:
     """Wait until everything in some namespaces has its vectors, also what an earlier process left without.
 
     tick: is told how many memories have been looked at, of how many.
     """
-    filler = parts.working.filler
+    filler = runtime.services.filler
     if filler is None:
         return
-    held = [(namespace, await parts.store.find_ids(namespace)) for namespace in namespaces]
+    held = [(namespace, await runtime.store.find_ids(namespace)) for namespace in namespaces]
     total, done = sum(len(ids) for _, ids in held), 0
     for namespace, ids in held:
         for start in range(0, len(ids), _FILLED):
@@ -243,8 +250,8 @@ async def make_findable(parts: Runtime, namespaces: Sequence[Namespace], tick: I
             ended = False
             while not ended:
                 ended = await filler.wait(None, WAIT_SECONDS)
-                if getattr(parts.working.embedder, "alternating", False):
-                    parts.working.indexes.drop(namespace)  # made again for the next question; it copies every vector
+                if getattr(runtime.services.embedder, "alternating", False):
+                    runtime.services.indexes.drop(namespace)  # made again for the next question; it copies every vector
                 if tick is not None:
                     tick(done + len(some) - min(len(some), filler.lacking(namespace)), total)
             done += len(some)
@@ -258,7 +265,7 @@ async def _stream(records: Iterable[ImportRecord]) -> Any:
             yield record
 
 
-def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Counts) -> None:
+def _check(record: ImportRecord, runtime: Runtime, user: str | None, counts: _Counts) -> None:
     """Count a record. Raises MalformedPart, with its place, for what no store would take."""
     counts.skipped.update(record.skipped)
     whose = user or record.user or DEFAULT_USER
@@ -266,13 +273,13 @@ def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Coun
         checked_name(whose, "user")
         if isinstance(record, ImportedThread):
             checked_name(record.thread, "thread")
-            for said_at in _check_messages(record, parts):
+            for said_at in _check_messages(record, runtime):
                 counts.note(said_at)
             counts.total += len(record.messages)
             counts.threads[whose, record.thread] = None
         elif isinstance(record, ImportedDocument):
             for statement in record.statements:
-                _check_statement(statement, parts)
+                _check_statement(statement, runtime)
                 counts.note(statement.created_at or statement.valid_from)
             counts.documents += bool(record.statements)
             counts.total += len(record.statements)
@@ -287,13 +294,13 @@ def _check(record: ImportRecord, parts: Runtime, user: str | None, counts: _Coun
         counts.users[whose] = None
 
 
-def _check_messages(record: ImportedThread, parts: Runtime) -> list[datetime | None]:
+def _check_messages(record: ImportedThread, runtime: Runtime) -> list[datetime | None]:
     """Return when each message was said. Raises MalformedPart with the place of the first that is wrong."""
     spots = record.spots or (None,) * len(record.messages)
     times: list[datetime | None] = []
     for number, (message, spot) in enumerate(zip(record.messages, spots, strict=True), 1):
         try:
-            (read,) = read_messages(message, parts.settings.max_text_bytes)
+            (read,) = read_messages(message, runtime.settings.max_text_bytes)
         except InvalidInput as error:
             said = str(error).removeprefix("messages[0]")
             which = f"message {number} of {record.thread!r:.60}" if spot is None else "the message"
@@ -302,8 +309,8 @@ def _check_messages(record: ImportedThread, parts: Runtime) -> list[datetime | N
     return times
 
 
-def _check_statement(statement: ImportedStatement, parts: Runtime) -> None:
-    most = parts.settings.max_text_bytes
+def _check_statement(statement: ImportedStatement, runtime: Runtime) -> None:
+    most = runtime.settings.max_text_bytes
     checked_text(statement.text, "text", most)
     check_channel(statement.channel, "channel")
     scale.check_importance(statement.importance)
@@ -312,14 +319,14 @@ def _check_statement(statement: ImportedStatement, parts: Runtime) -> None:
     if statement.kind is not None:
         check_kind(statement.kind)
     if statement.category is not None:
-        check_category(parts.settings, statement.category)
+        check_category(runtime.settings, statement.category)
 
 
 class RecordWriter:
     """Writes checked records, each under the key of its content."""
 
-    def __init__(self, parts: Runtime, user: str | None, tenant: str, *, trust: str | None, dry_run: bool) -> None:
-        self._parts, self._user, self._tenant = parts, user, tenant
+    def __init__(self, runtime: Runtime, user: str | None, tenant: str, *, trust: str | None, dry_run: bool) -> None:
+        self._runtime, self._user, self._tenant = runtime, user, tenant
         self._trust, self._dry_run = trust, dry_run
         self._documents: dict[str, DocumentWriter | DocumentRehearsal] = {}
         self._graphs: dict[str, GraphWriter] = {}
@@ -342,7 +349,7 @@ class RecordWriter:
             self.done += len(record.statements)
         else:
             if whose not in self._graphs:
-                self._graphs[whose] = GraphWriter(self._parts.store, self._scope(whose).state)
+                self._graphs[whose] = GraphWriter(self._runtime.store, self._scope(whose).state)
             await self._graphs[whose].add(record, dry_run=self._dry_run)
 
     async def finish(self) -> None:
@@ -378,7 +385,7 @@ class RecordWriter:
         )
 
     def _scope(self, user: str, thread: str | None = None) -> AsyncScope:
-        return AsyncScope(self._parts, Scope(tenant=self._tenant, user=user, thread=thread))
+        return AsyncScope(self._runtime, Scope(tenant=self._tenant, user=user, thread=thread))
 
     async def _observe(self, user: str, record: ImportedThread) -> None:
         me = self._scope(user, record.thread)
@@ -395,7 +402,7 @@ class RecordWriter:
     async def _read_thread(self, me: AsyncScope) -> dict[str, str]:
         """Return the ids of a thread's turns, with fingerprints of their words."""
         where = filters.parse({"thread_id": me.who.thread, "channel": Channel.TURN})
-        store, held = self._parts.store, dict[str, str]()
+        store, held = self._runtime.store, dict[str, str]()
         ids = await store.find_ids(me.who.namespace, where)
         for start in range(0, len(ids), _PAGE):
             turns = await store.get(me.who.namespace, ids[start : start + _PAGE])
@@ -413,12 +420,12 @@ class RecordWriter:
 
     async def _open_documents(self, user: str) -> DocumentWriter | DocumentRehearsal:
         me = self._scope(user)
-        known = await read_documents(self._parts.store, me.who.namespace)
-        working, category = self._parts.working, self._parts.settings.categories.default_for(None)
+        known = await read_documents(self._runtime.store, me.who.namespace)
+        services, category = self._runtime.services, self._runtime.settings.categories.default_for(None)
         return (
             DocumentRehearsal(known)
             if self._dry_run
-            else DocumentWriter(working.guard, working.writer, me.who, known, trust=self._trust, category=category)
+            else DocumentWriter(services.guard, services.writer, me.who, known, trust=self._trust, category=category)
         )
 
 

@@ -97,7 +97,7 @@ class ScopeReads(ScopeHandle):
             request = replace(request, as_of=self._past_moment(as_of))
         elif since_rev is not None:
             request = replace(request, since_rev=check_whole(since_rev, "since_rev", 0, None))
-        return await self._parts.working.recall.query(self.who, request)
+        return await self._runtime.services.recall.query(self.who, request)
 
     @instrumented(Node.CONTEXT, Op.SEARCH)
     async def context(
@@ -132,7 +132,7 @@ class ScopeReads(ScopeHandle):
                 the budget.
             template: the words of the block; ``CLASSIC_TEMPLATE`` numbers memories and tells kind, importance and age.
         """
-        read = read_messages(messages, self._parts.settings.max_text_bytes)
+        read = read_messages(messages, self._runtime.settings.max_text_bytes)
         if read[-1].misfit:
             raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
         said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
@@ -148,8 +148,8 @@ class ScopeReads(ScopeHandle):
             names = checked_names(participants, "participants")
             taking_part = filtering.Condition("characters", filtering.IN_ANY_CASE, _in_any_case(names))
             request = replace(request, where=(*request.where, taking_part))
-        block = await self._parts.working.recall.context(self.who, said, request)
-        self._parts.prompts.note(self.who, said[-1], block)
+        block = await self._runtime.services.recall.context(self.who, said, request)
+        self._runtime.prompts.note(self.who, said[-1], block)
         return block
 
     async def get(self, memory_id: str) -> Memory:
@@ -178,20 +178,20 @@ class ScopeReads(ScopeHandle):
         """
         where = self._where(filters)
         descending = arguments.check_truth(descending, "descending")
-        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        allowed = self._runtime.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))
         most, by = check_whole(limit, "limit", 1, None), filtering.sort_field(order_by)
         if as_of is not None:
             moment = arguments.check_moment(as_of)
-            return await self._parts.working.recall.list_past(
+            return await self._runtime.services.recall.list_past(
                 self.who, moment, where, limit=most, order_by=by, descending=descending
             )
         if not any(condition.field == "valid_to" for condition in where):
             where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         if not any(condition.field in ("category", "channel") for condition in where):
             where = (*where, filtering.Condition("category", "$ne", OWN_RECORDS))
-        return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
+        return await self._runtime.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
     async def relations(self, memory_id: str | Sequence[str]) -> list[Relation]:
         """Return what memories are related to: the edges that begin or end at them, sorted by from, to and type.
@@ -202,10 +202,10 @@ class ScopeReads(ScopeHandle):
         if isinstance(memory_id, str):
             await self.get(memory_id)
         ids = [memory_id] if isinstance(memory_id, str) else [arguments.check_memory_id(item) for item in memory_id]
-        edges = await self._parts.store.relations(self.who.namespace, ids)
+        edges = await self._runtime.store.relations(self.who.namespace, ids)
         ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
-        active = await self._parts.store.get(self.who.namespace, ends)
-        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        active = await self._runtime.store.get(self.who.namespace, ends)
+        allowed = self._runtime.settings.categories.readable(self.who.agent, None)
         known = {item.id for item in active if allowed is None or item.category in allowed}
         return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
 
@@ -221,7 +221,7 @@ class ScopeReads(ScopeHandle):
         budget = check_whole(budget_tokens, "budget_tokens", 1, None)
         if about is not None:
             about = checked_name(about, "about")
-        return await self._parts.working.recall.overview(self.who, about, budget)
+        return await self._runtime.services.recall.overview(self.who, about, budget)
 
     async def ask(self, question: str, *, seconds: float = 30.0) -> CitedAnswer:
         """Let the warden's chat model answer a question from what is remembered, with the memories that it cites.
@@ -237,9 +237,9 @@ class ScopeReads(ScopeHandle):
         """
         from memwarden.agent.answer_question import answer_question
 
-        asked = checked_text(question, "question", self._parts.settings.max_text_bytes)
+        asked = checked_text(question, "question", self._runtime.settings.max_text_bytes)
         limit: float = SECONDS.check(seconds, "seconds")
-        model = self._parts.working.chat
+        model = self._runtime.chat
         if model is None:
             raise InvalidConfig(
                 "ask needs a chat model: set chat_model and chat_url, or open the warden with chat_model=; "
@@ -256,7 +256,7 @@ class ScopeReads(ScopeHandle):
         from memwarden.statements.statement import show_statements, unpack
 
         memory = await self.get(memory_id)
-        rows = await self._parts.store.index_rows(self.who.namespace, [memory_id])
+        rows = await self._runtime.store.index_rows(self.who.namespace, [memory_id])
         packed = rows[0].statements if rows else None
         return show_statements(memory, unpack(packed), load_weights().name) if packed else ()
 
@@ -277,8 +277,8 @@ class ScopeReads(ScopeHandle):
         from memwarden.remember.resolve.audit import audit_namespace
 
         return await audit_namespace(
-            self._parts.store,
-            self._parts.working.indexes,
+            self._runtime.store,
+            self._runtime.services.indexes,
             self.who.namespace,
             self._readable,
             limit=check_whole(limit, "limit", 1, None),
@@ -296,12 +296,12 @@ class ScopeReads(ScopeHandle):
         if query is not None and queries is not None:
             raise InvalidInput("give query, a question, or queries, a list of questions, not both")
         if queries is None:
-            return (checked_text(query, "query", self._parts.settings.max_text_bytes),)
+            return (checked_text(query, "query", self._runtime.settings.max_text_bytes),)
         if isinstance(queries, str) or not isinstance(queries, Sequence):
             raise InvalidInput(f"queries is a list of questions, not {quote(queries)}; a single question is query")
         if not 1 <= len(queries) <= MAX_QUERIES:
             raise InvalidInput(f"queries holds 1 to {MAX_QUERIES} questions, not {len(queries)}")
-        most = self._parts.settings.max_text_bytes
+        most = self._runtime.settings.max_text_bytes
         checked = [checked_text(text, f"queries[{number}]", most) for number, text in enumerate(queries)]
         return tuple(dict.fromkeys(checked))
 
@@ -318,7 +318,7 @@ class ScopeReads(ScopeHandle):
     ) -> Request:
         from memwarden.recall.answer.select import Request
 
-        settings = self._parts.settings
+        settings = self._runtime.settings
         word(RETURNS).check(returns, "returns")
         wanted = None if categories is None else checked_names(categories, "categories")
         return Request(
@@ -343,7 +343,7 @@ class ScopeReads(ScopeHandle):
             if condition.field == "category" and condition.op in ("$eq", "$in"):
                 named = condition.value if condition.op == "$in" else (condition.value,)
                 if named:
-                    self._parts.settings.categories.readable(self.who.agent, named)
+                    self._runtime.settings.categories.readable(self.who.agent, named)
         return where
 
 

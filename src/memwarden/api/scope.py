@@ -32,7 +32,7 @@ from memwarden.remember.ingest.messages import (
     checked_names,
     read_stated,
 )
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ FOREIGN_NAMES = {
 class AsyncScope(ScopeChanges):
     """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
 
-    def __init__(self, parts: Runtime, who: Scope) -> None:
-        super().__init__(parts, who)
-        self._log = TurnLog(parts, who)
+    def __init__(self, runtime: Runtime, who: Scope) -> None:
+        super().__init__(runtime, who)
+        self._log = TurnLog(runtime, who)
 
     async def observe(
         self,
@@ -93,7 +93,7 @@ class AsyncScope(ScopeChanges):
         Raises InvalidInput, Conflict, StoreError.
         """
         result = await self._log.store(messages, key, progress)
-        settings = self._parts.settings
+        settings = self._runtime.settings
         await self._log.look_if_due(settings.extraction, settings.extraction_turns)
         return result
 
@@ -112,7 +112,7 @@ class AsyncScope(ScopeChanges):
 
         Returns what was decided about each fact, candidate and card. Raises StoreError.
         """
-        await self._parts.looks.over(self.who)
+        await self._runtime.looks.over(self.who)
         return await self._log.look_now(again)
 
     @instrumented(Node.HOTPATH, Op.CREATE)
@@ -180,7 +180,7 @@ class AsyncScope(ScopeChanges):
         thanks alone; of a document then ``updated`` for each memory that ended. Raises InvalidInput, Conflict,
         StoreError.
         """
-        settings = self._parts.settings
+        settings = self._runtime.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(item for item in Channel if item != Channel.TURN)
             raise InvalidInput(f"channel is {stated}, not {quote(channel)}; use observe for turns")
@@ -223,9 +223,11 @@ class AsyncScope(ScopeChanges):
         stated_texts = () if gone else read_stated(text_or_messages, settings.max_text_bytes)
         drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
         if document_id is not None:
-            working = self._parts.working
-            return await remember_document(working.guard, working.writer, self.who, document_id, drafts, self._readable)
-        return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
+            services = self._runtime.services
+            return await remember_document(
+                services.guard, services.writer, self.who, document_id, drafts, self._readable
+            )
+        return await self._runtime.services.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def extract(self, response: str, *, category: str | None = None, source: str | None = None) -> WriteResult:
@@ -238,7 +240,7 @@ class AsyncScope(ScopeChanges):
         All of them are stored in a single batch, or none. They are the assistant's words, or external when ``source``
         is: they replace nothing that a person said. Raises InvalidInput when there is no such list in it.
         """
-        settings = self._parts.settings
+        settings = self._runtime.settings
         given = checked_name(source, "source")
         from memwarden.remember.extract.model import read_response  # patterns that only this verb reads with
 
@@ -256,17 +258,17 @@ class AsyncScope(ScopeChanges):
             )
             for number, item in enumerate(listed)
         ]
-        return await self._parts.working.writer.remember(self.who, drafts, self._readable)
+        return await self._runtime.services.writer.remember(self.who, drafts, self._readable)
 
     @property
     def state(self) -> AsyncState:
         """Values saved by key, loaded only when a goal needs them."""
-        return AsyncState(self._parts, self.who)
+        return AsyncState(self._runtime, self.who)
 
     @property
     def sessions(self) -> AsyncSessions:
         """Stored sessions: the last exchanges, a summary, results of tools."""
-        return AsyncSessions(self._parts, self.who)
+        return AsyncSessions(self._runtime, self.who)
 
     @property
     def tool_cache(self) -> AsyncToolCache:
@@ -276,7 +278,7 @@ class AsyncScope(ScopeChanges):
     @property
     def checkpoints(self) -> AsyncThreadCheckpoints:
         """States of graphs that LangGraph's saver keeps, by thread."""
-        return AsyncThreadCheckpoints(self._parts, self.who)
+        return AsyncThreadCheckpoints(self._runtime, self.who)
 
     def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
         """Return what decides which state a goal needs, and which results of tools are saved.
@@ -285,7 +287,7 @@ class AsyncScope(ScopeChanges):
         """
         from memwarden.agent.overseer import AsyncOverseer, OverseerSettings  # stems its lists of words
 
-        return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
+        return AsyncOverseer(self.state, self._runtime.chat, settings or OverseerSettings())
 
     def tools(
         self,
@@ -402,24 +404,24 @@ class AsyncScope(ScopeChanges):
 
     def _check_sessions(self) -> None:
         """Raise CategoryDenied for an agent that may not read sessions."""
-        check_allowed(self._parts, self.who)
+        check_allowed(self._runtime, self.who)
 
     @property
     def review(self) -> AsyncReview:
         """Decisions on candidates and on quarantined texts."""
-        return AsyncReview(self._parts, self.who)
+        return AsyncReview(self._runtime, self.who)
 
     @property
     def journal(self) -> AsyncJournal:
         """History, undo, changes since a revision, and operational events."""
-        return AsyncJournal(self._parts, self.who)
+        return AsyncJournal(self._runtime, self.who)
 
     @property
     def consent(self) -> AsyncConsent:
         """The user context, proposals for it, and the person's decisions."""
-        return AsyncConsent(self._parts, self.who)
+        return AsyncConsent(self._runtime, self.who)
 
     @property
     def usage(self) -> AsyncUsage:
         """Feedback on memories in prompts, and how often they were of use."""
-        return AsyncUsage(self._parts, self.who)
+        return AsyncUsage(self._runtime, self.who)

@@ -24,11 +24,11 @@ from memwarden.remember.resolve.resolver import Resolver
 from memwarden.remember.resolve.review import ReviewQueue
 from memwarden.remember.write_store import GuardedStore, InstrumentedStore
 from memwarden.remember.writer import Writer
-from memwarden.runtime import Runtime, Services
+from memwarden.runtime.services import Runtime, Services
 from memwarden.stores.shared.search import SearchableStore
 
 if TYPE_CHECKING:
-    from memwarden.models.protocols import ChatModel, Embedder, Reranker
+    from memwarden.models.protocols import Embedder, Reranker
 
 log = logging.getLogger(__name__)
 # This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again.
@@ -46,16 +46,15 @@ class ServiceMaker:
     indexes, and only then lets calls use them: every answer is made by a single model.
     """
 
-    def __init__(self, parts: Runtime, reranker: Reranker | None, chat: ChatModel | None) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, reranker: Reranker | None) -> None:
+        self._runtime = runtime
         self._reranker = reranker
-        self._chat = chat
         self._switching: asyncio.Task[None] | None = None
         self._told: str | None = None  # the model that the store was moved to, as far as anybody here knows
 
     def make(self, embedder: Embedder | None) -> Services:
         """Return services that work with an embedder."""
-        parts, settings, store = self._parts, self._parts.settings, self._parts.store
+        runtime, settings, store = self._runtime, self._runtime.settings, self._runtime.store
         held_bytes = settings.index_bytes // HELD_SHARE
         past_bytes = settings.index_bytes // PAST_SHARE
         large_bytes = settings.index_bytes // LARGE_SHARE
@@ -92,11 +91,11 @@ class ServiceMaker:
             left_out=frozenset(settings.leave_out),
             external=settings.external != "off",
         )
-        recorded = InstrumentedStore(store, parts.events.put) if settings.events == "on" else store
+        recorded = InstrumentedStore(store, runtime.events.put) if settings.events == "on" else store
         # Nothing but consent gets a store without the guard.
         guarded = GuardedStore(recorded, settings.categories)
         small = settings.chat_model_size == "small"
-        pair_judge = None if small else self._chat
+        pair_judge = None if small else self._runtime.chat
         resolver = Resolver(
             guarded,
             indexes,
@@ -111,7 +110,7 @@ class ServiceMaker:
             embedder,
             resolver,
             settings.categories,
-            chat=self._chat,
+            chat=self._runtime.chat,
             preset=settings.preset,
             most_a_day=settings.facts_a_day,
             instructions=settings.extraction_instructions,
@@ -136,13 +135,12 @@ class ServiceMaker:
             consents=Proposals(recorded, embedder, strict=strict),
             embedder=embedder,
             filler=filler,
-            chat=self._chat,
             pair_judge=pair_judge,
         )
 
     def _follow_move(self, model: str) -> None:
         self._told = model
-        if self._switching is None and not self._parts.closed:
+        if self._switching is None and not self._runtime.closed:
             self._switching = asyncio.get_running_loop().create_task(self._follow_moves())
 
     async def _follow_moves(self) -> None:
@@ -157,8 +155,8 @@ class ServiceMaker:
 
     async def _switch(self, model: str) -> None:
         try:
-            old = self._parts.working
-            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, model, follow=True)
+            old = self._runtime.services
+            embedder = await asyncio.to_thread(make_embedder, self._runtime.settings, model, follow=True)
             new = self.make(embedder)
             if embedder is not None and embedder.dimensions:
                 await asyncio.to_thread(embedder.embed, [""])
@@ -168,11 +166,11 @@ class ServiceMaker:
             for namespace in old.indexes.list_held():
                 await new.indexes.current(namespace)
             new.recall.change_cursor = old.recall.change_cursor
-            self._parts.open(new)
+            self._runtime.use(new)
             log.info("the store was moved to the embedding model %r; it answers from now on", model)
             await _close(old)
             # Whoever asked the store while this went on may have asked before it was moved again.
-            bound = await self._parts.store.identity(model)
+            bound = await self._runtime.store.identity(model)
             if bound != model:
                 self._told = bound
         except MemwardenError as error:

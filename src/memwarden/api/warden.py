@@ -1,4 +1,4 @@
-"""The public API: a warden opens a store, puts its parts together and makes scopes."""
+"""The public API: a warden opens a store and makes scopes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memwarden.observability.instrument import record_event
 from memwarden.observability.records import EventDraft, Node, Op, Status
 from memwarden.records import Scope
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime, Services
+from memwarden.runtime.services import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.backup import Manifest, require_backup
@@ -78,9 +78,9 @@ class AsyncWarden:
     ) -> None:
         self._follow_store = follow_store
         self._prepare = prepare
-        self._parts = Runtime(store, settings, AsyncScope)
-        self._tiers = AsyncTiers(self._parts)
-        self._models = reranker, chat_model
+        self._runtime = Runtime(store, settings, AsyncScope, chat_model)
+        self._tiers = AsyncTiers(self._runtime)
+        self._reranker = reranker
         self._maker: ServiceMaker | None = None
         self._worker: ProgramWorker | None = None
         self._login_url = ""
@@ -149,23 +149,23 @@ class AsyncWarden:
         rest raises ModelMismatch.
         """
         worker = self._make_worker()
-        await self._parts.store.open()
+        await self._runtime.store.open()
         try:
-            bound = (await self._parts.store.about()).model
+            bound = (await self._runtime.store.about()).model
             if self._prepare or bound is None:
                 embedder = await asyncio.to_thread(self._make_embedder, bound)
                 if bound is None:
                     embedder = await self._bind(embedder)
-                self._parts.open(self._make_services(embedder))
+                self._runtime.use(self._make_services(embedder))
             else:
-                self._parts.open_later(lambda: self._make_services(self._make_embedder(bound)))
-            self._parts.events.start()
-            self._parts.closed = False
+                self._runtime.make_on_first_use(lambda: self._make_services(self._make_embedder(bound)))
+            self._runtime.events.start()
+            self._runtime.closed = False
             if worker is not None:
                 worker.start(self.jobs)
                 self._worker = worker
         except BaseException:
-            await self._parts.store.close()
+            await self._runtime.store.close()
             raise
         return self
 
@@ -223,7 +223,7 @@ class AsyncWarden:
             )
         if (plan.namespace, plan.thread, plan.memory) != (namespace, thread, memory):
             raise InvalidInput(f"the erasure that was begun is of {plan.subject}, which is something else")
-        return await erase_planned(self._parts, plan)
+        return await erase_planned(self._runtime, plan)
 
     async def export(self, path: str | Path, *, user: str, tenant: str = "default") -> ExportResult:
         """Write everything that is remembered of a person into a new file, for any store, and for the person to read.
@@ -235,7 +235,7 @@ class AsyncWarden:
         """
         from memwarden.stores.transfer.bundle import export_bundle
 
-        await self._parts.events.flush()
+        await self._runtime.events.flush()
         return await export_bundle(self.store, self.scope(user=user, tenant=tenant).who.namespace, Path(path))
 
     async def export_format(self, path: str | Path, format: str, *, user: str, tenant: str = "default") -> FormatExport:
@@ -301,7 +301,7 @@ class AsyncWarden:
         checked_name(user, "user")
         said = options or ImportOptions()
         return await import_paths(
-            self._parts, listed, user=user, tenant=tenant, name=format, options=said,
+            self._runtime, listed, user=user, tenant=tenant, name=format, options=said,
             trust=trust, dry_run=dry_run, progress=progress, wait=wait, encoding=encoding,
         )  # fmt: skip
 
@@ -322,32 +322,32 @@ class AsyncWarden:
 
         Raises InvalidConfig, and then the earlier ones hold.
         """
-        source = self._parts.settings.categories.file if source is None else source
+        source = self._runtime.settings.categories.file if source is None else source
         if source is None:
             raise InvalidConfig("the setting categories names no file; give the file or its content")
         categories = await asyncio.to_thread(read_categories, source)
         if categories.file is None:
-            categories = replace(categories, file=self._parts.settings.categories.file)
-        self._parts.settings = replace(self._parts.settings, categories=categories)
-        if self._parts.opened is not None:
-            self._parts.opened.guard.categories = categories
-            self._parts.opened.recall.categories = categories
-            self._parts.opened.extractor.categories = categories
+            categories = replace(categories, file=self._runtime.settings.categories.file)
+        self._runtime.settings = replace(self._runtime.settings, categories=categories)
+        if self._runtime.made_services is not None:
+            self._runtime.made_services.guard.categories = categories
+            self._runtime.made_services.recall.categories = categories
+            self._runtime.made_services.extractor.categories = categories
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
-        await self._parts.end_turns()
-        self._parts.closed = True
+        await self._runtime.end_turns()
+        self._runtime.closed = True
         if self._worker is not None:
             await self._worker.hang_up()
-        for search in list(self._parts.late.values()):
+        for search in list(self._runtime.late.values()):
             search.cancel()
-        await self._parts.looks.close()
-        for beside in (self._parts.accesses, self._parts.prompts, self._parts.events):
+        await self._runtime.looks.close()
+        for beside in (self._runtime.accesses, self._runtime.prompts, self._runtime.events):
             await beside.close()
-        if self._maker is not None and self._parts.opened is not None:
-            await self._maker.close(self._parts.opened)
-        await self._parts.store.close()
+        if self._maker is not None and self._runtime.made_services is not None:
+            await self._maker.close(self._runtime.made_services)
+        await self._runtime.store.close()
         if self._worker is not None:  # last: what this program has to write waits for no child
             await self._worker.close()
             self._worker = None
@@ -397,8 +397,8 @@ class AsyncWarden:
         checked = {name: checked_name(value, name) for name, value in names.items()}
         if role is not None and role not in STATED_ROLES:
             raise InvalidInput(f"role is {' or '.join(STATED_ROLES)}, not {quote(role)}")
-        self._parts.settings.categories.readable(checked["agent"], None)
-        return AsyncScope(self._parts, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
+        self._runtime.settings.categories.readable(checked["agent"], None)
+        return AsyncScope(self._runtime, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
 
     def backend(self, namespace: str, *, tenant: str = "default") -> AsyncBackend:
         """Return the storage contract of the tiers for a namespace.
@@ -409,8 +409,8 @@ class AsyncWarden:
         Raises InvalidInput for another path.
         """
         where = parse_namespace(namespace, tenant)
-        working = self._parts.working
-        return AsyncBackend(self._parts.store, working.items, working.indexes, where)
+        services = self._runtime.services
+        return AsyncBackend(self._runtime.store, services.items, services.indexes, where)
 
     async def users(self, *, tenant: str = "default") -> list[str]:
         """Return the users of a tenant of whom something was ever kept, by name. Raises StoreError."""
@@ -424,18 +424,18 @@ class AsyncWarden:
         Args:
             who: of whose events it is to be. op: what was asked for. reason: a word that holds no content.
         """
-        if self._parts.events.takes:
-            record_event(self._parts.events.put, who, Node.HOTPATH, EventDraft(op, Status.ERROR, reason))
+        if self._runtime.events.takes:
+            record_event(self._runtime.events.put, who, Node.HOTPATH, EventDraft(op, Status.ERROR, reason))
 
     async def embed(self, text: str) -> list[float]:
         """Return the vector of a text by the store's embedder, for ``backend.query_semantic``.
 
         Raises InvalidInput for no text and for a warden without an embedder, ModelMismatch, ModelUnavailable.
         """
-        embedder = self._parts.working.embedder
+        embedder = self._runtime.services.embedder
         if embedder is None:
             raise InvalidInput("this store has no vectors (embedder 'none')")
-        said = checked_text(text, "text", self._parts.settings.max_text_bytes)
+        said = checked_text(text, "text", self._runtime.settings.max_text_bytes)
         made = (await asyncio.to_thread(embedder.embed, [said]))[0]
         return [float(number) for number in made[: first_width(embedder)]]
 
@@ -447,7 +447,7 @@ class AsyncWarden:
     @property
     def jobs(self) -> AsyncJobs:
         """The jobs that keep memory clean: run, and when each is due."""
-        return AsyncJobs(self._parts)
+        return AsyncJobs(self._runtime)
 
     @property
     def state(self) -> AsyncState:
@@ -472,31 +472,31 @@ class AsyncWarden:
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self._parts.settings
+        return self._runtime.settings
 
     @property
     def store(self) -> Store:
         """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
-        return self._parts.store
+        return self._runtime.store
 
     def _make_worker(self) -> ProgramWorker | None:
         """Return the worker beside this program, not yet begun, as the setting says. Raises InvalidConfig."""
-        if self._parts.settings.upkeep == "off":
+        if self._runtime.settings.upkeep == "off":
             return None
         from memwarden.upkeep.embedded import ProgramWorker
 
-        return ProgramWorker(self._parts.settings, self.store.place, self._login_url)
+        return ProgramWorker(self._runtime.settings, self.store.place, self._login_url)
 
     def _make_embedder(self, bound: str | None) -> Embedder | None:
         from memwarden.models.local import make_embedder  # numpy
 
-        return make_embedder(self._parts.settings, bound, follow=self._follow_store)
+        return make_embedder(self._runtime.settings, bound, follow=self._follow_store)
 
     def _make_services(self, embedder: Embedder | None) -> Services:
         """Put the services together; here, so that importing memwarden loads none of them."""
         from memwarden.api.services import ServiceMaker
 
-        self._maker = ServiceMaker(self._parts, *self._models)
+        self._maker = ServiceMaker(self._runtime, self._reranker)
         return self._maker.make(embedder)
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
@@ -504,8 +504,8 @@ class AsyncWarden:
         from memwarden.models.local import MismatchedEmbedder  # numpy
 
         name = embedder.name if embedder else "none"
-        bound = await self._parts.store.identity(name)
-        return embedder if bound == name else MismatchedEmbedder(bound, self._parts.settings.embedder)
+        bound = await self._runtime.store.identity(name)
+        return embedder if bound == name else MismatchedEmbedder(bound, self._runtime.settings.embedder)
 
 
 def _settings(config: Config) -> Settings:

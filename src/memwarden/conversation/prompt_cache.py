@@ -26,7 +26,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.budget import pack_items
 from memwarden.recall.answer.render import render_memories_block
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, Scope, Trust
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.tokenizer import TokenCounter, estimate
 
 
@@ -229,8 +229,8 @@ class PromptCacheStore:
     forgotten.
     """
 
-    def __init__(self, parts: Runtime, who: Scope) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, who: Scope) -> None:
+        self._runtime = runtime
         self._who = who
         name = "\x1f".join((who.agent or "", who.thread or DEFAULT_THREAD))
         self._id = PREFIX + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
@@ -244,32 +244,32 @@ class PromptCacheStore:
         """
         namespace = self._who.namespace
         place = (namespace.tenant, namespace.path, self._id)
-        lock = self._parts.locks.setdefault(place, asyncio.Lock())
+        lock = self._runtime.locks.setdefault(place, asyncio.Lock())
 
         async def decide(_: bool) -> PromptLayout | None:
-            rev = (await self._parts.store.head(namespace)).rev
+            rev = (await self._runtime.store.head(namespace)).rev
             stored = await self._read_stored()
             before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
             gone = await self._changed_ids(before) if before is not None else ()
             stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
             if stable is None or stable == before:
                 return stable
-            await self._parts.working.items.swap(self._memory_of(stable, stored), rev, keep=0)
+            await self._runtime.services.items.swap(self._memory_of(stable, stored), rev, keep=0)
             return stable
 
         async with lock:  # calls of this process wait for each other
             return await retry_on_stale(decide, tries=MAX_TRIES, max_pause=_MAX_PAUSE)
 
     async def _read_stored(self) -> Memory | None:
-        found = await self._parts.store.get(self._who.namespace, [self._id])
+        found = await self._runtime.store.get(self._who.namespace, [self._id])
         return found[0] if found else None
 
     async def _changed_ids(self, before: PromptLayout) -> list[str]:
         """Return ids of memories that are forgotten, changed, outdated or unreadable since they were inserted."""
         marks, now = before.marks, clock.now()
-        allowed = self._parts.settings.categories.readable(self._who.agent, None)
+        allowed = self._runtime.settings.categories.readable(self._who.agent, None)
         ids = {key: key.removeprefix(f"{OVERVIEW_ID}:") for key in marks if key != OVERVIEW_ID}
-        stored = await self._parts.store.get(self._who.namespace, list(dict.fromkeys(ids.values())))
+        stored = await self._runtime.store.get(self._who.namespace, list(dict.fromkeys(ids.values())))
         same = {
             (item.id, fingerprint(item))
             for item in stored

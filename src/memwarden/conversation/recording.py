@@ -19,7 +19,7 @@ from memwarden.observability.instrument import instrumented, record_event
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
-from memwarden.runtime import OpenTurn, Runtime
+from memwarden.runtime.services import OpenTurn, Runtime
 
 if TYPE_CHECKING:
     from memwarden.conversation.prompt_cache import PromptLayout
@@ -30,36 +30,36 @@ log = logging.getLogger(__name__)
 class LoggedScope(Protocol):
     """The part of a scope that a log needs."""
 
-    _parts: Runtime
+    _runtime: Runtime
     who: Scope
 
 
 class TurnLog:
     """The store as turns use it: it keeps what is said and lays prompts out. Cheap, holds nothing open."""
 
-    def __init__(self, parts: Runtime, who: Scope) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, who: Scope) -> None:
+        self._runtime = runtime
         self.who = who
 
     @classmethod
     def of_scope(cls, scope: LoggedScope) -> TurnLog:
         """Return the log of a scope, for programs that run its turns elsewhere, such as a server."""
-        return cls(scope._parts, scope.who)
+        return cls(scope._runtime, scope.who)
 
     @property
     def open_turns(self) -> set[OpenTurn]:
         """Turns that are not over; what is in them when the warden closes is stored."""
-        return self._parts.turns
+        return self._runtime.turns
 
     @property
     def late_searches(self) -> dict[Namespace, asyncio.Task[Any]]:
         """Searches that nobody waits for any more, and that still go on."""
-        return self._parts.late
+        return self._runtime.late
 
     @property
     def max_text_bytes(self) -> int:
         """The most bytes of a text."""
-        return self._parts.settings.max_text_bytes
+        return self._runtime.settings.max_text_bytes
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def store(
@@ -69,13 +69,13 @@ class TurnLog:
         progress: Callable[[int], object] | None = None,
     ) -> WriteResult:
         """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
-        read = read_messages(messages, self._parts.settings.max_text_bytes)
-        working, categories = self._parts.working, self._parts.settings.categories
-        return await working.writer.observe(
+        read = read_messages(messages, self._runtime.settings.max_text_bytes)
+        services, categories = self._runtime.services, self._runtime.settings.categories
+        return await services.writer.observe(
             self.who,
             read,
             checked_name(key, "key"),
-            working.recall.change_cursor.seen(self.who),
+            services.recall.change_cursor.seen(self.who),
             category=categories.default_for(self.who.agent),
             readable=categories.readable(self.who.agent, None),
             progress=progress,
@@ -86,16 +86,18 @@ class TurnLog:
         if mode == "every_turn":
             return await self.look()
         if mode == "periodic":
-            if await self._parts.working.extractor.waiting(self.who, turns) >= turns:
+            if await self._runtime.services.extractor.waiting(self.who, turns) >= turns:
                 return await self.look()
-            self._parts.looks.look_when_quiet(self.who, self.look_now, self._parts.settings.extraction_quiet_seconds)
+            self._runtime.looks.look_when_quiet(
+                self.who, self.look_now, self._runtime.settings.extraction_quiet_seconds
+            )
         return None
 
     async def look(self) -> WriteResult | None:
         """Extract from new turns: at once, or in the background when a model is asked; then return None."""
-        self._parts.looks.no_longer_quiet(self.who)
-        if self._parts.working.extractor.asks_a_model:
-            self._parts.looks.look(self.who, self.look_now)
+        self._runtime.looks.no_longer_quiet(self.who)
+        if self._runtime.services.extractor.asks_a_model:
+            self._runtime.looks.look(self.who, self.look_now)
             return None
         try:
             return await self.look_now()
@@ -106,8 +108,8 @@ class TurnLog:
     @instrumented(Node.EPISODIC, Op.CLASSIFY)
     async def look_now(self, again: bool = False) -> WriteResult:
         """Extract from new turns, even while another extraction runs. again: begin at the thread's first turn."""
-        settled = await self._parts.working.extractor.look_through(self.who, again=again)
-        head = await self._parts.store.head(self.who.namespace)
+        settled = await self._runtime.services.extractor.look_through(self.who, again=again)
+        head = await self._runtime.store.head(self.who.namespace)
         return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))
 
     async def lay_out(
@@ -117,7 +119,7 @@ class TurnLog:
         # A command that asks no model loads none of this: to lay a prompt out takes numpy.
         from memwarden.conversation.prompt_cache import PromptCacheStore
 
-        return await PromptCacheStore(self._parts, self.who).at(said, block, settings, renew=renew)
+        return await PromptCacheStore(self._runtime, self.who).at(said, block, settings, renew=renew)
 
     async def record_uses(self, uses: Iterable[MemoryVerdict], rev: int) -> None:
         """Record which memories of a prompt its answer used, as events that may be lost."""
@@ -131,8 +133,8 @@ class TurnLog:
 
     def record(self, node: Node, draft: EventDraft, rev: int | None = None) -> None:
         """Record an operational event of the thread."""
-        if self._parts.events.takes:
-            record_event(self._parts.events.put, self.who, node, draft, rev)
+        if self._runtime.events.takes:
+            record_event(self._runtime.events.put, self.who, node, draft, rev)
 
 
 class MemoryVerdict(NamedTuple):

@@ -88,7 +88,7 @@ def instrumented(
         @wraps(method)
         async def verb(self: S, /, *args: P.args, **named: P.kwargs) -> R:
             scope: Any = self
-            traces = scope._parts.traces
+            traces = scope._runtime.traces
             if traces is None:
                 return await record(self, *args, **named)
             with traces.open_operation(scope.who, op, method.__name__) as span:
@@ -98,7 +98,7 @@ def instrumented(
 
         async def record(self: S, /, *args: P.args, **named: P.kwargs) -> R:
             scope: Any = self
-            events = scope._parts.events
+            events = scope._runtime.events
             if events.takes:
                 with open_operation(events.put, scope.who, node, op) as operation:
                     result = await method(self, *args, **named)
@@ -107,7 +107,7 @@ def instrumented(
             else:
                 result = await method(self, *args, **named)
             if isinstance(result, QueryResult | ContextBlock):
-                scope._parts.accesses.note(result.items)
+                scope._runtime.accesses.note(result.items)
             return result
 
         return verb

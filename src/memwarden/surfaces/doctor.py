@@ -174,7 +174,7 @@ async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     finally:
         for namespace in await warden.store.namespaces():
             if namespace.tenant in tenants:
-                await settle(warden._parts, namespace)
+                await settle(warden._runtime, namespace)
         left = await remove(warden.store, tenants)
     return LeakReport(tuple(tried), left)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from memwarden.api.facade import Facade
 from memwarden.api.handles import ScopeHandle
 from memwarden.api.warden import AsyncWarden
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.stores.protocol import Store
 
 R = TypeVar("R")
@@ -28,7 +28,7 @@ def get_async_twin(handle: Any) -> Any:
 
 def get_runtime(handle: AsyncWarden | ScopeHandle | Facade) -> Runtime:
     """Return what a warden shares with all its scopes."""
-    runtime: Runtime = get_async_twin(handle)._parts
+    runtime: Runtime = get_async_twin(handle)._runtime
     return runtime
 
 

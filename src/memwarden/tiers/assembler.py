@@ -18,7 +18,7 @@ from memwarden.recall.answer.render import frame_external, is_bare_data, judge_t
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.language import checked_text
 from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget, items
@@ -90,14 +90,14 @@ class AsyncContextAssembler:
 
     def __init__(
         self,
-        parts: Runtime,
+        runtime: Runtime,
         uses: ItemUses,
         tenant: str,
         profiles: Mapping[str, Profile],
         memory_config: MemoryConfig | None,
         count: TokenCounter = estimate,
     ) -> None:
-        self._parts = parts
+        self._runtime = runtime
         self._uses = uses
         self._tenant = tenant
         self._profiles = profiles
@@ -122,7 +122,7 @@ class AsyncContextAssembler:
         task_id = check_name(getattr(task, "task_id", None), "task_id")
         project_id = check_name(_project_id(task), "project_id")
         plan = self._plan(request)
-        events = self._parts.events
+        events = self._runtime.events
         if not events.takes:
             return await self._build(task_id, project_id, plan)
         place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
@@ -178,7 +178,7 @@ class AsyncContextAssembler:
         if sum((answer is not None, used is not None, bool(withdraw))) != 1:
             raise InvalidInput("say what was of use by exactly one of answer, used and withdraw")
         if answer is not None:
-            answer = checked_text(answer, "answer", self._parts.settings.max_text_bytes)
+            answer = checked_text(answer, "answer", self._runtime.settings.max_text_bytes)
         of_use = None if withdraw else _items_of_use(package, answer, said, used)
         uses = _sum_uses(package, of_use)
         await self._record(project_id, package.build_id, uses)
@@ -186,7 +186,7 @@ class AsyncContextAssembler:
 
     async def _record(self, project_id: str, build_id: str, uses: Sequence[TierUse]) -> None:
         """Record what was of use of each tier of a context, beside the project's journal."""
-        events = self._parts.events
+        events = self._runtime.events
         if not events.takes:
             return
         who = TierScope(tenant=self._tenant, path=f"project/{project_id}", thread=build_id)
@@ -196,17 +196,17 @@ class AsyncContextAssembler:
 
     async def _judged(self, project_id: str) -> list[list[TierUse]]:
         """Return the uses of the last judged contexts of a project."""
-        since = clock.now() - timedelta(days=self._parts.settings.events_days)
+        since = clock.now() - timedelta(days=self._runtime.settings.events_days)
         where = EventFilter(since=since, node=Node.CONTEXT, op=Op.USE)
         most = budget.MAX_JUDGED * len(TIERS_WITH_USER)
         place = Namespace(self._tenant, f"project/{project_id}")
-        return read_uses(await self._parts.store.events(place, where, limit=most))
+        return read_uses(await self._runtime.store.events(place, where, limit=most))
 
     async def cleanup_task(self, task_id: str) -> None:
         """Clear the memory of a finished task."""
         task_id = check_name(task_id, "task_id")
         place = TierScope(tenant=self._tenant, path=f"task/{task_id}")
-        await AsyncTaskMemoryStore(self._parts, place, self._uses, task_id).clear()
+        await AsyncTaskMemoryStore(self._runtime, place, self._uses, task_id).clear()
 
     def _plan(self, request: Any) -> ContextPlan:
         asked = read_request(request)
@@ -221,7 +221,7 @@ class AsyncContextAssembler:
         learns = (asked.learned_shares, profile.learned_shares, getattr(policy, "learned_shares", None))
         learned = arguments.check_truth(next((item for item in learns if item is not None), False), "learned_shares")
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
-        most = self._parts.settings.max_text_bytes
+        most = self._runtime.settings.max_text_bytes
         return ContextPlan(
             budget=check_whole(asked.budget_tokens, "budget_tokens", 1, None),
             shares=budget.read_shares(usual if stated is None else stated, tiers),
@@ -237,7 +237,7 @@ class AsyncContextAssembler:
 
     async def _look(self, tier: str, path: str, plan: ContextPlan) -> TierSearch:
         place = TierScope(tenant=self._tenant, path=path, agent=plan.agent)
-        readable = self._parts.settings.categories.readable(plan.agent, None)
+        readable = self._runtime.settings.categories.readable(plan.agent, None)
         if tier != "task" and plan.query is not None:
             return await self._ask(tier, place, readable, plan, plan.query)
         return await self._list(tier, place, readable, plan)
@@ -249,12 +249,12 @@ class AsyncContextAssembler:
         from memwarden.recall.answer.select import Request
         from memwarden.recall.recall import SPARE_CANDIDATES
 
-        category = self._parts.settings.categories.declared.get(ITEM_CATEGORY)
+        category = self._runtime.settings.categories.declared.get(ITEM_CATEGORY)
         most = plan.at_once
         if category is not None and category.rag_length is not None:
             most = max(1, min(most, category.rag_length - SPARE_CANDIDATES))  # to look for more would find none
         request = Request(query, readable, _STATED, most, plan.threshold, None, True, plan.explain, news=False)
-        found = await self._parts.working.recall.query(place, request)
+        found = await self._runtime.services.recall.query(place, request)
         return TierSearch(
             [_as_item(item.memory) for item in found.items],
             [item.memory.trust for item in found.items],
@@ -272,7 +272,7 @@ class AsyncContextAssembler:
         from memwarden.recall.default_order import order_memories
 
         now = clock.now()
-        index = await self._parts.working.indexes.current(place.namespace)
+        index = await self._runtime.services.indexes.current(place.namespace)
         where = _OF_USER if tier == "user" else ()
         order = order_memories(index, readable, now, plan.ends if tier == "task" else 0, where)
         read, looked_at = await self._enough(place.namespace, order.ids, plan)
@@ -294,8 +294,8 @@ class AsyncContextAssembler:
         read: list[Memory] = []
         cost, looked_at = 0, 0
         while cost < plan.budget and looked_at < min(MAX_READ, len(ids)):
-            some = await self._parts.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
-            if self._parts.settings.external == "off":
+            some = await self._runtime.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
+            if self._runtime.settings.external == "off":
                 some = [item for item in some if item.trust != Trust.EXTERNAL]
             costs = (self._count(budget.one_line(item.kind, item.text)) for item in some)
             cost += sum(each for each in costs if each <= plan.budget)  # what is larger than all fits nowhere

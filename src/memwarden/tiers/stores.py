@@ -16,7 +16,7 @@ from memwarden.errors import Denied, InvalidInput, NotFound, Stale
 from memwarden.lifecycle import Ends, ends
 from memwarden.records import Head, HistoryEntry, Memory, MemoryState, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.text.language import checked_text
 from memwarden.text.tokenizer import estimate
 from memwarden.tiers import items
@@ -78,9 +78,9 @@ class TierScope(Scope):
 class AsyncTierStore:
     """The items of a tier."""
 
-    def __init__(self, parts: Runtime, place: TierScope, uses: ItemUses) -> None:
-        self._parts = parts
-        self._scope = parts.verbs(place)
+    def __init__(self, runtime: Runtime, place: TierScope, uses: ItemUses) -> None:
+        self._runtime = runtime
+        self._scope = runtime.verbs(place)
         self._uses = uses
         self.namespace = place.namespace
 
@@ -115,19 +115,19 @@ class AsyncTierStore:
 
     @property
     def _backend(self) -> AsyncBackend:
-        working = self._parts.working
-        return AsyncBackend(self._parts.store, working.items, working.indexes, self.namespace)
+        services = self._runtime.services
+        return AsyncBackend(self._runtime.store, services.items, services.indexes, self.namespace)
 
     async def _read_stored(self, item_id: str) -> Memory:
         """Return the stored memory of an item, for a decision about it. Raises NotFound."""
-        found = await stored_item(self._parts.store, self.namespace, item_id)
+        found = await stored_item(self._runtime.store, self.namespace, item_id)
         if found is None:
             raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
         return found
 
     async def _add(self, item: ContextItem) -> ContextItem:
         """Store an item and return it as stored; with the tag ``quarantined`` when it was held back."""
-        items = self._parts.working.items
+        items = self._runtime.services.items
         memory, look = await items.upsert(as_memory(item, self.namespace, strict=items.strict))
         stored = as_item(memory)
         if not look.kinds:
@@ -135,7 +135,7 @@ class AsyncTierStore:
         return ContextItem(**{**_fields(stored), "tags": (*stored.tags, QUARANTINED_TAG)})
 
     def _text(self, value: Any, what: str) -> str:
-        return checked_text(value, what, self._parts.settings.max_text_bytes)
+        return checked_text(value, what, self._runtime.settings.max_text_bytes)
 
 
 def check_name(value: Any, what: str) -> str:
@@ -214,14 +214,14 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
     def __init__(
         self,
-        parts: Runtime,
+        runtime: Runtime,
         place: TierScope,
         uses: ItemUses,
         project_id: str,
         max_items: int = DEFAULT_MAX_ITEMS,
         confirmation_callback: Confirm | None = None,
     ) -> None:
-        super().__init__(parts, place, uses)
+        super().__init__(runtime, place, uses)
         self.project_id = project_id
         self.max_items = max_items
         self._callback = confirmation_callback
@@ -296,7 +296,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         found = await self._read_stored(item_id)
         if found.kind == "preference" and not await self._may_add(as_item(found), confirm):
             return None
-        return await self._parts.working.items.promote(found, Namespace(self.namespace.tenant, "global"))
+        return await self._runtime.services.items.promote(found, Namespace(self.namespace.tenant, "global"))
 
     async def make_room(self, *, new: str | None = None) -> int:
         """Evict the least important tenth when there are more than ``max_items``. Returns how many went.
@@ -306,7 +306,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
         new: the id of the new item, which goes only where nothing else may.
         """
-        store = self._parts.store
+        store = self._runtime.store
 
         async def evict(_: bool) -> int:
             head = await store.head(self.namespace)
@@ -320,7 +320,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [item.id for item in found])
             going = choose_victims(found, used, self.max_items, () if new is None else (new,))
-            await self._parts.working.items.evict(going, head.rev, self.max_items)
+            await self._runtime.services.items.evict(going, head.rev, self.max_items)
             return len(going)
 
         try:
@@ -372,8 +372,8 @@ TERMINAL = ("completed", "failed", "cancelled")
 class AsyncTaskMemoryStore(AsyncTierStore):
     """A task's memory. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.task`."""
 
-    def __init__(self, parts: Runtime, place: TierScope, uses: ItemUses, task_id: str) -> None:
-        super().__init__(parts, place, uses)
+    def __init__(self, runtime: Runtime, place: TierScope, uses: ItemUses, task_id: str) -> None:
+        super().__init__(runtime, place, uses)
         self.task_id = task_id
 
     async def add_reasoning(self, text: str, stage_id: str) -> ContextItem:
@@ -412,7 +412,7 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         place = TierScope(tenant=self.namespace.tenant, path=f"project/{check_name(project_id, 'project_id')}")
         copy_id = await self._backend.promote(item_id, place.path)
         if most is not None:  # a limit that is guessed would evict from a project that may hold more
-            await AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most).make_room(new=copy_id)
+            await AsyncProjectMemoryStore(self._runtime, place, self._uses, project_id, most).make_room(new=copy_id)
         return copy_id
 
     async def enter_state(self, state: str, *, will_retry: bool = False) -> bool:
@@ -436,10 +436,10 @@ class AsyncTaskMemoryStore(AsyncTierStore):
 
         Quarantined and restorable items go too, and it cannot be undone. Promote items worth keeping before.
         """
-        store = self._parts.store
+        store = self._runtime.store
         found = [item for state in (MemoryState.ACTIVE, MemoryState.QUARANTINED, MemoryState.SOFT_DELETED)
                  for item in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
-        await self._parts.working.items.clear(self.namespace, found)
+        await self._runtime.services.items.clear(self.namespace, found)
 
 
 class AsyncGlobalMemoryStore(AsyncTierStore):
@@ -450,9 +450,9 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     """
 
     def __init__(
-        self, parts: Runtime, place: TierScope, uses: ItemUses, confirmation_callback: Confirm | None = None
+        self, runtime: Runtime, place: TierScope, uses: ItemUses, confirmation_callback: Confirm | None = None
     ) -> None:
-        super().__init__(parts, place, uses)
+        super().__init__(runtime, place, uses)
         self.confirmation_callback = confirmation_callback
 
     async def add_preference(
@@ -488,9 +488,9 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         if not await self._may(question, confirm):
             return None
         changed = replace(item, payload={**item.payload, "preference": text}, token_cost=estimate(text))
-        said = as_memory(changed, self.namespace, strict=self._parts.working.items.strict)
+        said = as_memory(changed, self.namespace, strict=self._runtime.services.items.strict)
         new = replace(old, text=said.text, payload=said.payload, token_cost=said.token_cost)
-        await self._parts.working.writer.update(self._scope.who, old, new, None)
+        await self._runtime.services.writer.update(self._scope.who, old, new, None)
         return await self.get(item_id)
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
@@ -508,11 +508,11 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
 
         Raises NotFound, Denied, Conflict when somebody changed it while the person was asked.
         """
-        head = await self._parts.store.head(self.namespace)  # before the item: what changes after this is noticed
+        head = await self._runtime.store.head(self.namespace)  # before the item: what changes after this is noticed
         found = await self._read_stored(item_id)
         if not await self._may(remove_question(items.item_words(as_item(found))), confirm):
             return False
-        return await self._parts.working.items.remove(self.namespace, [found.id], decided_at=head.rev) > 0
+        return await self._runtime.services.items.remove(self.namespace, [found.id], decided_at=head.rev) > 0
 
     async def clear_all(self, *, confirm: bool = False) -> bool:
         """Remove everything. Returns False when the person declined. Raises Denied, StoreError.
@@ -521,8 +521,8 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         """
         if not await self._may(CLEAR_QUESTION, confirm):
             return False
-        found = await self._parts.store.find(self.namespace, ITEMS, limit=10**9)
-        await self._parts.working.items.remove(self.namespace, [item.id for item in found])
+        found = await self._runtime.store.find(self.namespace, ITEMS, limit=10**9)
+        await self._runtime.services.items.remove(self.namespace, [item.id for item in found])
         return True
 
     async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memwarden.errors import InvalidInput
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.budget import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.stores import (
@@ -27,14 +27,14 @@ class AsyncTiers:
     Each is a view of a namespace; nothing is copied, and two views of the same namespace see the same.
     """
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._uses = ItemUses()
 
     def task(self, task_id: str, *, tenant: str = "default") -> AsyncTaskMemoryStore:
         """Return the memory of a task, the namespace ``task/<task_id>``. Raises InvalidInput."""
         task_id = check_name(task_id, "task_id")
-        return AsyncTaskMemoryStore(self._parts, _place(f"task/{task_id}", tenant), self._uses, task_id)
+        return AsyncTaskMemoryStore(self._runtime, _place(f"task/{task_id}", tenant), self._uses, task_id)
 
     def project(
         self,
@@ -54,7 +54,7 @@ class AsyncTiers:
         """
         project_id, most = check_name(project_id, "project_id"), check_max_items(max_items)
         place = _place(f"project/{project_id}", tenant)
-        return AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most, confirmation_callback)
+        return AsyncProjectMemoryStore(self._runtime, place, self._uses, project_id, most, confirmation_callback)
 
     def global_store(
         self, *, confirmation_callback: Confirm | None = None, tenant: str = "default"
@@ -64,7 +64,7 @@ class AsyncTiers:
         confirmation_callback: is shown a question and returns whether a person said yes; a plain function runs in a
         thread of its own.
         """
-        return AsyncGlobalMemoryStore(self._parts, _place("global", tenant), self._uses, confirmation_callback)
+        return AsyncGlobalMemoryStore(self._runtime, _place("global", tenant), self._uses, confirmation_callback)
 
     def assembler(
         self,
@@ -84,7 +84,9 @@ class AsyncTiers:
         named = profiles if profiles is not None else {}
         if not isinstance(named, Mapping) or not all(isinstance(item, Profile) for item in named.values()):
             raise InvalidInput(f"profiles is a mapping of name to memwarden.tiers.Profile, not {named!r:.80}")
-        return AsyncContextAssembler(self._parts, self._uses, check_name(tenant, "tenant"), dict(named), memory_config)
+        return AsyncContextAssembler(
+            self._runtime, self._uses, check_name(tenant, "tenant"), dict(named), memory_config
+        )
 
 
 def _place(path: str, tenant: str) -> TierScope:

@@ -18,9 +18,9 @@ async def clean(context: JobContext) -> JobReport:
     """Apply the fixes of an audit of a user's memory, as far as nobody pinned or undid what they change."""
     if not context.namespace.path.startswith("user/"):
         return JobReport()
-    indexes = context.parts.working.indexes
+    indexes = context.runtime.services.indexes
     audit = await audit_namespace(
-        context.parts.store, indexes, context.namespace, None, limit=MAX_LOOKED_AT, progress=None
+        context.runtime.store, indexes, context.namespace, None, limit=MAX_LOOKED_AT, progress=None
     )
     changes = []
     for finding in audit.findings[:MAX_FIXES]:
@@ -32,17 +32,17 @@ async def clean(context: JobContext) -> JobReport:
 async def _is_wanted(context: JobContext, finding: AuditFinding) -> bool:
     """Whether a fix may be applied: what is pinned stays, and what somebody took back is not done again."""
     memory_id = finding.fix.memory_id
-    found = await context.parts.store.get(context.namespace, [memory_id], removed=True)
+    found = await context.runtime.store.get(context.namespace, [memory_id], removed=True)
     if not found or found[0].pinned:
         return False
-    entries = await context.parts.store.journal(context.namespace, memory_id=memory_id, descending=True, limit=50)
+    entries = await context.runtime.store.journal(context.namespace, memory_id=memory_id, descending=True, limit=50)
     return not any(UNDOES in (entry.meta or {}) or entry.event == Event.RESTORE for entry in entries)
 
 
 async def _apply(context: JobContext, finding: AuditFinding) -> bool:
     """Apply a fix by the verb that a person would use; return whether it was applied."""
     who = Scope(context.namespace.tenant, context.namespace.path.partition("/")[2], actor=UPKEEP)
-    verbs = cast(Any, context.parts.verbs(who))
+    verbs = cast(Any, context.runtime.verbs(who))
     fix = finding.fix
     try:
         await getattr(verbs, fix.verb)(fix.memory_id, **fix.arguments)

@@ -121,7 +121,7 @@ def decide_pair(pair: StoredPair, at: datetime, step: int) -> tuple[JobChange, R
 
 async def consolidate(context: JobContext) -> JobReport:
     """Merge what says the same, and end what is replaced, among the facts of a user."""
-    if not context.namespace.path.startswith("user/") or context.parts.settings.merging != "auto":
+    if not context.namespace.path.startswith("user/") or context.runtime.settings.merging != "auto":
         return JobReport()
 
     async def attempt(_: bool) -> JobReport:
@@ -132,13 +132,13 @@ async def consolidate(context: JobContext) -> JobReport:
 
 async def _consolidate_as_read(context: JobContext) -> JobReport:
     until = time.monotonic() + MAX_SECONDS
-    index = await context.parts.working.indexes.current(context.namespace)
+    index = await context.runtime.services.indexes.current(context.namespace)
     fingerprints, used = await _read_fingerprints(context)
     left = MAX_PAIRS_A_DAY - used
     if left <= 0:
         return JobReport(reason="pairs_of_the_day")
     pairs, late = await _judge_pairs(context, index, until)
-    chat = context.parts.working.pair_judge
+    chat = context.runtime.services.pair_judge
     asked: list[StoredPair] = []
     tokens = 0
     if chat is not None and not context.dry_run:
@@ -161,9 +161,9 @@ async def _judge_pairs(context: JobContext, index: NamespaceIndex, until: float)
     for first in range(0, len(ids), 50):
         if time.monotonic() > until:
             return judged, True
-        facts = await context.parts.store.get(context.namespace, ids[first : first + 50])
+        facts = await context.runtime.store.get(context.namespace, ids[first : first + 50])
         near = [(fact, *each) for fact in facts if is_consolidated(fact) for each in _near(index, fact)]
-        others = await context.parts.store.get(context.namespace, sorted({item for _, item, _ in near}))
+        others = await context.runtime.store.get(context.namespace, sorted({item for _, item, _ in near}))
         known = {item.id: item for item in others if is_consolidated(item)}
         found = [(fact, known[other], cosine) for fact, other, cosine in near if other in known]
         judged += await asyncio.to_thread(_judge, found, compared, context.at)
@@ -199,7 +199,7 @@ async def _pool(context: JobContext) -> list[str]:
     """Return the ids of the facts that are compared: changed lately, important, or often in answers."""
     derived: Where = (Condition("channel", "$in", tuple(map(str, DERIVED_CHANNELS))),)
     since = context.at - timedelta(hours=CHANGED_HOURS)
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     changed = await store.find_ids(namespace, (*derived, Condition("updated_at", "$gte", since)))
     important = await store.find_ids(namespace, (*derived, Condition("importance", "$gte", MIN_IMPORTANCE)))
     return list(dict.fromkeys((*changed, *important, *await _often_used(context))))
@@ -210,7 +210,7 @@ async def _often_used(context: JobContext) -> list[str]:
     since = context.at - timedelta(days=30)
     counted: Counter[str] = Counter()
     for op in (Op.USE, Op.SEARCH):
-        found = await context.parts.store.events(
+        found = await context.runtime.store.events(
             context.namespace, EventFilter(since=since, op=op), limit=MAX_EVENTS_READ
         )
         counted.update(event.memory_id for event in found if event.memory_id is not None)
@@ -234,7 +234,7 @@ async def _choose(
 async def _was_undone(context: JobContext, pair: StoredPair) -> bool:
     """Whether a person took a merge or an end of either back: what is kept apart on purpose stays apart."""
     for memory_id in sorted(pair.ids):
-        entries = await context.parts.store.journal(context.namespace, memory_id=memory_id, descending=True, limit=50)
+        entries = await context.runtime.store.journal(context.namespace, memory_id=memory_id, descending=True, limit=50)
         if any(UNDOES in (entry.meta or {}) and entry.event == Event.RESTORE for entry in entries):
             return True
     return False
@@ -248,8 +248,8 @@ async def _ask(context: JobContext, chat: ChatModel, pairs: Sequence[StoredPair]
         some = pairs[first : first + MAX_ASKED]
         texts = [(pair.older.text, pair.newer.text) for pair in some]
         needed = 2 * (estimate(SYSTEM) + estimate(prompt_of_pairs(texts)) + ANSWER_TOKENS)  # an answer is repaired once
-        most = context.parts.settings.upkeep_tokens
-        if not await reserve_tokens(context.parts.store, context.namespace.tenant, needed, most, context.at):
+        most = context.runtime.settings.upkeep_tokens
+        if not await reserve_tokens(context.runtime.store, context.namespace.tenant, needed, most, context.at):
             break
         tokens += needed
         try:
@@ -266,7 +266,7 @@ async def _read_fingerprints(context: JobContext) -> tuple[set[PairKey], int]:
     where = EventFilter(since=since, node=Node.WORKER, op=Op.CLASSIFY)
     found = [
         event
-        for event in await context.parts.store.events(context.namespace, where, limit=MAX_EVENTS_READ)
+        for event in await context.runtime.store.events(context.namespace, where, limit=MAX_EVENTS_READ)
         if event.reason.startswith(_PAIR) and event.memory_id is not None
     ]
     keys = {(str(event.memory_id), event.reason.removeprefix(_PAIR), round(event.sim or 0.0, 2)) for event in found}
@@ -282,4 +282,4 @@ async def _note_pairs(context: JobContext, pairs: Sequence[StoredPair]) -> None:
         for pair in pairs
     ]  # fmt: skip
     if events:
-        await context.parts.store.record(events)
+        await context.runtime.store.record(events)

@@ -110,15 +110,15 @@ async def _expire_unused(context: JobContext) -> JobReport:
         Condition("pinned", "$eq", False),
         Condition("updated_at", "$lt", oldest),
     )
-    ids = await context.parts.store.find_ids(context.namespace, where)
+    ids = await context.runtime.store.find_ids(context.namespace, where)
     return await context.in_parts(_expire_some, ids)
 
 
 async def _expire_some(context: JobContext, ids: Sequence[str]) -> JobReport:
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
     accesses = await store.accesses(namespace, ids)
-    policies = context.parts.settings.categories.declared
+    policies = context.runtime.settings.categories.declared
     gone = []
     for memory in await store.get(namespace, ids):
         if is_reserved(memory.id) or not _may_be_unused(memory, accesses, context.at, policies):
@@ -149,13 +149,13 @@ async def _last_change(store: StoreReader, memory: Memory) -> datetime:
 
 async def _expire_values(context: JobContext) -> JobReport:
     where = (Condition("channel", "$eq", str(Channel.STATE)), Condition("valid_to", "$lte", context.at))
-    ids = await context.parts.store.find_ids(context.namespace, where)
+    ids = await context.runtime.store.find_ids(context.namespace, where)
     return await context.in_parts(_expire_some_values, ids)
 
 
 async def _expire_some_values(context: JobContext, ids: Sequence[str]) -> JobReport:
-    rev = (await context.parts.store.head(context.namespace)).rev
-    found = await context.parts.store.get(context.namespace, ids)
+    rev = (await context.runtime.store.head(context.namespace)).rev
+    found = await context.runtime.store.get(context.namespace, ids)
     over = [item for item in found if is_over(item, context.at) and not is_reserved(item.id)]
     return await _soft_delete(context, [(item, "own_date", "its own date has passed") for item in over], rev)
 
@@ -176,12 +176,12 @@ async def _drop_versions(context: JobContext) -> JobReport:
     """Drop the earlier contents of values by key and sessions that nobody changed for long."""
     before = context.at - timedelta(days=EARLIER_STATE_DAYS)
     where = (Condition("channel", "$eq", str(Channel.STATE)), Condition("updated_at", "$lt", before))
-    ids = await context.parts.store.find_ids(context.namespace, where)
+    ids = await context.runtime.store.find_ids(context.namespace, where)
     return await context.in_parts(_drop_some, ids)
 
 
 async def _drop_some(context: JobContext, ids: Sequence[str]) -> JobReport:
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     rev = (await store.head(namespace)).rev
     found = [item for item in await store.get(namespace, ids) if item.version > 1 and not is_reserved(item.id)]
     held = {item.id for item in await store.versions(namespace, [(item.id, item.version - 1) for item in found])}
@@ -199,17 +199,17 @@ def _repeat(memory: Memory, step: int) -> Put:
 
 
 async def _purge(context: JobContext) -> JobReport:
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     ids = [item for state in PURGED_STATES for item in await store.find_ids(namespace, state=state)]
     return await context.in_parts(_purge_some, ids)
 
 
 async def _purge_some(context: JobContext, ids: Sequence[str]) -> JobReport:
-    rev = (await context.parts.store.head(context.namespace)).rev
-    found = await context.parts.store.get(context.namespace, ids, removed=True)
+    rev = (await context.runtime.store.head(context.namespace)).rev
+    found = await context.runtime.store.get(context.namespace, ids, removed=True)
     due = [item for item in found if item.state in PURGED_STATES and may_purge(item, context.at)]
     if not context.dry_run:
-        store = context.parts.store
+        store = context.runtime.store
         left = [empty_memory(item, context.at, covers=await _covers_turns(store, item)) for item in due]
         changes = [
             Put(item, Signals(), WriteMode.PURGE, step=number, meta={"rule": "purge_at"})

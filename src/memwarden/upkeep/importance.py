@@ -77,9 +77,9 @@ async def weigh(context: JobContext) -> JobReport:
     """Move the importance of what was used more or less than the rest."""
     if not context.namespace.path.startswith("user/"):
         return JobReport()
-    await context.parts.events.flush()
+    await context.runtime.events.flush()
     where = EventFilter(op=Op.USE)
-    found = await context.parts.store.events(context.namespace, where, limit=MAX_EVENTS_READ)
+    found = await context.runtime.store.events(context.namespace, where, limit=MAX_EVENTS_READ)
     uses = {use.memory_id: use for use in summarize_uses(found)}
     taken_back = {event.memory_id for event in found if event.memory_id is not None} - set(uses)
     usual = usual_share(list(uses.values()))
@@ -93,7 +93,7 @@ async def weigh(context: JobContext) -> JobReport:
 async def _weigh_some(
     context: JobContext, ids: Sequence[str], uses: Mapping[str, MemoryUse], usual: float
 ) -> JobReport:
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     rev = (await store.head(namespace)).rev
     puts: list[Put] = []
     changes: list[JobChange] = []

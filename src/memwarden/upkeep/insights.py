@@ -115,7 +115,7 @@ async def find_insights(context: JobContext) -> JobReport:
     """Look at what a person said since the last time, and remember what it tells."""
     if not context.namespace.path.startswith("user/"):
         return JobReport()
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     mine = (Condition("channel", "$eq", str(Channel.INSIGHT)), Condition("actor_id", "$eq", UPKEEP))
     known = await store.find(namespace, mine, limit=MAX_KNOWN)
     if known and context.at - known[0].updated_at < REST:
@@ -125,7 +125,7 @@ async def find_insights(context: JobContext) -> JobReport:
         Condition("channel", "$eq", str(Channel.TURN)), Condition("role", "$eq", "user"),
         Condition("created_at", "$gte", since),
     ), limit=MAX_TURNS_READ)  # fmt: skip
-    chat, tokens = context.parts.working.chat, 0
+    chat, tokens = context.runtime.chat, 0
     insights = find_feelings(turns) if chat is None or context.dry_run else None
     if insights is None and chat is not None:
         insights, tokens = await _ask(context, chat, turns)
@@ -148,8 +148,8 @@ async def _ask(context: JobContext, chat: ChatModel, turns: Sequence[Memory]) ->
     """Return a model's insights; those of the rules when it gives none. Also the tokens reserved."""
     prompt = await _prompt(context, turns)
     tokens = 2 * (estimate(SYSTEM) + estimate(prompt) + MAX_ANSWER_TOKENS)  # an answer is repaired once
-    most = context.parts.settings.upkeep_tokens
-    if not await reserve_tokens(context.parts.store, context.namespace.tenant, tokens, most, context.at):
+    most = context.runtime.settings.upkeep_tokens
+    if not await reserve_tokens(context.runtime.store, context.namespace.tenant, tokens, most, context.at):
         return find_feelings(turns), 0
     try:
         found = await ask_json(
@@ -161,7 +161,7 @@ async def _ask(context: JobContext, chat: ChatModel, turns: Sequence[Memory]) ->
 
 
 async def _prompt(context: JobContext, turns: Sequence[Memory]) -> str:
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     lines = []
     for channel, most in ((Channel.EPISODIC, MAX_ACTIVITIES), (Channel.SEMANTIC, MAX_FACTS)):
         found = await store.find(namespace, (Condition("channel", "$eq", str(channel)),), limit=most)
@@ -172,7 +172,7 @@ async def _prompt(context: JobContext, turns: Sequence[Memory]) -> str:
 
 async def _remember(context: JobContext, insights: Sequence[Insight]) -> list[JobChange]:
     who = Scope(context.namespace.tenant, context.namespace.path.partition("/")[2], actor=UPKEEP)
-    verbs = cast(Any, context.parts.verbs(who))
+    verbs = cast(Any, context.runtime.verbs(who))
     changes = []
     for item in insights:
         if context.dry_run:

@@ -17,7 +17,7 @@ from memwarden.errors import InvalidInput, MemwardenError, StoreError
 from memwarden.observability.instrument import open_operation
 from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Status
 from memwarden.records import Namespace, Scope
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.upkeep.records import JobContext, JobKind, JobReport, JobRun, JobStatus
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def next_due(job: JobKind, last: OpEvent | None, rev: int, namespace: Namespace,
 class AsyncJobs:
     """Jobs that keep memory clean: :attr:`memwarden.api.warden.AsyncWarden.jobs`."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     async def run(
         self, name: str, *, user: str | None = None, tenant: str = "default", dry_run: bool = False
@@ -160,13 +160,13 @@ class AsyncJobs:
         StoreError.
         """
         job = find_job(name)
-        await self._parts.accesses.flush()
+        await self._runtime.accesses.flush()
         spaces = await self._namespaces(tenant, user)
         return [await self._run_on(job, namespace, dry_run=dry_run) for namespace in spaces]
 
     async def run_due(self, *, tenant: str | None = None) -> list[JobRun]:
         """Run every job that is due, and return what each did. tenant: None means all."""
-        await self._parts.accesses.flush()
+        await self._runtime.accesses.flush()
         return [await self._run_on(find_job(job), namespace) async for job, namespace in self.due(tenant=tenant)]
 
     async def due(self, *, tenant: str | None = None) -> AsyncIterator[tuple[str, Namespace]]:
@@ -179,7 +179,7 @@ class AsyncJobs:
 
     async def run_one(self, name: str, namespace: Namespace) -> JobRun:
         """Run a job on a namespace, for a queue of tasks. Raises InvalidInput."""
-        await self._parts.accesses.flush()
+        await self._runtime.accesses.flush()
         return await self._run_on(find_job(name), namespace)
 
     async def status(self, *, user: str | None = None, tenant: str = "default") -> list[JobStatus]:
@@ -207,19 +207,21 @@ class AsyncJobs:
         """
         from memwarden.upkeep.reembedding import Reembedder, choose_target
 
-        target = await asyncio.to_thread(choose_target, to, self._parts.settings)
-        move = Reembedder(self._parts, target, rows_a_second, progress)
+        target = await asyncio.to_thread(choose_target, to, self._runtime.settings)
+        move = Reembedder(self._runtime, target, rows_a_second, progress)
         return await (move.plan() if dry_run else move.run())
 
     async def _namespaces(self, tenant: str | None, user: str | None) -> list[Namespace]:
-        known = await self._parts.store.namespaces()
+        known = await self._runtime.store.namespaces()
         mine = [item for item in known if tenant is None or item.tenant == tenant]
         return mine if user is None else [item for item in mine if item.path == f"user/{user}"]
 
     async def status_of(self, namespace: Namespace, at: datetime) -> list[JobStatus]:
         """Return the status of each job on a namespace at a time."""
-        runs = await self._parts.store.events(namespace, EventFilter(node=Node.WORKER, op=Op.JOB), limit=MAX_RUNS_READ)
-        rev = (await self._parts.store.head(namespace)).rev
+        runs = await self._runtime.store.events(
+            namespace, EventFilter(node=Node.WORKER, op=Op.JOB), limit=MAX_RUNS_READ
+        )
+        rev = (await self._runtime.store.head(namespace)).rev
         found = []
         for job in JOBS.values():
             last = next((item for item in runs if item.reason.partition(":")[0] == job.name), None)
@@ -232,15 +234,15 @@ class AsyncJobs:
 
     async def _run_on(self, job: JobKind, namespace: Namespace, *, dry_run: bool = False) -> JobRun:
         at = clock.now()
-        context = JobContext(self._parts, namespace, at, dry_run)
+        context = JobContext(self._runtime, namespace, at, dry_run)
         who = Scope(namespace.tenant, namespace.path.partition("/")[2] if namespace.path.startswith("user/") else "")
-        events = self._parts.events
+        events = self._runtime.events
         with open_operation(events.put, who, Node.WORKER, Op.JOB) if events.takes else nullcontext():
             report, status = await _work(job, context)
-        rev = (await self._parts.store.head(namespace)).rev
+        rev = (await self._runtime.store.head(namespace)).rev
         run = JobRun(job.name, namespace, at, str(status), report.changes, report.reason, dry_run, report.tokens, rev)
         if not dry_run:
-            await self._parts.store.record([_event_of(run, who)])
+            await self._runtime.store.record([_event_of(run, who)])
         return run
 
 

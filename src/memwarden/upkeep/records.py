@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.records import Batch, BatchChange, Namespace
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 
 # The actor of changes that a job makes.
 UPKEEP = "upkeep"
@@ -85,7 +85,7 @@ class JobReport:
 class JobContext:
     """What a job works with: the services, a namespace and the time. dry_run: nothing may be written."""
 
-    parts: Runtime
+    runtime: Runtime
     namespace: Namespace
     at: datetime
     dry_run: bool = False
@@ -94,7 +94,7 @@ class JobContext:
         """Write changes that were decided on what stood at a revision. Raises Stale if that changed since."""
         if changes:
             batch = Batch(self.namespace, tuple(changes), self.at, actor=UPKEEP, decided_at=decided_at)
-            await self.parts.working.guard.apply(batch)
+            await self.runtime.services.guard.apply(batch)
 
     async def in_parts(
         self, step: Callable[[JobContext, Sequence[str]], Awaitable[JobReport]], ids: Sequence[str]

@@ -23,7 +23,7 @@ from memwarden.observability.records import Node, Op, OpEvent, Status
 from memwarden.recall.index.encode import make_signals, said_text
 from memwarden.records import Fill, IndexRow, Memory, Namespace, Signals
 from memwarden.records.index_rows import SECOND_MODEL, add_second, choose_model, holds_second
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.settings import EMBEDDERS, Settings
 from memwarden.stores.shared.search import SearchableStore
 
@@ -86,15 +86,15 @@ class Reembedder:
 
     def __init__(
         self,
-        parts: Runtime,
+        runtime: Runtime,
         target: Embedder,
         rows_a_second: float | None = None,
         progress: Callable[[ReembeddingTick], None] = lambda tick: None,
     ) -> None:
         if rows_a_second is not None and rows_a_second <= 0:
             raise InvalidInput(f"rows_a_second is more than 0, not {rows_a_second!r:.20}")
-        self._parts = parts
-        self._store = parts.store
+        self._runtime = runtime
+        self._store = runtime.store
         self._target = target
         self._pause = 0.0 if rows_a_second is None else 1 / rows_a_second
         self._progress = progress
@@ -227,7 +227,7 @@ class Reembedder:
         await store.hold_search(self._target.name)
         for namespace in await store.namespaces():
             standing = await store.standing(namespace)
-            large = standing.digest is not None or standing.rows >= self._parts.settings.search_above
+            large = standing.digest is not None or standing.rows >= self._runtime.settings.search_above
             if large and not await store.drop_search(namespace):
                 raise Conflict(f"search indexes of {namespace} are being made; begin again when they are ready")
 

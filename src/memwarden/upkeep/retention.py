@@ -22,7 +22,7 @@ MAX_MEMORIES = 100_000
 
 async def retain(context: JobContext) -> JobReport:
     """Remove a person's old unpinned turns, and versions. What was made of the turns stays, and names them."""
-    settings = context.parts.settings
+    settings = context.runtime.settings
     if not context.namespace.path.startswith("user/") or not (settings.turn_days or settings.version_days):
         return JobReport(reason=NOTHING_SET)
     old = await _old_turns(context, settings.turn_days) if settings.turn_days else []
@@ -31,7 +31,7 @@ async def retain(context: JobContext) -> JobReport:
     if (turns or versions) and not context.dry_run:
         part = ErasedPart(ids=tuple(turns), versions=tuple((item.id, item.version) for item in versions))
         await _drop_questions(context, old)  # first: while the turns stand, a run that was killed finds them again
-        await context.parts.store.erase_part(context.namespace, part)
+        await context.runtime.store.erase_part(context.namespace, part)
         await _let_quotations_answer(context, {*turns, *named})
     why = f"said more than {settings.turn_days:,} days ago", f"older than {settings.version_days:,} days"
     return JobReport(
@@ -44,7 +44,7 @@ async def retain(context: JobContext) -> JobReport:
 
 async def _drop_questions(context: JobContext, old: Sequence[Memory]) -> None:
     """Take from what models were shown the questions that go: those of old turns, and of forgotten conversations."""
-    store, namespace = context.parts.store, context.namespace
+    store, namespace = context.runtime.store, context.namespace
     items: Items | None = getattr(store, "items", None)
     if items is None or not old:
         return
@@ -76,7 +76,7 @@ def _turns_of(thread: str) -> tuple[Condition, ...]:
 
 async def _let_quotations_answer(context: JobContext, gone: Set[str]) -> None:
     """Let quotations stand in answers whose turns are gone: they were left out for these."""
-    store = context.parts.store
+    store = context.runtime.store
     where = filters.parse({"actor_id": EXTRACTED_BY, "tags": [QUOTATION]})
     quoted = await store.find(context.namespace, where, limit=MAX_MEMORIES)
     alone = [replace(item, tags=()) for item in quoted if not gone.isdisjoint(item.sources)]
@@ -92,7 +92,7 @@ async def _old_turns(context: JobContext, days: int) -> list[Memory]:
         Condition("created_at", "$lt", oldest),
         Condition("pinned", "$eq", False),
     )
-    store = context.parts.store
+    store = context.runtime.store
     return [
         item
         for state in MemoryState
@@ -102,7 +102,7 @@ async def _old_turns(context: JobContext, days: int) -> list[Memory]:
 
 async def _old_versions(context: JobContext, days: int) -> list[Memory]:
     """Return earlier contents that were written long ago; the present content of a memory always stays."""
-    oldest, store = context.at - timedelta(days=days), context.parts.store
+    oldest, store = context.at - timedelta(days=days), context.runtime.store
     ids = [item for state in MemoryState for item in await store.find_ids(context.namespace, state=state)]
     found: list[Memory] = []
     for start in range(0, len(ids), _PAGE):

@@ -25,7 +25,7 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Scope
 from memwarden.remember.imports.source import ImportOptions
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime, Services
+from memwarden.runtime.services import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.transfer.backup import Manifest, read_manifest
 from memwarden.stores.transfer.bundle import ExportResult, read_bundle_manifest
@@ -39,35 +39,33 @@ if TYPE_CHECKING:
 
 
 class _OfThisMachine:
-    """Stands for what a program without a store has not: every use says so."""
+    """A store that refuses every use, because it is behind a server."""
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse("this")
 
 
-class _ClientServices(_OfThisMachine):
-    """The parts on this side: the program's own chat model."""
+class ClientRuntime(Runtime):
+    """State on this side of a server: settings of prompts, open turns and the chat model."""
 
-    def __init__(self, chat: ChatModel | None) -> None:
-        self.chat = chat
+    def __init__(self, settings: Settings, chat: ChatModel | None) -> None:
+        super().__init__(cast("Store", _OfThisMachine()), settings, lambda *_: refuse("this"), chat)
 
-
-def client_runtime(settings: Settings, chat: ChatModel | None) -> Runtime:
-    """Return what of a warden is on this side of a server: settings for what models see, open turns, a chat model."""
-    runtime = Runtime(cast("Store", _OfThisMachine()), settings, lambda *_: refuse("this"))
-    runtime.working = cast("Services", _ClientServices(chat))
-    return runtime
+    @property
+    def services(self) -> Services:
+        """Raises InvalidInput."""
+        refuse("this")
 
 
 class RemoteWarden:
     """A warden whose store is behind a server. Made by :meth:`memwarden.AsyncWarden.open` with its URL.
 
-    It stands for an AsyncWarden without being made of it: what it has not, it refuses.
+    It has the verbs of an AsyncWarden, and refuses those that need the store on this machine.
     """
 
     def __init__(self, url: str, key: str | None, settings: Settings, chat: ChatModel | None = None) -> None:
         self._connection = Connection(url, key)
-        self._parts = client_runtime(settings, chat)
+        self._runtime = ClientRuntime(settings, chat)
 
     async def start(self) -> Self:
         """Ask the server whether it lives. Raises StoreUnavailable."""
@@ -80,7 +78,7 @@ class RemoteWarden:
 
     async def close(self) -> None:
         """Store what was said in turns that nobody left, and let go of the connections. May be called twice."""
-        await self._parts.end_turns()
+        await self._runtime.end_turns()
         await self._connection.close()
 
     async def __aenter__(self) -> Self:
@@ -114,7 +112,7 @@ class RemoteWarden:
         names = {"user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
         names |= {"project": project, "task": task, "role": role}
         checked = {name: checked_name(value, name) for name, value in names.items()}
-        return RemoteScope(self._connection, Scope(**checked), self._parts)  # type: ignore[arg-type]  # user is no None
+        return RemoteScope(self._connection, Scope(**checked), self._runtime)  # type: ignore[arg-type]  # user is no None
 
     async def users(self, *, tenant: str = "default") -> list[str]:
         """Return the users whom the key may read, by name."""
@@ -229,7 +227,7 @@ class RemoteWarden:
     @property
     def tiers(self) -> AsyncTiers:
         """The stores of tasks, projects and what holds everywhere."""
-        return RemoteTiers(self._connection, self._parts)
+        return RemoteTiers(self._connection, self._runtime)
 
     @property
     def state(self) -> AsyncState:

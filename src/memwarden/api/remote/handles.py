@@ -15,7 +15,7 @@ from memwarden.api.remote.connection import PAGE, Connection, check_tenant, path
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.observability.records import MemoryUse, OpCount, OpEvent
 from memwarden.records import Consent, Delta, HistoryEntry, Memory, PendingReview, Scope, UserContext, WriteResult
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.stores.shared.checkpoints import CheckpointKey, CheckpointOutline
 from memwarden.upkeep.jobs import AsyncJobs
 from memwarden.upkeep.records import JobRun, JobStatus
@@ -30,11 +30,11 @@ class RemoteHandle:
     _connection: Connection
     who: Scope
 
-    def join(self, connection: Connection, who: Scope, parts: Runtime) -> Self:
-        """Use a connection for somebody. parts: what of a warden is on this side."""
+    def join(self, connection: Connection, who: Scope, runtime: Runtime) -> Self:
+        """Use a connection for a caller, with the state on this side of the server."""
         self._connection = connection
         self.who = who
-        self._parts = parts
+        self._runtime = runtime
         return self
 
     @property
@@ -255,7 +255,7 @@ class RemoteSessions(RemoteHandle, AsyncSessions):
         window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> AsyncSessions:
         checked = RemoteSessions(tools=get_proactive_tool_messages, window_tokens=check_window(window_tokens))
-        return checked.join(self._connection, self.who, self._parts)
+        return checked.join(self._connection, self.who, self._runtime)
 
     @sent_as(AsyncSessions.initialize_session_memory)
     async def initialize_session_memory(self, given: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ from memwarden.records import (
     Statement,
     WriteResult,
 )
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 
 # The messages that go with a call.
 BATCH = 4_000
@@ -63,9 +63,9 @@ Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 class RemoteScope(RemoteHandle, AsyncScope):
     """The verbs of a caller, over HTTP."""
 
-    def __init__(self, connection: Connection, who: Scope, parts: Runtime) -> None:
-        self.join(connection, who, parts)
-        self._log = RemoteTurnLog().join(connection, who, parts)
+    def __init__(self, connection: Connection, who: Scope, runtime: Runtime) -> None:
+        self.join(connection, who, runtime)
+        self._log = RemoteTurnLog().join(connection, who, runtime)
 
     @sent_as(AsyncScope.observe)
     async def observe(self, given: dict[str, Any]) -> WriteResult:
@@ -188,31 +188,31 @@ class RemoteScope(RemoteHandle, AsyncScope):
 
     @property
     def review(self) -> AsyncReview:
-        return RemoteReview().join(self._connection, self.who, self._parts)
+        return RemoteReview().join(self._connection, self.who, self._runtime)
 
     @property
     def journal(self) -> AsyncJournal:
-        return RemoteJournal().join(self._connection, self.who, self._parts)
+        return RemoteJournal().join(self._connection, self.who, self._runtime)
 
     @property
     def consent(self) -> AsyncConsent:
-        return RemoteConsent().join(self._connection, self.who, self._parts)
+        return RemoteConsent().join(self._connection, self.who, self._runtime)
 
     @property
     def usage(self) -> AsyncUsage:
-        return RemoteUsage().join(self._connection, self.who, self._parts)
+        return RemoteUsage().join(self._connection, self.who, self._runtime)
 
     @property
     def state(self) -> AsyncState:
-        return RemoteState().join(self._connection, self.who, self._parts)
+        return RemoteState().join(self._connection, self.who, self._runtime)
 
     @property
     def sessions(self) -> AsyncSessions:
-        return RemoteSessions().join(self._connection, self.who, self._parts)
+        return RemoteSessions().join(self._connection, self.who, self._runtime)
 
     @property
     def checkpoints(self) -> AsyncThreadCheckpoints:
-        return RemoteThreadCheckpoints().join(self._connection, self.who, self._parts)
+        return RemoteThreadCheckpoints().join(self._connection, self.who, self._runtime)
 
 
 class RemoteTurnLog(RemoteHandle, TurnLog):

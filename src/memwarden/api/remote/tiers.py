@@ -12,7 +12,7 @@ import msgspec
 from memwarden.api.remote.connection import Connection, check_tenant, path_part, plain, read_record, sent_as
 from memwarden.errors import NotFound
 from memwarden.records import HistoryEntry, Namespace, WriteResult
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.tiers import items
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.backend import ContextItem
@@ -273,8 +273,8 @@ class RemoteContextAssembler(AsyncContextAssembler):
 class RemoteTiers(AsyncTiers):
     """Makes the stores of tasks, projects and global memory, over HTTP. The key decides about the tenant."""
 
-    def __init__(self, connection: Connection, parts: Runtime) -> None:
-        super().__init__(parts)
+    def __init__(self, connection: Connection, runtime: Runtime) -> None:
+        super().__init__(runtime)
         self._connection = connection
 
     def task(self, task_id: str, *, tenant: str = "default") -> AsyncTaskMemoryStore:
@@ -315,7 +315,7 @@ class RemoteTiers(AsyncTiers):
         tenant: str = "default",
     ) -> AsyncContextAssembler:
         check_tenant(tenant)
-        own = RemoteContextAssembler(self._parts, ItemUses(), tenant, dict(profiles or {}), memory_config)
+        own = RemoteContextAssembler(self._runtime, ItemUses(), tenant, dict(profiles or {}), memory_config)
         return own.join(self._connection)
 
 

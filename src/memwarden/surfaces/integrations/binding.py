@@ -15,7 +15,7 @@ from memwarden.concurrency.loop import Loop
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace, Scope
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 
 R = TypeVar("R")
 AnyWarden = Warden | AsyncWarden | BoundScope | AsyncScope
@@ -43,7 +43,7 @@ class StoreBinding:
             self._own, given = warden._loop, warden._inner
         if not isinstance(given, AsyncWarden | AsyncScope):
             raise InvalidInput(f"give a Warden, an AsyncWarden or a scope, not {warden!r:.80}")
-        self.parts: Runtime = given._parts
+        self.runtime: Runtime = given._runtime
         self.who: Scope = given.who if isinstance(given, AsyncScope) else Scope()
         self._home: asyncio.AbstractEventLoop | None = None
         if self._own is None:
@@ -75,7 +75,7 @@ class StoreBinding:
         """
         thread = (config.get("configurable") or {}).get("thread_id")
         named = self.who.thread if thread is None else checked_name(str(thread), "thread_id")
-        return AsyncScope(self.parts, replace(self.who, user=self._user_of(config, ""), thread=named))
+        return AsyncScope(self.runtime, replace(self.who, user=self._user_of(config, ""), thread=named))
 
     def _user_of(self, config: Mapping[str, Any], otherwise: str) -> str:
         assert self.user_from is not None
@@ -95,7 +95,7 @@ class StoreBinding:
     @property
     def over(self) -> bool:
         """Whether the warden was closed."""
-        return self.parts.closed if self._own is None else self._own.over
+        return self.runtime.closed if self._own is None else self._own.over
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the store's loop and wait for it, in a thread that is not the loop's.

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memwarden import clock
 from memwarden.records import Memory
-from memwarden.runtime import MAX_TRACES
+from memwarden.runtime.traces import MAX_TRACES
 from memwarden.settings import Settings
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.data import find_owner

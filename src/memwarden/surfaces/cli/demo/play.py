@@ -70,7 +70,7 @@ class ChangeScene:
 
 async def play_change_scene(me: AsyncScope) -> ChangeScene:
     """State a fact, repeat it and replace it; then read the results."""
-    before = (await me._parts.store.head(me.who.namespace)).rev
+    before = (await me._runtime.store.head(me.who.namespace)).rev
     became = [
         (await me.remember(item.text, created_at=item.at, category="preferences", importance=0.6)).results[0]
         for item in STATEMENTS

@@ -16,7 +16,7 @@ from memwarden import AsyncScope, clock, filters
 from memwarden.errors import MemwardenError, NotFound
 from memwarden.observability.instrument import MadePrompt
 from memwarden.records import Channel, Memory, MemoryState
-from memwarden.runtime import TraceSweep, make_trace
+from memwarden.runtime.traces import TraceSweep, make_trace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import TRACES, Items, ItemSearch, StoredItem, require_items
 from memwarden.surfaces.http.access import ReadScope

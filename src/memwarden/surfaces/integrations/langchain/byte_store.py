@@ -39,7 +39,7 @@ class MemwardenByteStore(ByteStore):
 
     def __init__(self, warden: AnyWarden, *, namespace: Sequence[str] = NAMESPACE) -> None:
         self._bound = StoreBinding(warden)
-        self._items = require_items(self._bound.parts.store)
+        self._items = require_items(self._bound.runtime.store)
         self._path = _path(namespace)
 
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:

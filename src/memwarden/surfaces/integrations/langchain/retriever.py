@@ -63,7 +63,7 @@ class MemwardenRetriever(BaseRetriever):
     async def _query(self, query: str, *, k: int | None = None, **given: Any) -> QueryResult:
         asked = {"categories": self.categories, "filters": self.filters, "threshold": self.threshold, **given}
         # Made for each call, as it holds nothing: a warden that was given stands for its default user.
-        scope = AsyncScope(self._bound.parts, self._bound.who)
+        scope = AsyncScope(self._bound.runtime, self._bound.who)
         return await scope.query(query, top_k=self.k if k is None else k, budget_tokens=None, returns="full", **asked)
 
 

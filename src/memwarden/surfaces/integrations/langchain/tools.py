@@ -59,7 +59,7 @@ def _checked_warden(given: Any) -> AnyWarden:
 
 
 def _make_for_many(bound: StoreBinding, permission: Permission, only: Sequence[str] | None) -> list[BaseTool]:
-    shown = AsyncScope(bound.parts, bound.who).tools(permission, only=only).tools
+    shown = AsyncScope(bound.runtime, bound.who).tools(permission, only=only).tools
 
     def call_of(name: str) -> tuple[Callable[..., str] | None, Callable[..., Coroutine[Any, Any, str]]]:
         def begin(given: dict[str, Any]) -> Coroutine[Any, Any, dict[str, Any]]:

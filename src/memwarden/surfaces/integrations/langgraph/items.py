@@ -22,7 +22,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp, ensure_embeddings, get_text_at_path, tokenize_path
 
 from memwarden.errors import InvalidConfig, InvalidFilter, InvalidInput, StoreError
-from memwarden.runtime import Runtime
+from memwarden.runtime.services import Runtime
 from memwarden.stores.shared.items import Matches, Rank
 
 # The longest value: what a server's JSON document may reach before it should be a file.
@@ -259,7 +259,7 @@ class ItemIndex:
     Raises InvalidConfig; ValueError for an ``embed`` that LangGraph cannot load.
     """
 
-    def __init__(self, config: Mapping[str, Any], parts: Runtime) -> None:
+    def __init__(self, config: Mapping[str, Any], runtime: Runtime) -> None:
         self.distance = config.get("distance_type") or "cosine"
         if self.distance not in DISTANCES:
             raise InvalidConfig(f"distance_type is any of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
@@ -272,7 +272,7 @@ class ItemIndex:
         self._fields = [(path, _tokens(path)) for path in fields]
         self._dims = config.get("dims")
         embed = config.get("embed")
-        self.embeddings = WardenEmbeddings(parts) if embed is None else ensure_embeddings(embed)
+        self.embeddings = WardenEmbeddings(runtime) if embed is None else ensure_embeddings(embed)
         self.config = {**config, "__tokenized_fields": self._fields}
 
     def texts(self, put: PutOp) -> list[tuple[str, str]]:
@@ -314,12 +314,12 @@ class ItemIndex:
 class WardenEmbeddings(Embeddings):
     """The warden's embedder with LangChain's interface."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts. Raises InvalidConfig when the warden has no embedder, ModelUnavailable."""
-        embedder = self._parts.working.embedder
+        embedder = self._runtime.services.embedder
         if embedder is None:
             raise InvalidConfig("the warden has no embedder (setting embedder = 'none'); give index an 'embed'")
         return cast(list[list[float]], embedder.embed(texts).tolist())

@@ -76,7 +76,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self._bound = StoreBinding(warden, user_from)
-        store = self._bound.parts.store
+        store = self._bound.runtime.store
         if store.promises.durable and not store.checkpoints.durable:
             raise InvalidInput(
                 f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
@@ -227,11 +227,11 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     @property
     def _serializer(self) -> CheckpointSerializer:
         # Made anew each time: LangGraph's own way is to assign ``serde`` later, and it copies savers shallowly.
-        return CheckpointSerializer(self.serde, self._most_bytes, strict=self._bound.parts.settings.strict_secrets)
+        return CheckpointSerializer(self.serde, self._most_bytes, strict=self._bound.runtime.settings.strict_secrets)
 
     @property
     def _checkpoints(self) -> Checkpoints:
-        return require_checkpoints(self._bound.parts.store)
+        return require_checkpoints(self._bound.runtime.store)
 
     def _save(
         self,

@@ -176,10 +176,10 @@ class MemwardenStore(BaseStore):
     ) -> None:
         super().__init__()
         self._bound = StoreBinding(warden, user_from)
-        items = require_items(self._bound.parts.store)
+        items = require_items(self._bound.runtime.store)
         self._served: set[Namespace] = set()
         self._executor = _ItemExecutor(items, bool((ttl or {}).get("omit_expired")))
-        self._index = ItemIndex(index, self._bound.parts) if index else None
+        self._index = ItemIndex(index, self._bound.runtime) if index else None
         self.index_config = self._index.config if self._index else None
         self.embeddings = self._index.embeddings if self._index else None
         self.ttl_config = _checked_ttl_config(ttl)
@@ -219,7 +219,7 @@ class MemwardenStore(BaseStore):
 
     def _redacted(self, op: Op) -> Op:
         """Return an operation whose value holds no secrets, where the setting ``secrets`` is ``strict``."""
-        if not (isinstance(op, PutOp) and op.value is not None and self._bound.parts.settings.strict_secrets):
+        if not (isinstance(op, PutOp) and op.value is not None and self._bound.runtime.settings.strict_secrets):
             return op
         value, _ = redact_value(values.value_of(values.text_of(op.value)), strict=True)
         return op._replace(value=value)

@@ -1,0 +1,1 @@
+"""State that the scopes of a warden share."""
