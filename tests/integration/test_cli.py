@@ -410,9 +410,10 @@ def test_demo_judges_itself(demo: Cli) -> None:
     assert told["observed"]["stored"] == 259
     assert len(told["questions"]) == 14
     for item in told["questions"]:
-        assert item["tokens"] <= item["budget_tokens"]
-        assert sorted([*item["found"], *(missed["source"] for missed in item["missed"])]) == sorted(item["expect"])
-        assert item["right"] == (bool(item["found"]) if item["expect"] else not item["items"])
+        block = item["block"]
+        assert block["tokens"] <= block["budget_tokens"]
+        assert sorted([*item["found"], *item["missing"]]) == sorted(item["expect"])
+        assert item["right"] == (bool(item["found"]) if item["expect"] else not block["items"])
     silent = [item for item in told["questions"] if not item["expect"]]
     assert silent
     assert all(item["right"] for item in silent)

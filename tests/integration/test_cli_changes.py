@@ -211,16 +211,3 @@ def test_graph(shop: Shop) -> None:
 def test_the_graph_as_dot_is_quoted(shop: Shop) -> None:
     item = shop.add('Ana calls it "home".')["id"]
     assert "m0 [label=\"Ana calls it 'home'.\"];" in shop("graph", item, "--as", "dot")
-
-
-def test_the_demo_shows_a_fact_that_changes(tmp_path: Path) -> None:
-    with redirect_stdout(StringIO()) as out:
-        assert run(["demo", "--full", "--embedder", "none", "--db", f"sqlite:///{tmp_path / 'd.db'}"]) == 0
-    printed = out.getvalue()
-    part = printed[printed.index("a fact that changes") :]
-    assert "merged · says the same" in part
-    assert "superseded · replaces" in part
-    assert "Memory updates since rev" in part
-    assert "now                Ines' favourite colour is now bottle green." in part
-    assert "as of 01 Dec 2025  Ines' favourite colour is burnt orange." in part
-    assert "SUPERSEDE" in part

@@ -38,3 +38,13 @@ def test_the_coding_agent(tmp_path: Path) -> None:
         assert project.list_all()[0].source == "task/fix-total/fix"
         assert warden.tiers.task("fix-total").list_all() == []
         assert warden.tiers.project("garden").count() == 0
+
+
+def test_staying_true() -> None:
+    lines = run("staying_true.py").splitlines()
+    assert [line.partition(":")[0] for line in lines[:3]] == ["created", "merged", "superseded"]
+    assert "now: Ines' favourite colour is now bottle green." in lines
+    assert "as of 1 December 2025: Ines' favourite colour is burnt orange." in lines
+    assert "history: ['ADD', 'MERGE', 'SUPERSEDE']" in lines
+    assert [line.partition(":")[0] for line in lines[6:8]] == ["created", "quarantined"]
+    assert lines[-1] == "preferred name: None"

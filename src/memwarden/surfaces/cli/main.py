@@ -53,7 +53,9 @@ class CommandPlace(NamedTuple):
 
 _HERE = "memwarden.surfaces.cli"
 COMMANDS: Mapping[str, CommandPlace] = {
-    "demo": CommandPlace(f"{_HERE}.demo.play:demo", "Observe a shipped history and ask it questions, with reasons."),
+    "demo": CommandPlace(
+        f"{_HERE}.commands.demo:demo", "Observe a shipped history and ask it questions, with reasons."
+    ),
     "observe": CommandPlace(
         f"{_HERE}.commands.observe:observe", "Remember conversations from files, word for word and once."
     ),
