@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from memwarden.clock import microseconds
 from memwarden.records import JournalEntry, Memory, Namespace
 from memwarden.stores.protocol import Store
-from memwarden.text.tokenizer import term_bytes
+from memwarden.text.signals import term_bytes
 
 EdgeKey = tuple[str, str, str]
 Key = tuple[str, int]

@@ -27,7 +27,7 @@ from memwarden.stores.jsonfile.folder import Folder, folder_of
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
 from memwarden.text import TERMS_VERSION
-from memwarden.text.tokenizer import term_bytes
+from memwarden.text.signals import term_bytes
 
 NAMES = (
     "web_app",

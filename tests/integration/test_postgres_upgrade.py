@@ -16,7 +16,7 @@ from memwarden.records import Remove
 from memwarden.stores.postgres import PostgresStore, schema
 from memwarden.stores.transfer.backup import NamespaceRevision, read_manifest
 from memwarden.testing.examples import a_batch
-from memwarden.text.tokenizer import term_bytes
+from memwarden.text.signals import term_bytes
 from told import Told, check_steps, check_store, replay
 
 OLD = Path(__file__).with_name("old_stores")

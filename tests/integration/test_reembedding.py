@@ -414,7 +414,7 @@ def test_the_command_moves_a_store_and_says_how_far_it_is(tmp_path: Path, capsys
     assert run(["reembed", "minilm", "--dry-run", "--db", url]) == 0
     assert "0 of 2 memories have vectors of all-minilm" in capsys.readouterr().out
     assert run(["reembed", "minilm", "--db", url]) == 0
-    assert "answers with all-minilm-l6-v2-int8-80: 2 memories, 2 vectors made." in capsys.readouterr().out
+    assert "answers with all-minilm-l6-v2-int8-128: 2 memories, 2 vectors made." in capsys.readouterr().out
     assert run(["reembed", "minilm", "--dry-run", "--db", url, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["moved"], told["lacking"], told["rows"]) == (True, 0, 2)

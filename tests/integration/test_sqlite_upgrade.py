@@ -28,7 +28,7 @@ from memwarden.stores.sqlite.backup import list_copies
 from memwarden.stores.transfer.backup import NamespaceRevision, read_manifest
 from memwarden.testing.examples import a_batch
 from memwarden.text import TERMS_VERSION
-from memwarden.text.tokenizer import term_bytes
+from memwarden.text.signals import term_bytes
 from told import Told, check_steps, check_store, replay
 
 MAX_COPIES = 3

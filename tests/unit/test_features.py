@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from memwarden.recall.index.columns import cosine_and_closeness, maps
-from memwarden.recall.index.view import said_norms
+from memwarden.recall.index.passages import said_norms
 from memwarden.recall.rank import features
 
 TOKENS = np.array([[127, 0], [0, 127], [76, 102]], np.int8)

@@ -49,7 +49,7 @@ from memwarden.statements import reader, wording
 from memwarden.statements import statement as statement_clauses
 from memwarden.text import language, tokenizer
 from memwarden.text.dates import recognizer
-from memwarden.text.tokenizer import make_text_signals
+from memwarden.text.signals import make_text_signals
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 PARTNERS = ["Ana", "Ben May"]

@@ -62,14 +62,14 @@ def _rows_at_once(multiplications: int) -> int:
     return max(MAX_UNSHARED // max(multiplications, 1) // BLOCK_ROWS * BLOCK_ROWS, BLOCK_ROWS)
 
 
-# Maximum word pieces of a text. Measured, 128 and 256 find no more, at two thirds and half of the speed.
-MAX_PIECES: Final = 80
+# Maximum word pieces of a text. A passage of 500 characters has about 115 (memwarden.text.passages).
+MAX_PIECES: Final = 128
 # Word pieces read at each end of a question. Measured with whole messages as questions, of which 8 % are longer: 256
 # pieces find as much (session R@5 .669 against .665), and the longest take twice as long. 32 at each end find as much
 # too, but tell less well whether the store holds an answer: of 100 messages that were answered, three get nothing.
 QUESTION_END_PIECES: Final = 64
-# Maximum vectors of content pieces kept for a text: 3 KB. More found no more.
-MAX_KEPT_PIECES: Final = 48
+# Maximum vectors of content pieces kept for a text: 4 KB. A passage of 500 characters has about 60.
+MAX_KEPT_PIECES: Final = 64
 # Word pieces per pass, padding included: they fit into a processor's cache. 512 are no faster and take 15 MB more.
 BATCH_PIECES: Final = 256
 # The rest of a longer text is not even tokenized: a pasted log must not delay a whole batch.

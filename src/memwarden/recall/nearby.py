@@ -104,12 +104,14 @@ def _word_shares(index: NamespaceIndex, text: str, places: Places) -> Floats:
 
 
 def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Floats | None:
-    if vector is None or index.vectors is None:
+    width = index.dimensions
+    if vector is None or width is None:
         return None
     asked = np.frombuffer(vector, dtype="<f2").astype(np.float32)
-    if len(asked) > index.vectors.shape[1]:  # of two sides the first is compared
-        asked = asked[: index.vectors.shape[1]]
+    if len(asked) > width:  # of two sides the first is compared
+        asked = asked[:width]
         asked /= max(float(np.linalg.norm(asked)), 1e-6)
-    if len(places) * COPY_COST > index.size:
-        return np.asarray((index.vectors @ asked)[places], np.float32)
-    return np.asarray(index.vectors[places] @ asked, np.float32)
+    passages = index.view.passages
+    if len(places) * COPY_COST > index.size and passages.vectors is not None:
+        return np.asarray((passages.vectors @ asked)[passages.first[places]], np.float32)
+    return np.asarray(index.vectors_of(places) @ asked, np.float32)

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from memwarden.records.memory import Signals
+from memwarden.records.passages import without_vectors
 
 
 class Edge(NamedTuple):
@@ -66,6 +67,7 @@ class IndexRow(NamedTuple):
     days: bytes
     pieces: bytes | None
     statements: bytes | None
+    passages: bytes | None
     created_at: int
     updated_at: int
     channel: str
@@ -102,7 +104,7 @@ class Fill(NamedTuple):
 # What stands at the end of word pieces behind which the signals of a second model are kept.
 SECOND_MODEL: Final = b"\xf7mw2nd\x01\x00"
 # A digest of the model's name, and how long each part is; -1 for a part that there is not.
-_LENGTHS: Final = struct.Struct("<8siiii")
+_LENGTHS: Final = struct.Struct("<8siiiii")
 _TAIL: Final = _LENGTHS.size + len(SECOND_MODEL)
 
 
@@ -112,7 +114,7 @@ def add_second(own: Signals, model: str, made: Signals) -> Signals:
     So a store that moves to another model keeps both, in the same row: whatever erases, copies or backs up the row
     takes both along.
     """
-    parts = (split_second(own.pieces)[0], made.vector, made.pieces, made.statements)
+    parts = (split_second(own.pieces)[0], made.vector, made.pieces, made.statements, made.passages)
     lengths = _LENGTHS.pack(_digest(model), *(-1 if part is None else len(part) for part in parts))
     return replace(own, pieces=b"".join((*(part or b"" for part in parts), lengths, SECOND_MODEL)))
 
@@ -126,8 +128,8 @@ def split_second(stored: bytes | None) -> tuple[bytes | None, tuple[bytes, Signa
     for length in lengths:
         parts.append(None if length < 0 else stored[start : start + length])
         start += max(length, 0)
-    own, vector, pieces, statements = parts
-    return own, (model, Signals(vector=vector, pieces=pieces, statements=statements))
+    own, vector, pieces, statements, passages = parts
+    return own, (model, Signals(vector=vector, pieces=pieces, statements=statements, passages=passages))
 
 
 def holds_second(stored: bytes | None, model: str) -> bool:
@@ -144,10 +146,12 @@ def choose_model(row: IndexRow, model: str, width: int) -> IndexRow:
     own, second = split_second(row.pieces)
     if second is not None and second[0] == _digest(model):
         made = second[1]
-        return row._replace(vector=made.vector, pieces=made.pieces, statements=made.statements)
+        return row._replace(
+            vector=made.vector, pieces=made.pieces, statements=made.statements, passages=made.passages or row.passages
+        )
     if row.vector is None or len(row.vector) == width:
         return row._replace(pieces=own)
-    return row._replace(vector=b"", pieces=None, statements=None)
+    return row._replace(vector=b"", pieces=None, statements=None, passages=without_vectors(row.passages))
 
 
 @cache

@@ -245,6 +245,8 @@ class Signals:
         days: the days that the text names, from the day it was said (:func:`memwarden.text.dates.calendar.encode`).
         statements: who has which value of which attribute (:func:`memwarden.statements.statement.pack`), or None
             where they were not read.
+        passages: of a text with several passages, how terms and word pieces are divided among them, and the vectors of
+            all but the first (:class:`memwarden.records.passages.StoredPassages`); None for a text of one passage.
     """
 
     terms: bytes = b""
@@ -253,3 +255,4 @@ class Signals:
     days: bytes = b""
     pieces: bytes | None = None
     statements: bytes | None = None
+    passages: bytes | None = None

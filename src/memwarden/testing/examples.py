@@ -14,7 +14,13 @@ OTHER_USER = Namespace("test", "user/bob")
 OTHER_TENANT = Namespace("test2", "user/ann")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SIGNALS = Signals(
-    b"\x01\x00\x00\x00", b"\x00\x3c\x00\x00", 5, b"\x01\x00\x00\x00\x02\x00\x00\x00", b"\x7f\x81", b"\x01\x00"
+    b"\x01\x00\x00\x00",
+    b"\x00\x3c\x00\x00",
+    5,
+    b"\x01\x00\x00\x00\x02\x00\x00\x00",
+    b"\x7f\x81",
+    b"\x01\x00",
+    b"\x02\x00\x00\x01",
 )
 
 

@@ -153,9 +153,21 @@ class ReadTests:
         for row, memory, signals in ((full, FULL, SIGNALS), (plain, a_memory("plain"), Signals())):
             assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
             assert (row.days, row.pieces, row.statements) == (signals.days, signals.pieces, signals.statements)
+            assert row.passages == signals.passages
             assert row.live is True
             assert row.forgotten is False
-            of_signals = {"n", "live", "forgotten", "terms", "vector", "flags", "days", "pieces", "statements"}
+            of_signals = {
+                "n",
+                "live",
+                "forgotten",
+                "terms",
+                "vector",
+                "flags",
+                "days",
+                "pieces",
+                "statements",
+                "passages",
+            }
             for name in set(row._fields) - of_signals:
                 value, wanted = getattr(row, name), getattr(memory, name)
                 assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
@@ -294,7 +306,7 @@ def _micros(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-LATER = replace(SIGNALS, vector=bytes(range(64)), pieces=bytes(range(32)))
+LATER = replace(SIGNALS, vector=bytes(range(64)), pieces=bytes(range(32)), passages=bytes(range(16)))
 
 
 class FillTests:
@@ -306,7 +318,7 @@ class FillTests:
         await store.fill(NAMESPACE, [Fill("a", 1, LATER)])
         (row,) = await store.index_rows(NAMESPACE, ["a", "a", "missing"])
         assert (row.id, row.live, row.vector, row.pieces) == ("a", True, LATER.vector, LATER.pieces)
-        assert (row.terms, row.flags, row.days) == (LATER.terms, LATER.flags, LATER.days)
+        assert (row.terms, row.flags, row.days, row.passages) == (LATER.terms, LATER.flags, LATER.days, LATER.passages)
         scanned = {row.id: row for row in (await store.scan(NAMESPACE)).rows}
         assert scanned["a"] == row
         assert scanned["b"].vector == SIGNALS.vector

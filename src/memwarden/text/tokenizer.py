@@ -17,19 +17,15 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import unicodedata
 import zlib
-from array import array
 from collections.abc import Iterator
-from datetime import datetime
 from enum import IntFlag
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
-from memwarden.text.dates.recognizer import encode, spans_in
 from memwarden.text.language import DEFAULT_LANGUAGE, language_of_words, normalize_text
 from memwarden.text.language import normalize_text as normal
 from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays, load_words
@@ -277,9 +273,12 @@ def surface_id(form: str) -> int:
     return zlib.crc32(form.encode()) | SURFACE_BIT
 
 
-def index_ids(text: str) -> list[int]:
-    """Return a text's ids in an index: its stems in order, then the other surface forms."""
-    parts = _take_apart(text, DEFAULT_LANGUAGE)
+def index_ids(text: str, default: str = DEFAULT_LANGUAGE) -> list[int]:
+    """Return the ids of a passage in an index: its stems in order, then the other surface forms.
+
+    default: language of a passage that shows none.
+    """
+    parts = _take_apart(text, default)
     words = [ids for word in parts.words if (ids := _ids_of(word, parts.language)).term]
     others = _other_terms(parts)
     held = {*(word.term for word in words), *others}
@@ -537,31 +536,6 @@ def _asks_alone(sentence: str) -> bool:
         return bare.endswith("?") and _GLUED_ASKS_FOR.search(bare) is not None and not _TELLS.search(bare)
     asks = _ASKS_FOR.match(bare)
     return bare.endswith("?") and asks is not None and not _TELLS.search(bare, asks.end())
-
-
-class TextSignals(NamedTuple):
-    """The columns of :class:`memwarden.records.Signals` that need no model."""
-
-    terms: bytes
-    flags: int
-    days: bytes
-
-
-# Of a longer text the beginning is searched for dates: a memory keeps a few of its days only.
-MAX_DATED_CHARACTERS = 20_000
-
-
-def make_text_signals(text: str, said: datetime) -> TextSignals:
-    """Return the signals of a text that was said at a time."""
-    return TextSignals(term_bytes(text), flags(text), encode(spans_in(text[:MAX_DATED_CHARACTERS], said)))
-
-
-def term_bytes(text: str) -> bytes:
-    """Return the term ids of a text (:func:`memwarden.text.tokenizer.index_ids`), as little-endian uint32."""
-    ids = array("I", index_ids(text))
-    if sys.byteorder == "big":
-        ids.byteswap()
-    return ids.tobytes()
 
 
 _NOT_ASCII = bytes(range(128, 256))

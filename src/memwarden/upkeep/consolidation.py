@@ -188,8 +188,8 @@ def _near(index: NamespaceIndex, fact: Memory) -> list[tuple[str, float | None]]
     place = index.place(fact.id)
     if place is None:
         return []
-    vectors = index.vectors
-    vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
+    vectors = None if index.dimensions is None else index.vectors_of([place])
+    vector = None if vectors is None or not vectors.any() else vectors.astype("<f2").tobytes()
     allowed = open_statements(index, fact.channel, fact.name)
     near = find_nearby(index, fact.text, vector, allowed, model=None, most=MAX_NEIGHBOURS + 1)
     return [(item.id, item.cosine) for item in near if item.id != fact.id]

@@ -243,7 +243,7 @@ class Reembedder:
 
 
 def _signals(row: IndexRow) -> Signals:
-    return Signals(row.terms, row.vector, row.flags, row.days, row.pieces, row.statements)
+    return Signals(row.terms, row.vector, row.flags, row.days, row.pieces, row.statements, row.passages)
 
 
 def _holds_any(row: IndexRow) -> bool:

@@ -263,7 +263,7 @@ def _put_newer_first(asked: RankedQuery, shown: Sequence[RecallItem], of_table: 
     if side is None or not shown:
         return list(shown)
     places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
-    vectors = side.vectors[places]
+    vectors = side.vectors[index.view.passages.first[places]]
     vectors[np.less(places, 0)] = 0
     alike = MIN_ALIKE_OF_TABLE if of_table and side.name == "first" else MIN_ALIKE
     return put_newer_first(shown, vectors, alike, index.view.alive_count, asked.ranking.moment)

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
-from typing import TypeVar
+from itertools import chain, islice
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,12 @@ from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, 
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import Fill, Memory, Namespace, Signals
+from memwarden.records.passages import unpack_passages
 from memwarden.statements.reader import SaidText, StatementReader, lacks_signals
 from memwarden.stores.protocol import Store
-from memwarden.text import tokenizer
 from memwarden.text.language import is_english
-from memwarden.text.tokenizer import make_text_signals
+from memwarden.text.passages import read_passages
+from memwarden.text.signals import TextSignals, make_text_signals, text_ids
 
 Floats = npt.NDArray[np.float32]
 
@@ -50,7 +52,7 @@ async def read_long(characters: int, read: Callable[[], T]) -> T:
 
 async def index_ids(text: str) -> list[int]:
     """Return the term ids of a text; of a long text in a thread."""
-    read = partial(tokenizer.index_ids, text)
+    read = partial(text_ids, text)
     return read() if len(text) <= SHORT_CHARACTERS else await asyncio.to_thread(read)
 
 
@@ -69,14 +71,31 @@ async def make_signals_in_thread(said: Sequence[TextAndTime], embedder: Embedder
 
 def make_signals(said: Sequence[TextAndTime], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order. Blocking."""
-    vectors = _vectors([each[0] for each in said], embedder)
-    statements = _statements(said, [vector for vector, _ in vectors], embedder)
+    passages = [read_passages(each[0]) for each in said]
+    vectors = iter(_vectors(list(chain.from_iterable(passages)), embedder))
+    by_text = [list(islice(vectors, len(some))) for some in passages]
+    statements = _statements(said, [made[0].vector for made in by_text], embedder)
     return [
-        Signals(words.terms, vector, words.flags, words.days, pieces, stated)
-        for words, (vector, pieces), stated in zip(
-            (make_text_signals(*each[:2]) for each in said), vectors, statements, strict=True
-        )
+        _join_passages(make_text_signals(*each[:2]), made, stated)
+        for each, made, stated in zip(said, by_text, statements, strict=True)
     ]
+
+
+def _join_passages(words: TextSignals, made: Sequence[_PassageVectors], stated: bytes | None) -> Signals:
+    """Return the signals of a text from those of its passages."""
+    first = made[0]
+    own = Signals(words.terms, first.vector, words.flags, words.days, first.pieces, stated, words.passages)
+    if words.passages is None or all(each.vector is None for each in made):
+        return own
+    # A passage in which the model finds nothing, beside others in which it does.
+    nothing = bytes(len(next(each.vector for each in made if each.vector is not None)))
+    vectors = [each.vector or nothing for each in made]
+    pieces = [each.pieces or b"" for each in made]
+    division = unpack_passages(words.passages)._replace(
+        pieces=tuple(each.pieces_count for each in made), vectors=b"".join(vectors[1:])
+    )
+    has_pieces = any(each.pieces is not None for each in made)
+    return replace(own, vector=vectors[0], pieces=b"".join(pieces) if has_pieces else None, passages=division.pack())
 
 
 def statement_reader(embedder: Embedder | None) -> StatementReader | None:
@@ -209,22 +228,34 @@ def _statements(
     return found
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[bytes | None, bytes | None]]:
-    """For each text its vector as float16 and its word pieces' vectors as int8, where the embedder gives them."""
+class _PassageVectors(NamedTuple):
+    """Vectors of a passage: its own as float16, and those of its word pieces as int8; None without."""
+
+    vector: bytes | None = None
+    pieces: bytes | None = None
+    pieces_count: int = 0
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[_PassageVectors]:
+    """Return the vectors of each passage."""
     if embedder is None:
-        return [(None, None)] * len(texts)
+        return [_PassageVectors()] * len(texts)
     try:
         found = _encode(texts, embedder)
     except ModelUnavailable as error:
         log.warning("%d texts are stored without a vector: %s", len(texts), error)
         record_model_failure("embedder_unavailable")
-        return [(None, None)] * len(texts)
+        return [_PassageVectors()] * len(texts)
     rows = np.nan_to_num(found.vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     halves = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype("<f2")
     vectors = [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]
-    pieces: list[bytes | None] = [piece.tobytes() for piece in found.pieces]
-    return list(zip(vectors, pieces or [None] * len(texts), strict=True))
+    if not found.pieces:
+        return [_PassageVectors(vector) for vector in vectors]
+    return [
+        _PassageVectors(vector, piece.tobytes(), len(piece))
+        for vector, piece in zip(vectors, found.pieces, strict=True)
+    ]
 
 
 def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:

@@ -26,19 +26,17 @@ from memwarden.recall.index.columns import (
     Floats,
     GrowingArray,
     Mask,
-    Postings,
     Rows,
     StatementTable,
     count_stems,
 )
+from memwarden.recall.index.passages import PassageTable, sum_by_place
 from memwarden.recall.index.rows import ModelWatch, MultilingualSide, RelatedEdges
 from memwarden.recall.index.view import (
     Edges,
-    Links,
     LinkVectors,
     NamespaceView,
     derive_links,
-    said_norms,
     unpack_spans,
 )
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
@@ -93,21 +91,15 @@ class NamespaceIndex:
         self.stated_rev = 0
         self.columns = Columns()
         self.edges = Edges()
-        self._postings = Postings()
+        self._passages = PassageTable(dimensions, piece_dimensions, second_dimensions)
         self._session_gap = session_gap
         self._place_of: dict[str, int] = {}
         self._n = GrowingArray(np.int64)
         self._live = GrowingArray(np.bool_)
         self._flags = GrowingArray(np.uint8)
         self._length = GrowingArray(np.float32)
-        self._vectors = GrowingArray(np.float32, dimensions) if dimensions else None
-        self._second = GrowingArray(np.float32, second_dimensions) if second_dimensions else None
-        self._adapted_norm = GrowingArray(np.float32) if second_dimensions else None
         self._day_places = GrowingArray(np.int64)
         self._days = GrowingArray(np.int32, 2)
-        self._pieces = GrowingArray(np.int8, piece_dimensions) if piece_dimensions else None
-        self._piece_starts = GrowingArray(np.int64)
-        self._piece_starts.extend([0])
         self._statements = StatementTable()
         self._stating = stating
         self._sources: list[tuple[str, ...]] = []
@@ -208,9 +200,16 @@ class NamespaceIndex:
         return self._length.array
 
     @property
-    def vectors(self) -> Floats | None:
-        """Unit vectors, shape (size, dimensions); a row of zeros where there is none. None without an embedder."""
-        return None if self._vectors is None else self._vectors.array
+    def dimensions(self) -> int | None:
+        """Numbers of a vector of the first side; None without an embedder."""
+        return self._passages.dimensions
+
+    def vectors_of(self, places: npt.ArrayLike) -> Floats:
+        """Return the unit vectors of places, (len(places), dimensions): of a long text that of its first passage.
+
+        A row of zeros where there is none. Requires an embedder.
+        """
+        return self._passages.first_vectors(places)
 
     @property
     def order(self) -> npt.NDArray[np.int64]:
@@ -234,11 +233,18 @@ class NamespaceIndex:
 
     def postings(self, term: int) -> tuple[Rows, Counts]:
         """Return the places of the live memories that hold a term, ascending, and how often each does."""
-        places, counts = self._postings.of(term)
+        passages, counts = self.passage_postings(term)
+        if self._passages.single:
+            return passages, counts
+        return sum_by_place(passages, counts, self._passages.owners)
+
+    def passage_postings(self, term: int) -> tuple[Rows, Counts]:
+        """Return the passages of live memories that hold a term, ascending, and how often each does."""
+        passages, counts = self._passages.postings.of(term)
         if len(self._place_of) == self.size:
-            return places, counts
-        alive = self.live[places]
-        return places[alive], counts[alive]
+            return passages, counts
+        alive = self.live[passages if self._passages.single else self._passages.owners[passages]]
+        return passages[alive], counts[alive]
 
     def mask(self, where: Where) -> Mask:
         """Return which live memories fulfil every condition."""
@@ -330,15 +336,12 @@ class NamespaceIndex:
             self._length,
             self._day_places,
             self._days,
-            self._vectors,
-            self._second,
-            self._pieces,
         ]
-        arrays = sum(item.nbytes for item in growing if item is not None)
+        arrays = sum(item.nbytes for item in growing)
         return (
             EMPTY_BYTES
             + arrays
-            + self._postings.nbytes
+            + self._passages.nbytes
             + self._statements.nbytes
             + self.columns.nbytes
             + self.edges.nbytes
@@ -356,13 +359,16 @@ class NamespaceIndex:
         in_thread = self.live & (threads.codes != threads.code(None))
         said = self.columns.number("created_at")
         links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
-        pair_norm, session_norm = self._derived.norms(self.vectors, links)
+        passages = self._passages.view(self.passage_postings)
+        pair_norm, session_norm = self._derived.norms(passages.of_first(passages.vectors), links)
         second = None
-        if self._second is not None and self._adapted_norm is not None:
-            second = multilingual_side(self._second.array, self._second_derived, links, self._adapted_norm.array)
+        if passages.second is not None and self._passages.adapted_norm is not None:
+            norms = self._second_derived.norms(passages.of_first(passages.second), links)
+            second = MultilingualSide(passages.second, *norms, self._passages.adapted_norm)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
         return NamespaceView(
+            passages=passages,
             postings=self.postings,
             length=self.length,
             previous=links.previous,
@@ -376,11 +382,8 @@ class NamespaceIndex:
             offsets=self.columns.number("utc_offset"),
             day_places=self._day_places.array,
             days=self._days.array,
-            pieces=None if self._pieces is None else self._pieces.array,
-            piece_starts=self._piece_starts.array,
             statements=self._statements,
             live=self.live,
-            vectors=self.vectors,
             pair_norm=pair_norm,
             session_norm=session_norm,
             second=second,
@@ -410,31 +413,12 @@ class NamespaceIndex:
         named = np.isin(self.columns.coded["name"].codes, list(speakers.values()))
         return int(np.count_nonzero(turns & named)) * 2 > int(np.count_nonzero(turns))
 
-    def _extend_pieces(self, stored: tuple[bytes | None, ...]) -> None:
-        assert self._pieces is not None
-        width = self._pieces.array.shape[1]
-        blobs = [blob or b"" for blob in stored]
-        self._pieces.extend(np.frombuffer(b"".join(blobs), dtype=np.int8).reshape(-1, width))
-        counts = np.cumsum([len(blob) // width for blob in blobs])
-        self._piece_starts.extend(self._piece_starts.array[-1] + counts)
-
-    def _extend_vectors(self, stored: tuple[bytes | None, ...], first: GrowingArray) -> None:
-        width = first.array.shape[1]
-        if self._second is None or self._adapted_norm is None:
-            first.extend(_vectors(stored, width))
-            return
-        both = _vectors(stored, width + self._second.array.shape[1])
-        first.extend(unit_rows(both[:, :width]))
-        second = unit_rows(both[:, width:])
-        self._second.extend(second)
-        self._adapted_norm.extend(said_norms(second))
-
     def _append(self, rows: list[IndexRow]) -> None:
         if not rows:
             return
         columns: dict[str, tuple[Any, ...]] = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))
         first = self.size
-        self._postings.extend(first, columns["terms"])
+        self._passages.extend(*(columns[name] for name in ("terms", "vector", "pieces", "passages")))
         self.columns.extend(columns)
         self._n.extend(columns["n"])
         self._live.extend(np.ones(len(rows), dtype=np.bool_))
@@ -445,11 +429,8 @@ class NamespaceIndex:
         places, days = unpack_spans(columns["days"], first)
         self._day_places.extend(places)
         self._days.extend(days)
-        if self._pieces is not None:
-            self._extend_pieces(columns["pieces"])
         self._statements.extend(first, columns["statements"])
-        if self._vectors is not None:
-            self._extend_vectors(columns["vector"], self._vectors)
+        if self.dimensions is not None:
             self.lacking.difference_update(columns["id"])
             self.lacking.update(row.id for row in rows if lacks_signals(row, self._stating))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
@@ -470,26 +451,6 @@ def _holds(places: Rows, place: int) -> bool:
     """Whether ascending places hold a place."""
     at = int(np.searchsorted(places, place))
     return at < len(places) and int(places[at]) == place
-
-
-def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
-    missing = bytes(2 * dimensions)
-    whole = b"".join(blob if blob else missing for blob in blobs)
-    return np.frombuffer(whole, dtype="<f2").reshape(len(blobs), dimensions).astype(np.float32)
-
-
-def multilingual_side(
-    vectors: Floats, derived: LinkVectors, links: Links, adapted_norm: Floats | None = None
-) -> MultilingualSide:
-    """Return the multilingual side of a view. adapted_norm: where it is known."""
-    norms = derived.norms(vectors, links)
-    return MultilingualSide(vectors, *norms, said_norms(vectors) if adapted_norm is None else adapted_norm)
-
-
-def unit_rows(vectors: Floats) -> Floats:
-    """Return each row at unit length; a row of zeros stays."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0), np.float32)
 
 
 class NamespaceIndexes:

@@ -29,10 +29,14 @@ class FoundRows:
     Attributes:
         n, said: int64. offsets: int16. open, turn: bool. flags: uint8.
         ids, threads, names: texts; a thread or a name may be None.
-        terms, days: as in :class:`memwarden.records.Signals`. vectors: float16, a line for each row; zeros for none.
+        terms, days, passages: as in :class:`memwarden.records.Signals`.
+        vectors: float16, a line for each row: of a long text that of its first passage; zeros for none.
     """
 
-    __slots__ = ("days", "flags", "ids", "n", "names", "offsets", "open", "said", "terms", "threads", "turn", "vectors")
+    __slots__ = (
+        "days", "flags", "ids", "n", "names", "offsets", "open", "passages", "said", "terms", "threads", "turn",
+        "vectors",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class FoundRows:
         terms: list[bytes],
         days: list[bytes],
         vectors: Halves,
+        passages: list[bytes | None],
     ) -> None:
         self.n = n
         self.said = said
@@ -61,6 +66,7 @@ class FoundRows:
         self.terms = terms
         self.days = days
         self.vectors = vectors
+        self.passages = passages
 
     def __len__(self) -> int:
         return len(self.n)
@@ -81,6 +87,7 @@ def unpack_rows(found: PackedColumns) -> FoundRows:
         _cut(found.terms, found.term_lengths),
         _cut(found.days, found.day_lengths),
         _matrix(found.vectors, found.vector_lengths),
+        [blob or None for blob in _cut(found.passages, found.passage_lengths)],
     )
 
 
@@ -106,6 +113,7 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
         lists([part.terms for part in parts]),
         lists([part.days for part in parts]),
         _stack([part.vectors for part in parts])[first],
+        lists([part.passages for part in parts]),
     )
 
 
@@ -136,14 +144,17 @@ def find_nearest(index: NamespaceIndex, vector: Sequence[float], limit: int, whe
 
     Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
     """
-    if index.vectors is None:
+    width = index.dimensions
+    if width is None:
         raise InvalidInput("this store has no vectors (embedder 'none'); search it by words")
     asked = np.asarray(vector, dtype=np.float32)
-    length = float(np.linalg.norm(asked)) if asked.shape == (index.vectors.shape[1],) else 0.0
+    length = float(np.linalg.norm(asked)) if asked.shape == (width,) else 0.0
     if not np.isfinite(length) or length == 0.0:
-        raise InvalidInput(f"an embedding is {index.vectors.shape[1]} finite numbers, not all of them 0")
-    places = np.flatnonzero(index.mask(where) & index.vectors.any(axis=1))
-    closeness = index.vectors[places] @ (asked / length)
+        raise InvalidInput(f"an embedding is {width} finite numbers, not all of them 0")
+    passages = index.view.passages
+    assert passages.vectors is not None
+    places = np.flatnonzero(index.mask(where) & passages.best(np.asarray(passages.vectors.any(axis=1))))
+    closeness = passages.best(passages.vectors @ (asked / length))[places]
     best = places[np.lexsort((index.order[places], -closeness))[:limit]]
     return [index.columns.ids[place] for place in best]
 
@@ -183,7 +194,7 @@ class ModelWatch:
 
 
 class MultilingualSide(NamedTuple):
-    """The second vector of every place, for languages that the first model cannot read.
+    """The second vector of every passage, for languages that the first model cannot read.
 
     Attributes:
         vectors, pair_norm, session_norm: as of the first side (:class:`memwarden.recall.index.view.NamespaceView`).

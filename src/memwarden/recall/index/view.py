@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows, maps
+from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
+from memwarden.recall.index.passages import Passages
 from memwarden.recall.index.rows import MultilingualSide, RelatedEdges
 from memwarden.records import Edge, RelationType
 from memwarden.text.dates.calendar import DaySpan, day_number
@@ -32,11 +33,6 @@ SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with cautio
 
 _DAY: Final = 86_400_000_000
 _MINUTE: Final = np.int64(60_000_000)
-
-
-def said_norms(vectors: Floats) -> Floats:
-    """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
-    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
 
 
 class NamespaceStatistics(Protocol):
@@ -75,11 +71,10 @@ class NamespaceView:
         speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
         offsets: by how many minutes the clock of whoever said it was ahead of UTC.
         day_places, days: the days that memories name: places, and first and last day since 1970 of a span of theirs.
-        pieces, piece_starts: vectors of word pieces, those of place i from ``piece_starts[i]`` on; None without.
         statements: what the texts state; None for a part of a large namespace.
         live: the places that are not dead.
-        vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
-        pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
+        passages: the passages of the places, with their words and vectors.
+        pair_norm: |E_i + .7 E_prev| of first passages, so that a pair's cosine needs no second matrix product.
         session_norm: length of each session's summed vectors.
         second: the multilingual vectors, or None for an embedder with one side.
         by_model: which places an assistant said; None where nobody says.
@@ -106,11 +101,9 @@ class NamespaceView:
         offsets: npt.NDArray[np.int16],
         day_places: Ints,
         days: npt.NDArray[np.int32],
-        pieces: npt.NDArray[np.int8] | None,
-        piece_starts: Ints,
         statements: StatementTable | None,
         live: Mask,
-        vectors: Floats | None,
+        passages: Passages,
         pair_norm: Floats | None,
         session_norm: Floats | None,
         related: RelatedEdges | None,
@@ -137,12 +130,10 @@ class NamespaceView:
         self.offsets = offsets
         self.day_places = day_places
         self.days = days
-        self.pieces = pieces
-        self.piece_starts = piece_starts
         self.statements = statements
         self.alive = live
         self.live = None if bool(live.all()) else live
-        self.vectors = vectors
+        self.passages = passages
         self.pair_norm = pair_norm
         self.session_norm = session_norm
         self.second = second
@@ -153,6 +144,21 @@ class NamespaceView:
     @property
     def size(self) -> int:
         return len(self.length)
+
+    @property
+    def vectors(self) -> Floats | None:
+        """The vectors of the first side, a row a passage; None without an embedder."""
+        return self.passages.vectors
+
+    @property
+    def pieces(self) -> npt.NDArray[np.int8] | None:
+        """Vectors of word pieces, those of place i from ``piece_starts[i]`` on; None without."""
+        return self.passages.pieces
+
+    @cached_property
+    def piece_starts(self) -> Ints:
+        """Where the word pieces of each place begin."""
+        return self.passages.piece_starts[self.passages.starts]
 
     @cached_property
     def alive_count(self) -> int:

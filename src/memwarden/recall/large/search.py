@@ -21,8 +21,16 @@ from memwarden.filters import Where
 from memwarden.recall.answer.select import normalize_text
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, count_stems
 from memwarden.recall.index.columns import Rows as Places
-from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
-from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.passages import (
+    Passages,
+    divide_rows,
+    said_norms,
+    stack_vectors,
+    sum_by_place,
+    unit_rows,
+)
+from memwarden.recall.index.rows import FoundRows, MultilingualSide, merge_rows, unpack_rows
 from memwarden.recall.index.view import Links, LinkVectors, NamespaceView, derive_links, unpack_spans
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question
@@ -248,13 +256,23 @@ def add_details(part: PartialView, rows: Mapping[int, IndexRow], width: int | No
     view.by_model = np.array([row is not None and row.role == "assistant" for row in read], np.bool_)
     view.__dict__.pop("from_person", None)  # worked out before anybody's role was known
     if width is not None:
-        blobs = [b"" if row is None else row.pieces or b"" for row in read]
-        view.pieces = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, width)
-        view.piece_starts = np.concatenate([[0], np.cumsum([len(blob) // width for blob in blobs])]).astype(np.int64)
+        view.passages = _add_pieces(view.passages, read, width)
+        view.__dict__.pop("piece_starts", None)
     if stating:
         view.statements = StatementTable()
         view.statements.extend(0, [None if row is None else row.statements for row in read])
     return view
+
+
+def _add_pieces(passages: Passages, read: Sequence[IndexRow | None], width: int) -> Passages:
+    """Return passages with the word pieces of the rows that were read. width: of a word piece's vector."""
+    blobs: list[bytes] = []
+    for row, count in zip(read, np.diff(passages.starts).tolist(), strict=True):
+        divided = [b""] if row is None else divide_rows([row.terms], [None], [row.pieces], [row.passages], 0).pieces
+        # A row that was changed meanwhile may have other passages.
+        blobs += divided if len(divided) == count else [b""] * count
+    starts = np.concatenate([[0], np.cumsum([len(blob) // width for blob in blobs])]).astype(np.int64)
+    return replace(passages, pieces=np.frombuffer(b"".join(blobs), np.int8).reshape(-1, width), piece_starts=starts)
 
 
 def rank_on_index(index: NamespaceIndex, part: PartialView, ranking: Ranking) -> Ranking:
@@ -323,12 +341,13 @@ def _view(
     threads = encode_codes(rows.threads)
     in_thread = linked & (threads > 0)
     links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
-    vectors, second = _sides(rows, question)
-    pair_norm, session_norm = LinkVectors().norms(vectors, links)
+    passages = _passages(rows, question)
+    pair_norm, session_norm = LinkVectors().norms(passages.of_first(passages.vectors), links)
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
     view = NamespaceView(
-        postings=_postings(rows, _looked_up(question)),
+        passages=passages,
+        postings=_by_place(passages),
         length=count_stems(rows.terms),
         previous=links.previous,
         session=links.session,
@@ -341,18 +360,15 @@ def _view(
         offsets=rows.offsets,
         day_places=places,
         days=days,
-        pieces=None,
         statements=None,
-        piece_starts=np.zeros(len(rows) + 1, np.int64),
         live=np.ones(len(rows), np.bool_),
-        vectors=vectors,
         pair_norm=pair_norm,
         session_norm=session_norm,
         related=None,
         preset=large.whole.preset,
         whole=large.whole,
         ages=_ages(rows.n, links, large.whole, begin),
-        second=None if second is None else multilingual_side(second, LinkVectors(), links),
+        second=_multilingual_side(passages, links),
     )
     view.newness = _newness(rows, large) * view.caution**3
     return view
@@ -375,21 +391,51 @@ def _newness(rows: FoundRows, large: LargeNamespace) -> Floats:
     return share[sample.size :]
 
 
-def _sides(rows: FoundRows, question: Question) -> tuple[Floats | None, Floats | None]:
-    """The vectors of the rows by side; None where the question has none."""
+def _passages(rows: FoundRows, question: Question) -> Passages:
+    """Return the passages of rows, with the words of a question."""
+    terms: Sequence[bytes] = rows.terms
+    counts, vectors = np.ones(len(rows), np.int64), rows.vectors.astype(np.float32)
+    width = rows.vectors.shape[1]
+    if any(rows.passages):
+        blobs = [row.tobytes() for row in rows.vectors.astype("<f2")]
+        divided = divide_rows(rows.terms, blobs, [None] * len(rows), rows.passages, width)
+        counts, terms, vectors = divided.counts, divided.terms, stack_vectors(divided.vectors, width)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Passages(
+        np.repeat(np.arange(len(rows), dtype=np.int32), counts),
+        starts,
+        count_stems(terms),
+        _postings(terms, _looked_up(question)),
+        *_sides(vectors, question),
+        None,
+        np.zeros(int(starts[-1]) + 1, np.int64),
+    )
+
+
+def _by_place(passages: Passages) -> Callable[[int], tuple[Places, Counts]]:
+    """Return the places that hold a term, and how often."""
+    return lambda term: sum_by_place(*passages.postings(term), passages.owners)
+
+
+def _sides(vectors: Floats, question: Question) -> tuple[Floats | None, Floats | None]:
+    """The vectors by side; None where the question has none."""
     if question.vector is None:
         return None, None
     first = len(question.vector)
+    both = vectors
+    width = first + (0 if question.second is None else len(question.second))
+    if vectors.shape[1] != width:
+        both = np.zeros((len(vectors), width), np.float32)
     if question.second is None:
-        return _vectors(rows, first), None
-    both = _vectors(rows, first + len(question.second))
+        return both, None
     return unit_rows(both[:, :first]), unit_rows(both[:, first:])
 
 
-def _vectors(rows: FoundRows, dimensions: int) -> Floats:
-    if rows.vectors.shape[1] == dimensions:
-        return rows.vectors.astype(np.float32)
-    return np.zeros((len(rows), dimensions), np.float32)
+def _multilingual_side(passages: Passages, links: Links) -> MultilingualSide | None:
+    if passages.second is None:
+        return None
+    norms = LinkVectors().norms(passages.of_first(passages.second), links)
+    return MultilingualSide(passages.second, *norms, said_norms(passages.second))
 
 
 def _ages(n: Ints, links: Links, whole: NamespaceDigest, begin: int) -> Ints:
@@ -413,10 +459,10 @@ def _looked_up(question: Question) -> list[int]:
     return said if relation is None else list(dict.fromkeys([*said, *features.ids_around_relation(relation)]))
 
 
-def _postings(rows: FoundRows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
-    """Which rows hold each of the question's terms, and how often."""
-    ids = np.frombuffer(b"".join(rows.terms), "<u4")
-    place = np.repeat(np.arange(len(rows)), [len(term) // 4 for term in rows.terms])
+def _postings(texts: Sequence[bytes], terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
+    """Which texts hold each of the question's terms, and how often. texts: their term ids."""
+    ids = np.frombuffer(b"".join(texts), "<u4")
+    place = np.repeat(np.arange(len(texts)), [len(term) // 4 for term in texts])
     asked = np.isin(ids, np.array(terms, np.uint32))
     ids, place = ids[asked], place[asked]
     found: dict[int, tuple[Places, Counts]] = {}

@@ -278,7 +278,7 @@ WORDS_SCALE: Final = Scale(middle=0.07)
 DENSE_SCALES: Final[Mapping[str, Scale]] = {
     "wordllama-l2-supercat-128": Scale(middle=0.33),
     # Of a question to a wrong store the best evidence grows by .053 (RealMem) and .062 (LoCoMo) an e-fold.
-    "all-minilm-l6-v2-int8-80": Scale(middle=0.31, growth=0.05),
+    "all-minilm-l6-v2-int8-128": Scale(middle=0.31, growth=0.05),
 }
 
 # No more logits than this are given to two statements.

@@ -228,7 +228,7 @@ def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView)
     if side.name == "second":
         return _second_products(question, view)[0]
     if side.name not in question.memo:
-        question.memo[side.name] = np.vecdot(side.vectors, side.asked)
+        question.memo[side.name] = view.passages.best(np.vecdot(side.vectors, side.asked))
     found: Floats = question.memo[side.name]
     return found
 
@@ -277,7 +277,8 @@ def _second_products(question: Question, view: NamespaceView) -> tuple[Floats, F
     assert view.second is not None
     if "second" not in question.memo:
         side = view.second
-        question.memo["second"] = columns.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
+        both = columns.cosine_and_closeness(question.second, side.vectors, side.adapted_norm)
+        question.memo["second"] = view.passages.best(both[0]), view.passages.best(both[1])
     found: tuple[Floats, Floats] = question.memo["second"]
     return found
 

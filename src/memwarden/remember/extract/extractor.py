@@ -402,7 +402,9 @@ class Extractor:
         near: dict[str, float] = {}
         for turn in turns:
             place = index.place(turn.id)
-            vector = None if place is None or index.vectors is None else index.vectors[place].astype("<f2").tobytes()
+            vector = None
+            if place is not None and index.dimensions is not None:
+                vector = index.vectors_of([place]).astype("<f2").tobytes()
             for item in find_nearby(index, turn.text, vector, allowed, model=None, most=MAX_NEAR_A_TURN):
                 near[item.id] = max(near.get(item.id, 0.0), item.score)
         newest = sorted(np.flatnonzero(allowed), key=lambda place: -index.order[place])[:MAX_KNOWN]

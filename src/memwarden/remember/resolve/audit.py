@@ -370,8 +370,8 @@ class Auditor:
         place = self._index.place(fact.id)
         if place is None:
             return []
-        vectors = self._index.vectors
-        vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
+        vectors = None if self._index.dimensions is None else self._index.vectors_of([place])
+        vector = None if vectors is None or not vectors.any() else vectors.astype("<f2").tobytes()
         near = [
             item
             for channel in channels_compared(fact.channel)

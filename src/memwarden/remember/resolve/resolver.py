@@ -58,7 +58,7 @@ from memwarden.remember.resolve.resolution import (
 )
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.remember.write_store import GuardedStore
-from memwarden.text.tokenizer import index_ids
+from memwarden.text.signals import text_ids
 
 # What was said along the way says the same thing in other words more often, so that more is compared.
 MAX_NEIGHBOURS_EXTRACTED = 32
@@ -271,7 +271,7 @@ class Resolver:
     ) -> set[str]:
         """Return which of these lines a memory that the caller may read says word for word."""
         index = await self._indexes.current(namespace)
-        places = dict.fromkeys(place for line in lines for place in index.same_words(index_ids(line), stated=True))
+        places = dict.fromkeys(place for line in lines for place in index.same_words(text_ids(line), stated=True))
         stored = await self._store.get(namespace, [index.columns.ids[place] for place in places])
         texts = {plain_words(item.text) for item in stored if readable is None or item.category in readable}
         return {line for line in lines if plain_words(line) in texts}

@@ -39,7 +39,7 @@ from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.stores.transfer.erasure import COPIED_FILES, ErasedPart, Holdings
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
-from memwarden.text.tokenizer import make_text_signals
+from memwarden.text.signals import make_text_signals
 
 log = logging.getLogger(__name__)
 
@@ -411,7 +411,9 @@ class JsonStore(MemoryStore):
                 continue
             for row in list(space.rows.values()):
                 made = make_text_signals(row.memory.text, row.memory.said_at)
-                signals = replace(row.signals, terms=made.terms, flags=made.flags, days=made.days)
+                signals = replace(
+                    row.signals, terms=made.terms, flags=made.flags, days=made.days, passages=made.passages
+                )
                 space.rows[row.memory.id] = replace(row, signals=signals)
             folder.save(space.page(namespace, 0, max(space.rev, 1)), folder.turn())
             folder.close()

@@ -43,7 +43,7 @@ from memwarden.stores.postgres.write import (
     receipt_row,
 )
 from memwarden.stores.shared.decide import find_dropped, find_purged
-from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text, signal_values
 from memwarden.stores.transfer.erasure import ERASED, ErasedPart, Holdings
 from memwarden.stores.transfer.pages import (
     About,
@@ -63,7 +63,7 @@ _HERE = "tenant = %s AND namespace = %s"
 _SPACE = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE}"
 _SPAN = "AND rev > %s::int8 AND rev <= %s::int8 ORDER BY rev"
 _KEPT = (
-    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
+    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, s.passages, "
     "id, version, state, purge_at, "
     f"{', '.join(CONTENT)} FROM memwarden.memories JOIN memwarden.signals s USING (tenant, namespace, n) "
     f"WHERE {_HERE} {_SPAN}"
@@ -341,7 +341,7 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
         (encode_text(item.memory.id), item.memory.version, *_content(item.memory, space)) for item in page.earlier
     ]
     yield _TAKE_MEMORIES, NEW, memories
-    yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(memory.n, *_signals(memory.signals)) for memory in page.memories]
+    yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(memory.n, *signal_values(memory.signals)) for memory in page.memories]
     yield _TAKE_EARLIER, VERSION, earlier
     yield DROP_VERSIONS, DROP, [(encode_text(item), version) for item, version in find_dropped(page.changes).items()]
     yield DROP_PURGED, PURGED, [(encode_text(item),) for item in find_purged(page.changes)]
@@ -359,13 +359,13 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
 
 
 def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
-    n, rev, once, terms, vector, flags, days, pieces, statements = row[:9]
+    n, rev, once, terms, vector, flags, days, pieces, statements, passages = row[:10]
     return MemoryRow(
         n,
         rev,
         decode_text(once),
-        decode_memory(namespace, row[9:]),
-        Signals(terms, vector, flags, days, pieces, statements),
+        decode_memory(namespace, row[10:]),
+        Signals(terms, vector, flags, days, pieces, statements, passages),
     )
 
 
@@ -382,10 +382,6 @@ def _state(memory: Memory) -> Values:
 
 def _content(memory: Memory, namespace: Namespace) -> Values:
     return encode_put(Put(memory, Signals()), namespace).content
-
-
-def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 def _journal_row(value: Any) -> Values:

@@ -46,7 +46,7 @@ from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS
 from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
-from memwarden.text.tokenizer import make_text_signals
+from memwarden.text.signals import make_text_signals
 
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)
@@ -277,7 +277,8 @@ _ROWS_AFTER = b"""
     WHERE tenant = %s AND namespace = %s AND n > %s ORDER BY n LIMIT %s
 """
 _TAKE = (
-    b"UPDATE memwarden.signals SET terms = %s, flags = %s, days = %s WHERE tenant = %s AND namespace = %s AND n = %s"
+    b"UPDATE memwarden.signals SET terms = %s, flags = %s, days = %s, passages = %s "
+    b"WHERE tenant = %s AND namespace = %s AND n = %s"
 )
 _NOTE = b"UPDATE memwarden.namespaces SET terms = %s, terms_n = %s WHERE tenant = %s AND namespace = %s"
 

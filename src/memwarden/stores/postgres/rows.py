@@ -48,10 +48,9 @@ from memwarden.records import (
     Namespace,
     Put,
     Relation,
-    Signals,
 )
 from memwarden.stores.shared.decide import join_source_key
-from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
 # The columns that hold what the caller wrote, and their types; ``memories`` and ``versions`` both have them.
 CONTENT = {
@@ -93,6 +92,7 @@ SIGNALS = {
     "days": "bytea",
     "pieces": "bytea",
     "statements": "bytea",
+    "passages": "bytea",
 }
 
 # Separates the texts of a list that travels as a single text; no stored text holds it. Decoding arrays to Python
@@ -116,7 +116,7 @@ _STATE_NOW = (
 )
 # The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped.
 INDEX_COLUMNS = (
-    f"m.n, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
+    f"m.n, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, s.passages, m.created_at, "
     f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, "
     f"{_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
@@ -154,7 +154,7 @@ def encode_put(put: Put, namespace: Namespace) -> PostgresRow:
         _check_text(key, memory.id, *content)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-    return PostgresRow(put, encode_text(key), content, None if put.signals is None else _signals(put.signals))
+    return PostgresRow(put, encode_text(key), content, None if put.signals is None else signal_values(put.signals))
 
 
 def encode_text(value: Any) -> Any:
@@ -252,12 +252,12 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    tags, characters, sources = _list(row[16]), _list(row[17]), _list(row[19])
+    tags, characters, sources = _list(row[17]), _list(row[18]), _list(row[20])
     if row[-1]:
         row = tuple(map(decode_text, row))
         tags, characters, sources = (tuple(map(decode_text, item)) for item in (tags, characters, sources))
     live, forgotten = row[2] == 1, row[2] == -1
-    return IndexRow._make((*row[:2], live, *row[3:16], tags, characters, row[18], sources, *row[20:-1], forgotten))
+    return IndexRow._make((*row[:2], live, *row[3:17], tags, characters, row[19], sources, *row[21:-1], forgotten))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:
@@ -349,10 +349,6 @@ def _content(memory: Memory) -> Values:
         memory.utc_offset,
         texts != given or encode_text(memory.id) != memory.id,
     )
-
-
-def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 _TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "int8"}

@@ -455,6 +455,7 @@ def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True, fo
         days=signals.days,
         pieces=signals.pieces,
         statements=signals.statements,
+        passages=signals.passages,
         created_at=microseconds(memory.created_at),
         updated_at=microseconds(memory.updated_at),
         channel=memory.channel,

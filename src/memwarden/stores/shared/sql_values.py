@@ -36,4 +36,12 @@ def join_conditions(where: Where, translate: Callable[[Condition], tuple[str, li
 
 def signal_values(signals: Signals) -> tuple[Any, ...]:
     """Return the columns of signals, as SQL engines write them."""
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
+    return (
+        signals.flags,
+        signals.terms,
+        signals.vector,
+        signals.days,
+        signals.pieces,
+        signals.statements,
+        signals.passages,
+    )

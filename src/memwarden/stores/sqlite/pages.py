@@ -13,7 +13,7 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import StoreUnavailable
 from memwarden.records import ChangeResult, Memory, MemoryState, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.decide import find_dropped, find_purged
-from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text
+from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text, signal_values
 from memwarden.stores.sqlite.rows import (
     CONTENT,
     FIRST_EPOCH,
@@ -46,7 +46,7 @@ _EPOCH = "SELECT epoch FROM namespaces WHERE tenant = ? AND path = ?"
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
 _KEPT = (
     f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
-    f"m.id, m.version, "
+    f"s.passages, m.id, m.version, "
     f"{', '.join(f'm.{name}' for name in CONTENT)}, m.state, m.purge_at "
     "FROM memories m JOIN signals s ON s.row = m.row WHERE m.ns = ? AND m.rev > ? AND m.rev <= ? ORDER BY m.rev"
 )
@@ -94,7 +94,8 @@ _TAKE_MEMORY = (
     + ", ".join(f"{name} = excluded.{name}" for name in ("rev", "version", "state", "purge_at", *CONTENT))
 )
 _TAKE_SIGNALS = (
-    "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces, statements) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces, statements, passages) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _TAKE_EARLIER = (
     f"INSERT INTO versions (row, version, {_NAMES}) VALUES (?, ?, {_MARKED}) ON CONFLICT (row, version) DO NOTHING"
@@ -273,7 +274,7 @@ def _take_in(
             _TAKE_MEMORY,
             [(base | item.n, no, *_state(item), item.memory.id, item.source_key, *content) for item, content in kept],
         ),
-        (_TAKE_SIGNALS, [(base | item.n, *_signals(item.signals)) for item, _ in kept]),
+        (_TAKE_SIGNALS, [(base | item.n, *signal_values(item.signals)) for item, _ in kept]),
         (_TAKE_EARLIER, [(base | item.n, item.memory.version, *content) for item, content in earlier]),
         (_DROP_EARLIER, [(no, *item) for item in find_dropped(page.changes).items()]),
         (
@@ -327,13 +328,13 @@ def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]
 
 
 def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
-    n, rev, once, terms, vector, flags, days, pieces, statements, *content = row
+    n, rev, once, terms, vector, flags, days, pieces, statements, passages, *content = row
     return MemoryRow(
         n,
         rev,
         once,
         decode_any_state(namespace, tuple(content)),
-        Signals(terms, vector, flags, days, pieces, statements),
+        Signals(terms, vector, flags, days, pieces, statements, passages),
     )
 
 
@@ -365,10 +366,6 @@ def _state(kept: MemoryRow) -> Values:
     memory = kept.memory
     purge_at = None if memory.purge_at is None else microseconds(memory.purge_at)
     return (kept.rev, memory.version, str(memory.state), purge_at)
-
-
-def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 def _edge(edge: KeptEdge) -> Values:

@@ -95,7 +95,7 @@ _STATE_NOW = (
 # The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``.
 INDEX_COLUMNS = (
     f"m.row & 4294967295, m.id, {_STATE_NOW}, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
-    "m.created_at, "
+    "s.passages, m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
     "m.valid_to, m.trust, m.utc_offset"
@@ -193,9 +193,9 @@ def decode_any_state(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    live, pinned, forgotten = row[2] == 1, row[15] == 1, row[2] == -1
-    lists = (_list(row[16]), _list(row[17]), row[18], _list(row[19]))
-    return IndexRow._make((*row[:2], live, *row[3:15], pinned, *lists, *row[20:], forgotten))
+    live, pinned, forgotten = row[2] == 1, row[16] == 1, row[2] == -1
+    lists = (_list(row[17]), _list(row[18]), row[19], _list(row[20]))
+    return IndexRow._make((*row[:2], live, *row[3:16], pinned, *lists, *row[21:], forgotten))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:

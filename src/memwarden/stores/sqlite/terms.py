@@ -13,7 +13,7 @@ from memwarden.errors import StoreUnavailable
 from memwarden.records import local_time
 from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
-from memwarden.text.tokenizer import make_text_signals
+from memwarden.text.signals import make_text_signals
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,8 @@ def _renew_page(db: sqlite3.Connection) -> int | None:
         ).fetchall()
         made = [(make_text_signals(text, local_time(moment(said), offset)), row) for row, text, said, offset in rows]
         db.executemany(
-            "UPDATE signals SET terms = ?, flags = ?, days = ? WHERE row = ?", [(*new, row) for new, row in made]
+            "UPDATE signals SET terms = ?, flags = ?, days = ?, passages = ? WHERE row = ?",
+            [(*new, row) for new, row in made],
         )
         if rows:
             _set_meta(db, "terms_row", rows[-1][0])

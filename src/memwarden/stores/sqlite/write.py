@@ -76,13 +76,15 @@ _TOUCH = (
 )
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = (
-    "INSERT INTO signals (flags, terms, vector, days, pieces, statements, row) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO signals (flags, terms, vector, days, pieces, statements, passages, row) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE_SIGNALS = (
-    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? WHERE row = ?"
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ?, passages = ? "
+    "WHERE row = ?"
 )
 _FILL_SIGNALS = (
-    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? "
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ?, passages = ? "
     "WHERE row = (SELECT row FROM memories "
     "WHERE ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?) AND id = ? AND version = ?)"
 )
