@@ -181,20 +181,9 @@ class AsyncScope(ScopeChanges):
         StoreError.
         """
         settings = self._runtime.settings
-        if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
-            stated = ", ".join(item for item in Channel if item != Channel.TURN)
-            raise InvalidInput(f"channel is {stated}, not {quote(channel)}; use observe for turns")
-        given = checked_name(source, "source")
-        if checked_name(document_id, "document_id") is not None:
-            from memwarden.remember.documents import remember_document, source_of  # for those who keep documents
-
-            if key is not None:
-                raise InvalidInput("what a document states is known by its document_id; leave out key")
-            given = given or source_of(str(document_id))
-        if trust is not None:
-            word(Trust).check(trust, "trust")
-            if trust == Trust.PERSON and self.who.agent is not None and trust_of(None, kind, given) == Trust.EXTERNAL:
-                raise Denied(f"agent {self.who.agent!r} cannot vouch for {given or kind!r}: it is no person's words")
+        _check_channel(channel)
+        given = _stated_source(source, document_id, key)
+        self._check_trust(trust, kind, given)
         draft = Draft(
             text="",
             channel=str(channel),
@@ -215,19 +204,29 @@ class AsyncScope(ScopeChanges):
             metadata=checked_metadata(metadata, "metadata"),
             trust=trust,
         )
-        since = draft.valid_from or draft.created_at
-        draft = replace(draft, expires_at=arguments.check_expiry(expires_at, since))
+        draft = replace(draft, expires_at=arguments.check_expiry(expires_at, draft.valid_from or draft.created_at))
         if channel == Channel.PROCEDURAL:
             arguments.check_category(settings, procedures.CATEGORY)
         gone = document_id is not None and isinstance(text_or_messages, list | tuple) and not text_or_messages
         stated_texts = () if gone else read_stated(text_or_messages, settings.max_text_bytes)
         drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
-        if document_id is not None:
-            services = self._runtime.services
-            return await remember_document(
-                services.guard, services.writer, self.who, document_id, drafts, self._readable
-            )
-        return await self._runtime.services.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
+        return await self._store_stated(drafts, document_id, key)
+
+    async def _store_stated(self, drafts: Sequence[Draft], document_id: str | None, key: str | None) -> WriteResult:
+        services = self._runtime.services
+        if document_id is None:
+            return await services.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
+        from memwarden.remember.documents import remember_document  # loaded only by programs that keep documents
+
+        return await remember_document(services.guard, services.writer, self.who, document_id, drafts, self._readable)
+
+    def _check_trust(self, trust: str | None, kind: str | None, source: str | None) -> None:
+        """Check the argument ``trust``. An agent cannot call external content a person's words."""
+        if trust is None:
+            return
+        word(Trust).check(trust, "trust")
+        if trust == Trust.PERSON and self.who.agent is not None and trust_of(None, kind, source) == Trust.EXTERNAL:
+            raise Denied(f"agent {self.who.agent!r} cannot vouch for {source or kind!r}: it is no person's words")
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def extract(self, response: str, *, category: str | None = None, source: str | None = None) -> WriteResult:
@@ -425,3 +424,22 @@ class AsyncScope(ScopeChanges):
     def usage(self) -> AsyncUsage:
         """Feedback on memories in prompts, and how often they were of use."""
         return AsyncUsage(self._runtime, self.who)
+
+
+def _check_channel(channel: object) -> None:
+    """Check that statements may be stored in a channel: every channel except that of turns."""
+    if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
+        stated = ", ".join(item for item in Channel if item != Channel.TURN)
+        raise InvalidInput(f"channel is {stated}, not {quote(channel)}; use observe for turns")
+
+
+def _stated_source(source: str | None, document_id: str | None, key: str | None) -> str | None:
+    """Return the source of statements: as given, else the URI of their document."""
+    given = checked_name(source, "source")
+    if checked_name(document_id, "document_id") is None:
+        return given
+    if key is not None:
+        raise InvalidInput("what a document states is known by its document_id; leave out key")
+    from memwarden.remember.documents import source_of
+
+    return given or source_of(str(document_id))

@@ -242,7 +242,7 @@ class Signals:
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
         flags: bit set of :class:`memwarden.text.tokenizer.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
-        days: the days that the text names, from the day it was said (:func:`memwarden.text.dates.calendar.encode`).
+        days: the days that the text names, from the day it was said (:func:`memwarden.text.dates.recognizer.encode`).
         statements: who has which value of which attribute (:func:`memwarden.statements.statement.pack`), or None
             where they were not read.
         passages: of a text with several passages, how terms and word pieces are divided among them, and the vectors of

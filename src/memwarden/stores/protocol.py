@@ -2,7 +2,7 @@
 
 A store keeps memories durably, numbers their changes and answers by id, by filter and by "what changed since". It
 knows nothing of ranking: :mod:`memwarden.recall.index.namespace_index` does that over any store. The shipped
-:class:`memwarden.testing.StoreTests` pass on every implementation.
+:class:`memwarden.testing.store_tests.StoreTests` pass on every implementation.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ async def some_history(store: Store) -> None:
 
 
 class ChangeTests:
-    """Tests of changes, mixed into :class:`memwarden.testing.StoreTests`."""
+    """Tests of changes, mixed into :class:`memwarden.testing.store_tests.StoreTests`."""
 
     @pytest.mark.parametrize("kind", get_args(BatchChange), ids=lambda kind: kind.__name__)
     async def test_every_kind_of_change_leaves_a_journal_entry(self, store: Store, kind: type[Any]) -> None:

@@ -58,7 +58,7 @@ FILTERS_OF_EVENTS = (
 
 
 class EventTests:
-    """Mixed into :class:`memwarden.testing.StoreTests`."""
+    """Mixed into :class:`memwarden.testing.store_tests.StoreTests`."""
 
     make_store: Callable[[Path], Store]
 

@@ -93,7 +93,7 @@ async def expect_the_same(source: Store, target: Store) -> None:
 
 
 class PageTests:
-    """Mixed into :class:`memwarden.testing.StoreTests`. The other side is the store in memory."""
+    """Mixed into :class:`memwarden.testing.store_tests.StoreTests`. The other side is the store in memory."""
 
     async def test_a_namespace_moves_there_and_back_whole(self, store: Store) -> None:
         for limit in (1, 4, 1000):

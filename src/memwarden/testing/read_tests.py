@@ -46,7 +46,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 class ReadTests:
-    """Mixed into :class:`memwarden.testing.StoreTests`."""
+    """Mixed into :class:`memwarden.testing.store_tests.StoreTests`."""
 
     # get, find, count
 
@@ -310,7 +310,7 @@ LATER = replace(SIGNALS, vector=bytes(range(64)), pieces=bytes(range(32)), passa
 
 
 class FillTests:
-    """Mixed into :class:`memwarden.testing.StoreTests`."""
+    """Mixed into :class:`memwarden.testing.store_tests.StoreTests`."""
 
     async def test_filled_signals_are_read_by_row_and_by_scan(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("b")))

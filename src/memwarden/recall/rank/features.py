@@ -265,7 +265,7 @@ def cosine_other(question: Question, view: NamespaceView) -> Floats:
 
 
 def adapted(question: Question, view: NamespaceView) -> Floats:
-    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.question_maps`)."""
+    """How near the row lies to what answers such a question (``recall/index/question_maps.npz``)."""
     if question.second is None or view.second is None:
         return view.nothing
     return _second_products(question, view)[1]

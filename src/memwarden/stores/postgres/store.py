@@ -250,14 +250,14 @@ class PostgresStore:
         return []
 
     async def back_up(self, target: Path, tick: Tick = ignore_tick) -> Manifest:
-        """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""
+        """Copy the store into a file (:class:`memwarden.stores.transfer.backup.BackupStore`). It need not be open."""
         from memwarden.stores.postgres import backup  # seldom used, so not loaded with every store
 
         connections = Connections(self._url, self._connect_seconds)
         return await run_in_thread(lambda tell: backup.back_up(connections, target, tell), tick)
 
     async def restore(self, path: Path, tick: Tick = ignore_tick) -> Manifest:
-        """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackedUp`). It must not be there
+        """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackupStore`). It must not be there
         yet."""
         from memwarden.stores.postgres import backup
 
