@@ -14,7 +14,7 @@ from memwarden import Warden, format_context
 from memwarden.api.blocking import BoundScope
 from memwarden.conversation.settings import INJECTION_MODES, ChatSettings
 from memwarden.errors import Denied
-from memwarden.recall.answer.render import clean_line
+from memwarden.recall.answer.frame import clean_line
 from memwarden.tiers import ContextRequest, Task
 
 NOTICE = (

@@ -18,8 +18,7 @@ from unittest.mock import patch
 from memwarden import Warden
 from memwarden.recall import question as questions
 from memwarden.recall import recall
-from memwarden.recall.answer import budget as budgets
-from memwarden.recall.answer import select
+from memwarden.recall.answer import gates, searches
 from memwarden.recall.index import columns
 from memwarden.recall.index.encode import QuestionEncoder
 from memwarden.recall.rank import features, score
@@ -75,11 +74,11 @@ def _second(_first: Any, second: Any, *_args: Any, **_named: Any) -> Any:
 PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
     EVERYTHING: (),
     "statements": ((StatementReader, "question", _idle(None)),),
-    "the current value first": ((score, "demote_outdated", _second), (budgets, "put_newer_first", _same)),
+    "the current value first": ((score, "demote_outdated", _second), (searches, "put_newer_first", _same)),
     "what is newer counts more": (_without(features.newness, features.recent),),
     "a statement once, questions no answers": (
         (recall, "fold_repeats", _idle(None)),
-        (select, "unanswering_flags", _idle(0)),
+        (gates, "unanswering_flags", _idle(0)),
         _without(features.only_asks),
     ),
     "whom a question is about": (

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
         StoreError,
         UnknownAgent,
     )
-    from memwarden.recall.answer.render import Template, format_context
+    from memwarden.recall.answer.render import format_context
+    from memwarden.recall.answer.template import Template
     from memwarden.records import Memory, Scope
     from memwarden.remember.imports.source import ImportOptions
     from memwarden.security.injection import find_suspicion
@@ -112,7 +113,8 @@ _MODULES: Final = {
         "CategoryDenied", "Conflict", "InvalidInput", "MemwardenError", "NotFound", "NotKept", "StoreError",
         "UnknownAgent",
     ),
-    "recall.answer.render": ("Template", "format_context"),
+    "recall.answer.render": ("format_context",),
+    "recall.answer.template": ("Template",),
     "records": ("Memory", "Scope"),
     "remember.imports.source": ("ImportOptions",),
     "security.injection": ("find_suspicion",),

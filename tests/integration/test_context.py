@@ -11,7 +11,8 @@ import pytest
 
 from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template, render_memories_block
+from memwarden.recall.answer.render import render_memories_block
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
 from memwarden.text.tokenizer import estimate
 
 SNAPSHOT = """<memories>

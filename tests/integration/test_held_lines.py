@@ -13,7 +13,7 @@ import pytest
 from memwarden import AsyncWarden, Warden, clock
 from memwarden.errors import Conflict
 from memwarden.filters import Where
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE
 from memwarden.records import Memory, MemoryState, Namespace
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore

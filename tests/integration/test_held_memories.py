@@ -12,7 +12,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.clock import now
-from memwarden.recall.answer.render import CachedMemory, MemoryCache
+from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
 from memwarden.stores.sqlite import SqliteStore

@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import CategoryDenied, InvalidFilter, InvalidInput, UnknownAgent
-from memwarden.recall.answer.select import GATES
+from memwarden.recall.answer.gates import GATES
 from memwarden.records import QueryResult
 from memwarden.text.tokenizer import estimate
 

@@ -9,7 +9,7 @@ import pytest
 
 from closing import close_validity
 from memwarden import AsyncWarden
-from memwarden.recall.answer.select import GATES
+from memwarden.recall.answer.gates import GATES
 from memwarden.testing import get_runtime
 
 NOW = datetime.now(UTC)

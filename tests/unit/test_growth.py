@@ -21,8 +21,8 @@ from memwarden.agent.state import StateKey
 from memwarden.api import exports
 from memwarden.errors import MemwardenError
 from memwarden.recall import question
-from memwarden.recall.answer import overview, render
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE
+from memwarden.recall.answer import excerpt, frame, overview
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE
 from memwarden.recall.time import past
 from memwarden.records import Memory, Namespace
 from memwarden.remember.extract import by_model, model, procedures
@@ -119,12 +119,12 @@ RULES: dict[str, Callable[[str], Any]] = {
     "secrets": lambda text: secrets.redact(text, strict=True),
     "own context": intake.strip_context,
     "signs of own context": intake.holds_context,
-    "sentences of an answer": lambda text: render.split_with_terms(text, tokenizer.terms),
+    "sentences of an answer": lambda text: excerpt.split_with_terms(text, tokenizer.terms),
     "words for the user context": told_context.find_told_context,
-    "a line": render.one_line,
-    "escaping": render.clean_text,
-    "quotations": lambda text: render.frame_external(text, text),
-    "shown names": render.shown_name,
+    "a line": excerpt.one_line,
+    "escaping": frame.clean_text,
+    "quotations": lambda text: frame.frame_external(text, text),
+    "shown names": frame.shown_name,
     "sentences of facts": clauses.split_turn,
     "plain text": clauses.plain_text,
     "somebody's words": clauses.is_somebodys_words,
@@ -183,7 +183,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "plain logs": logs.read_plain_log,
     "other names": OtherWording("", frozenset(["lena"])).is_in,
     "names of files": exports._slug,
-    "notices": render.with_notice,
+    "notices": frame.with_notice,
     "goals for a model": lambda text: overseer.relevance_prompt(text, [StateKey("page", "", 1, "a page")]),
     "questions cut": question.cut_middle,
 }

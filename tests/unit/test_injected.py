@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context
+from memwarden.recall.answer.render import format_context
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE
 from memwarden.remember.ingest.intake import holds_context, strip_context, strip_whole_blocks
 from memwarden.testing.examples import START, a_memory
 

@@ -33,7 +33,7 @@ from memwarden.agent.relevance import (
     value_match,
 )
 from memwarden.models.wordllama import WordLlamaEmbedder
-from memwarden.recall.answer.select import Request
+from memwarden.recall.answer.request import Request
 from memwarden.recall.recall import Recall
 from memwarden.records import Scope
 

@@ -9,7 +9,8 @@ import pytest
 from memwarden.conversation.prompt_cache import render_memories
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer import render
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context, render_memories_block
+from memwarden.recall.answer.render import format_context, render_memories_block
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE
 from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.text.tokenizer import estimate

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.answer import select
-from memwarden.recall.answer.select import Request
+from memwarden.recall.answer import excerpt, gates
+from memwarden.recall.answer import request as requests
+from memwarden.recall.answer.request import Request
 from memwarden.recall.rank import calibration
 from memwarden.recall.rank.score import is_unsure
 
@@ -19,7 +20,7 @@ def request(**fields: Any) -> Request:
 
 @pytest.mark.parametrize(("given", "bar"), [(None, 0.35), (0.0, 0.0), (0.7, 0.7)])
 def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: float) -> None:
-    assert select.bar_of(request(threshold=given)) == bar
+    assert requests.bar_of(request(threshold=given)) == bar
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: flo
     ],
 )
 def test_a_doubtful_block_gets_half_of_the_budget(evidence: float, fields: dict[str, Any], tokens: int) -> None:
-    assert select.block_budget(evidence, request(**fields)) == tokens
+    assert requests.block_budget(evidence, request(**fields)) == tokens
 
 
 @pytest.mark.parametrize("chances", [calibration.CHANCES, calibration.CHANCES_OF_SPEAKER])
@@ -56,11 +57,11 @@ def test_more_evidence_is_a_greater_chance_and_the_bar_is_met_by_the_same(chance
     ],
 )
 def test_a_message_that_leans_on_the_talk_is_searched_with_it(said: list[str], searched: list[str]) -> None:
-    assert select.list_searched(said) == searched
+    assert requests.list_searched(said) == searched
 
 
 def test_words_are_alike_whatever_their_case_and_space() -> None:
-    assert select.normalize_text(" Where  IS\nthe Straße? ") == select.normalize_text("where is the STRASSE?")
+    assert excerpt.normalize_text(" Where  IS\nthe Straße? ") == excerpt.normalize_text("where is the STRASSE?")
 
 
 def test_only_a_message_that_says_much_makes_a_search_worth_while() -> None:
@@ -84,6 +85,6 @@ def test_what_is_left_out_unless_it_is_asked_for(
 ) -> None:
     from memwarden.testing.examples import START
 
-    *channels, valid = select.default_conditions(request(**fields), by_channel, START)
+    *channels, valid = gates.default_conditions(request(**fields), by_channel, START)
     assert [(item.field, item.value) for item in channels] == excluded
     assert (valid.field, valid.value) == ("valid_to", START)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.answer.budget import BudgetedAnswer, pack_items, rearrange_items, widen_items
+from memwarden.recall.answer.pack import BudgetedAnswer, pack_items, rearrange_items, widen_items
 from memwarden.records import Memory, Namespace, RecallItem, Why
 from memwarden.text.tokenizer import TokenCounter, estimate
 

@@ -32,7 +32,7 @@ async def find_other_wording(runtime: Runtime, who: Scope, goal: str) -> OtherWo
     An agent learns nothing from what it may not read. Only what a person said counts, and of several people only
     what whoever the goal is of said: two have a sister each.
     """
-    from memwarden.recall.answer.select import Request  # numpy
+    from memwarden.recall.answer.request import Request  # numpy
     from memwarden.statements.reader import with_other_keys
     from memwarden.statements.wording import names_in, relations_in
 

@@ -16,7 +16,7 @@ from memwarden.agent.shorten import OverlongText, Shortening, size
 from memwarden.checks import quote
 from memwarden.clock import new_id
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import clean_line, frame_external
+from memwarden.recall.answer.frame import clean_line, frame_external
 from memwarden.records import Trust
 from memwarden.remember.ingest.intake import screen
 from memwarden.text.tokenizer import TokenCounter

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.recall.answer.render import TermedSentence, one_line, split_with_terms
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_with_terms
 from memwarden.text.dates.recognizer import spans_in
 
 # The beginning of the line of details. In a text that was shortened before, its details count again.

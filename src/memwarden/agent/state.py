@@ -23,7 +23,7 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
+from memwarden.recall.answer.frame import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
 from memwarden.records import Channel, Memory, MemoryState, Namespace, Scope, Trust
 from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
@@ -233,7 +233,7 @@ class AsyncState:
 
     async def _find_candidates(self, goal: str) -> list[Memory]:
         """Return the saved values that a search finds for a goal; when it finds few, also the newest."""
-        from memwarden.recall.answer.select import Request  # numpy
+        from memwarden.recall.answer.request import Request  # numpy
 
         self._check_allowed()
         request = Request(goal, None, SAVED_STATE, MAX_CANDIDATES, 0.0, None, full=True, explain=False)

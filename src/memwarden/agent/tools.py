@@ -14,7 +14,7 @@ from memwarden.agent.state import AsyncState
 from memwarden.checks import quote
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
-from memwarden.recall.answer.render import NOTICE, QUOTED
+from memwarden.recall.answer.frame import NOTICE, QUOTED
 from memwarden.records import (
     OVERVIEW_ID,
     Channel,

@@ -15,7 +15,7 @@ from memwarden.checks import SECONDS, check_whole, quote, word
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
+from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
 from memwarden.records import (
     Audit,
     CitedAnswer,
@@ -35,7 +35,7 @@ from memwarden.remember.ingest.messages import (
 from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
-    from memwarden.recall.answer.select import Request
+    from memwarden.recall.answer.request import Request
 
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
@@ -141,7 +141,7 @@ class ScopeReads(ScopeHandle):
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
         most = check_whole(max_memories, "max_memories", 1, MAX_IN_CONTEXT)
         if not isinstance(template, Template):
-            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {quote(template)}")
+            raise InvalidInput(f"template is a memwarden.recall.answer.template.Template, not {quote(template)}")
         glance = check_whole(overview_tokens, "overview_tokens", 0, None)
         request = replace(request, most=most, template=template, overview=glance)
         if participants is not None:
@@ -316,7 +316,7 @@ class ScopeReads(ScopeHandle):
         returns: str,
         explain: bool,
     ) -> Request:
-        from memwarden.recall.answer.select import Request
+        from memwarden.recall.answer.request import Request
 
         settings = self._runtime.settings
         word(RETURNS).check(returns, "returns")

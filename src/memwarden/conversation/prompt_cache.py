@@ -23,7 +23,7 @@ from memwarden.clock import DEFAULT_THREAD
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.conversation.formats import Request
 from memwarden.conversation.settings import ChatSettings
-from memwarden.recall.answer.budget import pack_items
+from memwarden.recall.answer.pack import pack_items
 from memwarden.recall.answer.render import render_memories_block
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, Scope, Trust
 from memwarden.runtime.services import Runtime
@@ -136,7 +136,7 @@ def render_memories(
     Args:
         without: ids of memories that are in the prompt already. now: the time that ages are counted to.
     """
-    from memwarden.recall.answer.select import GATES  # numpy is loaded by now: there is a block
+    from memwarden.recall.answer.gates import GATES  # numpy is loaded by now: there is a block
 
     moment = now or clock.now()
     packed = pack_items(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
-from memwarden.recall.answer.render import LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
 from memwarden.settings import DEFAULT_THRESHOLD
 
 # The places for memories in a prompt (:mod:`memwarden.conversation.formats`,

@@ -33,7 +33,8 @@ from memwarden.conversation.recording import (
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
-from memwarden.recall.answer.render import Template, judge_texts
+from memwarden.recall.answer.template import Template
+from memwarden.recall.answer.used import judge_texts
 from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
 from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name

@@ -14,7 +14,7 @@ from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.models.protocols import Reranker
 from memwarden.observability.instrument import record_model_failure
-from memwarden.recall.answer.budget import Found
+from memwarden.recall.answer.searches import Found
 from memwarden.recall.answer.select import Selection
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -33,7 +33,7 @@ class DefaultOrder:
     Attributes:
         ids: the most important first: the requested ends of time, then pinned memories, then by importance, then the
             newest. edges: how many ids are ends: the newest, the oldest, the second newest, and so on.
-        left_out: id and gate (:data:`memwarden.recall.answer.select.GATES`) of excluded memories.
+        left_out: id and gate (:data:`memwarden.recall.answer.gates.GATES`) of excluded memories.
     """
 
     ids: list[str]

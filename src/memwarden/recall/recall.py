@@ -14,56 +14,49 @@ from memwarden.categories import Categories
 from memwarden.filters import Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
 from memwarden.recall.answer import render as block
-from memwarden.recall.answer.budget import (
-    BudgetedAnswer,
-    Found,
-    OwnedCandidate,
-    QueryContext,
-    QuestionSearch,
-    RankedQuery,
-    answers_any,
-    append_related,
-    arrange_found,
+from memwarden.recall.answer.echoes import drop_copies, find_prompt_echoes, fold_repeats
+from memwarden.recall.answer.explain import join_cuts
+from memwarden.recall.answer.gates import (
+    Gates,
+    default_conditions,
+    in_categories,
+    open_gates,
+    resolve_metadata,
+    unanswering_flags,
+)
+from memwarden.recall.answer.items import (
     arrange_wanted,
-    choose_searched,
-    drop_copies,
-    find_prompt_echoes,
-    interleave_questions,
-    join_cuts,
     join_telling_facts,
     join_widening,
-    list_leading,
     make_block_items,
     make_found_item,
+)
+from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
+from memwarden.recall.answer.overview import find_overview_item, gather_rest, read_overview
+from memwarden.recall.answer.pack import (
+    BudgetedAnswer,
+    classic_order,
     pack_items,
     rearrange_items,
     tell_words_once,
     widen_items,
 )
-from memwarden.recall.answer.overview import find_overview_item, gather_rest, read_overview
-from memwarden.recall.answer.render import CachedMemory, MemoryCache
-from memwarden.recall.answer.select import (
-    OF_KNOWN_TRUST,
-    Candidate,
-    Gates,
+from memwarden.recall.answer.related import append_related, choose_neighbours, find_neighbours
+from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, bar_of, block_budget, leaves_choice, list_searched
+from memwarden.recall.answer.searches import (
+    Found,
+    OwnedCandidate,
     PendingSignals,
-    Request,
-    Selection,
-    bar_of,
-    block_budget,
-    choose_neighbours,
-    classic_order,
-    default_conditions,
-    find_neighbours,
-    fold_repeats,
-    in_categories,
-    leaves_choice,
-    list_searched,
-    open_gates,
-    resolve_metadata,
-    select_candidates,
-    unanswering_flags,
+    QueryContext,
+    QuestionSearch,
+    RankedQuery,
+    answers_any,
+    arrange_found,
+    choose_searched,
+    interleave_questions,
+    list_leading,
 )
+from memwarden.recall.answer.select import Candidate, Selection, select_candidates
 from memwarden.recall.default_order import rerank
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.encode import QuestionEncoder, index_ids

@@ -14,7 +14,8 @@ from memwarden.checks import check_whole
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import open_operation, record_event
 from memwarden.observability.records import EventDraft, EventFilter, Node, Op, OpEvent, Status
-from memwarden.recall.answer.render import frame_external, is_bare_data, judge_texts
+from memwarden.recall.answer.frame import frame_external, is_bare_data
+from memwarden.recall.answer.used import judge_texts
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
@@ -246,7 +247,7 @@ class AsyncContextAssembler:
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
     ) -> TierSearch:
         """Return the answers to the query, best first, by recall."""
-        from memwarden.recall.answer.select import Request
+        from memwarden.recall.answer.request import Request
         from memwarden.recall.recall import SPARE_CANDIDATES
 
         category = self._runtime.settings.categories.declared.get(ITEM_CATEGORY)
@@ -268,7 +269,7 @@ class AsyncContextAssembler:
     ) -> TierSearch:
         """Return the items that matter most without a query; of a task its two ends first."""
         # They load numpy, which a process that only writes does without.
-        from memwarden.recall.answer.select import GATES
+        from memwarden.recall.answer.gates import GATES
         from memwarden.recall.default_order import order_memories
 
         now = clock.now()

@@ -15,9 +15,9 @@ from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import NOTICE, QUOTED, clean_line
-from memwarden.recall.answer.render import TASK_CLOSE as CLOSE
-from memwarden.recall.answer.render import TASK_OPEN as OPEN
+from memwarden.recall.answer.frame import NOTICE, QUOTED, clean_line
+from memwarden.recall.answer.template import TASK_CLOSE as CLOSE
+from memwarden.recall.answer.template import TASK_OPEN as OPEN
 from memwarden.text.tokenizer import TokenCounter
 from memwarden.tiers.backend import ContextItem
 

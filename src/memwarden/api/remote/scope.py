@@ -40,7 +40,7 @@ from memwarden.conversation.prompt_cache import PromptLayout
 from memwarden.conversation.recording import MemoryVerdict, TurnLog
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.recall.answer.render import LEAN_TEMPLATE, Template
+from memwarden.recall.answer.template import LEAN_TEMPLATE, Template
 from memwarden.records import (
     Audit,
     ContextBlock,
@@ -97,7 +97,7 @@ class RemoteScope(RemoteHandle, AsyncScope):
     @sent_as(AsyncScope.context)
     async def context(self, given: dict[str, Any]) -> ContextBlock:
         if not isinstance(template := given.pop("template", LEAN_TEMPLATE), Template):
-            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {template!r:.80}")
+            raise InvalidInput(f"template is a memwarden.recall.answer.template.Template, not {template!r:.80}")
         if template != LEAN_TEMPLATE:
             given["template"] = msgspec.to_builtins(template)
         body = {**self.whole_identity, **given}

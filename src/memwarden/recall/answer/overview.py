@@ -13,17 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.filters import Condition, Where
-from memwarden.recall.answer import render
-from memwarden.recall.answer.budget import (
-    ALWAYS_SHARE,
-    BudgetedAnswer,
-    QueryContext,
-    QuestionSearch,
-    join_telling_facts,
-    rearrange_items,
-)
-from memwarden.recall.answer.render import CachedMemory, day_of, one_line, plain_excerpt, speaker, until_of
-from memwarden.recall.answer.select import Candidate, mask_without_cards, rests_on_ended
+from memwarden.recall.answer.excerpt import one_line
+from memwarden.recall.answer.frame import fit_to_show, frame_memory
+from memwarden.recall.answer.gates import mask_without_cards
+from memwarden.recall.answer.items import join_telling_facts, plain_excerpt
+from memwarden.recall.answer.memory_cache import CachedMemory
+from memwarden.recall.answer.pack import ALWAYS_SHARE, BudgetedAnswer, rearrange_items
+from memwarden.recall.answer.render import by_clock_of, day_of, speaker, until_of
+from memwarden.recall.answer.searches import QueryContext, QuestionSearch
+from memwarden.recall.answer.select import Candidate, rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
@@ -367,15 +365,13 @@ def tells_whole(overview: Overview, memory: Memory) -> bool:
 
 
 def _line(value: Value, memory: Memory, now: datetime) -> OverviewLine:
-    words = one_line(render.fit_to_show(memory, memory.text[value.row.start : value.row.end]))
+    words = one_line(fit_to_show(memory, memory.text[value.row.start : value.row.end]))
     label, _, rest = words.partition(": ")
     words = rest if rest and label.casefold() == value.attribute else words  # "project budget: Budget is 15k"
     words = words if len(words) <= MAX_WORDS else words[: MAX_WORDS - 1].rstrip() + "…"
-    words = render.frame_memory(memory, words)
+    words = frame_memory(memory, words)
     changed = SORTS[value.row.sort] == "change" and (now - memory.created_at).days <= LATELY_DAYS
-    return OverviewLine(
-        value.owner, value.attribute, words, render.by_clock_of(memory, memory.created_at), changed, memory.id
-    )
+    return OverviewLine(value.owner, value.attribute, words, by_clock_of(memory, memory.created_at), changed, memory.id)
 
 
 def _label(line: OverviewLine) -> str:

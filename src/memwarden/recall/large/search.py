@@ -18,7 +18,7 @@ import numpy as np
 
 from memwarden.clock import moment
 from memwarden.filters import Where
-from memwarden.recall.answer.select import normalize_text
+from memwarden.recall.answer.excerpt import normalize_text
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, count_stems
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex

@@ -18,7 +18,9 @@ import numpy.typing as npt
 from memwarden import checks
 from memwarden.clock import DEFAULT_THREAD, microseconds
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import ELLIPSIS, clean_line, day_of, frame_memory, one_line, until_of, with_notice
+from memwarden.recall.answer.excerpt import ELLIPSIS, one_line
+from memwarden.recall.answer.frame import clean_line, frame_memory, with_notice
+from memwarden.recall.answer.render import day_of, until_of
 from memwarden.recall.answer.render import shown_words as shown_words
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (

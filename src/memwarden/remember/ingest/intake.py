@@ -17,10 +17,10 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import Any, TypeVar
 
-from memwarden.recall.answer.render import (
+from memwarden.recall.answer.frame import NOTICE
+from memwarden.recall.answer.template import (
     CLASSIC_TEMPLATE,
     LEAN_TEMPLATE,
-    NOTICE,
     PREFIX,
     SUFFIX,
     TASK_CLOSE,

@@ -15,7 +15,8 @@ from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.arguments import check_no_agent
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.recall.answer.render import clean_line, framed_words, with_notice
+from memwarden.recall.answer.frame import clean_line, with_notice
+from memwarden.recall.answer.render import framed_words
 from memwarden.records import Memory
 from memwarden.surfaces.mcp.schemas import OBJECT, TEXT, WHOLE, Schema, answer
 

@@ -17,7 +17,7 @@ from memwarden import clock
 from memwarden.agent.state import AsyncState
 from memwarden.agent.tools import AsyncTools, Parameter, Permission, Tool
 from memwarden.errors import Denied, InvalidInput, NotFound
-from memwarden.recall.answer.render import clean_value
+from memwarden.recall.answer.frame import clean_value
 from memwarden.records import Trust
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
 from memwarden.remember.ingest.intake import screen

@@ -7,7 +7,8 @@ from typing import Any
 from memwarden.agent.tools import Parameter, Permission, Tool, create_tool, search_tool, state_tools
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Denied, InvalidInput, NotFound
-from memwarden.recall.answer.render import clean_line, framed_words, with_notice
+from memwarden.recall.answer.frame import clean_line, with_notice
+from memwarden.recall.answer.render import framed_words
 from memwarden.records import Consent, HistoryEntry, Memory, MemoryState, PendingReview, Trust, WriteResult
 from memwarden.remember.ingest.intake import screen
 from memwarden.surfaces.mcp.schemas import FOUND, NUMBER, OBJECT, TEXT, WHOLE, WRITTEN, Schema, answer, list_of, row

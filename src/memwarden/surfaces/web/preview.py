@@ -14,8 +14,8 @@ from memwarden.conversation.prompt_cache import decide_layout, delta_places
 from memwarden.conversation.turn import WITH_MEMORY
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import MADE_PROMPTS
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE
-from memwarden.recall.answer.select import GATES
+from memwarden.recall.answer.gates import GATES
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage, new_thread

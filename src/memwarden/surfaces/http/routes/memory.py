@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header
 
 from memwarden.conversation.recording import TurnLog
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
 from memwarden.surfaces.http.access import Reader, WritingCaller
 from memwarden.surfaces.http.answers import BlockView, QueryView, WriteView
 from memwarden.surfaces.http.bodies import (

@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
 from memwarden.api.scope import AsyncScope
-from memwarden.recall.answer.render import fit_to_show, frame_memory
+from memwarden.recall.answer.frame import fit_to_show, frame_memory
 from memwarden.records import QueryResult, RecallItem
 from memwarden.surfaces.integrations.binding import StoreBinding
 

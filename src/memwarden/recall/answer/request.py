@@ -1,0 +1,95 @@
+"""The checked request of a query or a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memwarden.filters import Condition, Where
+from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
+from memwarden.recall.time.past import AsOf
+from memwarden.records import (
+    Namespace,
+    Trust,
+)
+from memwarden.settings import DEFAULT_THRESHOLD, WHOLE_BUDGET_EVIDENCE
+from memwarden.text.tokenizer import (
+    asks_question,
+    content_terms,
+    is_chatter,
+)
+
+# Messages before a message that leans on them, searched with it.
+MAX_RECENT_MESSAGES = 3
+
+
+# A message with fewer words that say something leans on the talk before it: "and in May?", "why?".
+MIN_OWN_TERMS = 3
+
+
+# Leaves out what nobody vouches for.
+OF_KNOWN_TRUST = (Condition("trust", "$ne", str(Trust.EXTERNAL)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
+
+    as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
+    looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
+    changes. more: further questions under the same budget. most, template, overview: of a context block, how many
+    memories at most, in which words, and how many tokens of an overview go in. beside: further namespaces that are
+    searched.
+    """
+
+    query: str
+    categories: tuple[str, ...] | None
+    where: Where
+    top_k: int
+    threshold: float | None
+    budget_tokens: int | None
+    full: bool
+    explain: bool
+    as_of: AsOf | None = None
+    since_rev: int | None = None
+    steps: bool = False
+    news: bool = True
+    more: tuple[str, ...] = ()
+    most: int = MAX_IN_CONTEXT
+    template: Template = LEAN_TEMPLATE
+    overview: int = 0
+    beside: tuple[Namespace, ...] = ()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """All questions, in the order given."""
+        return (self.query, *self.more)
+
+
+def leaves_choice(request: Request) -> bool:
+    """Whether memories may share a place: whoever filters, wants whole texts, sets a bar or a time, gets each alone."""
+    filtered = any(condition not in OF_KNOWN_TRUST for condition in request.where) or request.categories
+    return not (filtered or request.full or request.more or request.as_of is not None or request.threshold is not None)
+
+
+def bar_of(request: Request) -> float:
+    return DEFAULT_THRESHOLD if request.threshold is None else request.threshold
+
+
+def list_searched(said: Sequence[str]) -> list[str]:
+    """List the texts to search for: the message, and with the talk before it where it leans on that.
+
+    A message that says what it is about is searched alone: after a change of subject the talk before would answer.
+    """
+    # "Thanks!" asks for nothing; "yes, please" leans on what was asked before.
+    closes = len(said) > 1 and is_chatter(said[-1]) and not asks_question(said[-2])
+    if len(said) > 1 and not closes and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
+        return list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
+    return [said[-1]]
+
+
+def block_budget(evidence: float, request: Request) -> int | None:
+    """Return the tokens of a block: half of the budget where it is doubtful that the block holds the answer."""
+    if request.budget_tokens is None or request.threshold is not None or evidence >= WHOLE_BUDGET_EVIDENCE:
+        return request.budget_tokens
+    return request.budget_tokens // 2

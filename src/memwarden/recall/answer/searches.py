@@ -1,0 +1,184 @@
+"""Searches of a request: each question with its context, ranking and candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import merge
+from itertools import zip_longest
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from memwarden.recall.answer.excerpt import normalize_text
+from memwarden.recall.answer.gates import Gates
+from memwarden.recall.answer.memory_cache import CachedMemory
+from memwarden.recall.answer.pack import BudgetedAnswer
+from memwarden.recall.answer.related import Neighbour
+from memwarden.recall.answer.select import Candidate, Selection
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.question import Question
+from memwarden.recall.rank.features import leading
+from memwarden.recall.rank.score import Ranking
+from memwarden.recall.time.changes import (
+    MIN_ALIKE,
+    MIN_ALIKE_OF_TABLE,
+    put_newer_first,
+)
+from memwarden.records import (
+    Memory,
+    Namespace,
+    RecallItem,
+)
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
+
+
+def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
+    """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
+    least = ITEM_THRESHOLD * CONTEXT_ITEM_SHARE
+    return ranking.confidence >= threshold and any(item.score >= least for item in packed.items)
+
+
+def arrange_found(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
+    """Return a question's items with what was said in its very words first, and the newer of like items above.
+
+    of_table: whether the first vectors are means of a table.
+    """
+    arranged = list(shown) if asked.question.asks_past else _put_newer_first(asked, shown, of_table)
+    leading = {asked.ctx.index.columns.ids[place]: number for number, place in enumerate(asked.ranking.leaders)}
+    arranged.sort(key=lambda item: leading.get(item.id, len(leading)))
+    wanted = normalize_text(asked.question.text)
+    return sorted(arranged, key=lambda item: normalize_text(item.memory.text) != wanted)
+
+
+def _put_newer_first(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
+    """Compare the items by the model that leads in the question's language."""
+    index, side = asked.ctx.index, leading(asked.question, asked.ctx.index.view)
+    if side is None or not shown:
+        return list(shown)
+    places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
+    vectors = side.vectors[index.view.passages.first[places]]
+    vectors[np.less(places, 0)] = 0
+    alike = MIN_ALIKE_OF_TABLE if of_table and side.name == "first" else MIN_ALIKE
+    return put_newer_first(shown, vectors, alike, index.view.alive_count, asked.ranking.moment)
+
+
+# The candidates' memories by place.
+Found = Mapping[int, CachedMemory]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """The index and the moment in which a question is asked.
+
+    Attributes:
+        index: what is known there. now: when that is.
+        read: reads the memories of ids, as they are there; those that are gone are left out.
+        hidden: places that whoever asks may not read now, whatever their category was then.
+        follows: whether the index follows the store, so that what is gone from either is gone from both. An index
+            of the past does not: its memories are read each time.
+    """
+
+    index: NamespaceIndex
+    now: datetime
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
+    hidden: Sequence[int]
+    follows: bool
+
+
+class RankedQuery(NamedTuple):
+    """A question with its context, ranking, gates and echoes (places that only repeat the prompt)."""
+
+    ctx: QueryContext
+    question: Question
+    ranking: Ranking
+    gates: Gates
+    echoes: Sequence[int]
+
+
+class QuestionSearch(NamedTuple):
+    """A ranked question with its candidates. related: the neighbours of these by id. found: their memories."""
+
+    asked: RankedQuery
+    selection: Selection
+    related: Mapping[str, Sequence[Neighbour]]
+    found: Found
+
+
+class OwnedCandidate(NamedTuple):
+    """A candidate with the number of the search that found it: of the question that it answers best."""
+
+    question: int
+    candidate: Candidate
+
+
+def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
+    """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
+    alone = asked[0]
+    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
+
+
+def interleave_questions(
+    searches: Sequence[QuestionSearch], lists: Sequence[Sequence[Candidate]]
+) -> dict[str, OwnedCandidate]:
+    """Return, by id, the best candidate of each question, then the second of each, and so on.
+
+    A memory that several questions found stands once, as the candidate of the question that it answers best.
+    """
+    by_question: dict[str, list[list[OwnedCandidate]]] = {}
+    for number, candidates in enumerate(lists):
+        owned = [OwnedCandidate(number, item) for item in candidates]
+        by_question.setdefault(searches[number].asked.question.text, []).append(owned)
+    best: dict[str, OwnedCandidate] = {}
+    for row in zip_longest(*map(merge_places, by_question.values())):
+        for item in row:
+            if item is None:
+                continue
+            memory_id = searches[item.question].asked.ctx.index.columns.ids[item.candidate.place]
+            known = best.get(memory_id)
+            if known is None or item.candidate.score > known.candidate.score:
+                best[memory_id] = item
+    return best
+
+
+def merge_places(lists: Sequence[Sequence[OwnedCandidate]]) -> list[OwnedCandidate]:
+    """Merge what the same question found in several namespaces, the better first; each list keeps its order."""
+    return list(lists[0] if len(lists) == 1 else merge(*lists, key=lambda item: -item.candidate.score))
+
+
+def list_leading(searches: Sequence[QuestionSearch]) -> list[str]:
+    """Return the ids of what surely tells the value that is asked for, the wanted value first."""
+    rankings = ((search.asked.ctx.index.columns.ids, search.asked.ranking.leaders) for search in searches)
+    return [ids[place] for ids, leaders in rankings for place in leaders]
+
+
+def arrange_by_question(
+    shown: Sequence[RecallItem],
+    owners: Mapping[str, OwnedCandidate],
+    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
+) -> list[RecallItem]:
+    """Return items in which those of each question are arranged among their own places.
+
+    owners: the candidate of each item, by id; others stay. arrange: the items of a question in another order.
+    """
+    arranged = list(shown)
+    asked = [owners[item.id].question if item.id in owners else None for item in shown]
+    for question in dict.fromkeys(number for number in asked if number is not None):
+        places = [place for place, number in enumerate(asked) if number == question]
+        ordered = arrange(question, [shown[place] for place in places])
+        for place, item in zip(places, ordered, strict=True):
+            arranged[place] = item
+    return arranged
+
+
+def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:
+    """Whether the answer holds something relevant to any of the questions."""
+    return any(has_relevant(packed, search.asked.ranking, bar) for search in searches)
+
+
+class PendingSignals(Protocol):
+    """Signals that are made after their rows were stored."""
+
+    async def wait_for_recent(self, namespace: Namespace) -> bool:
+        """Wait a while for those of what was said just before; return whether any were awaited."""
