@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memwarden import clock
 from memwarden.checks import NAME, SHARE, TEXT, TRUTH, check_whole, word
-from memwarden.errors import Conflict, Denied, InvalidInput
+from memwarden.errors import Denied, InvalidInput, Stale
 from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.settings import Settings
@@ -56,9 +56,9 @@ def check_cleared(names: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check_version(memory: Memory, expected: int) -> None:
-    """Raise Conflict unless a memory has the version that its caller read."""
+    """Raise Stale unless a memory has the version that its caller read."""
     if check_whole(expected, "expected_version", 1, None) != memory.version:
-        raise Conflict(f"memory {memory.id!r} has version {memory.version}, not {expected}; read it again")
+        raise Stale(f"memory {memory.id!r} has version {memory.version}, not {expected}; read it again")
 
 
 def check_order(memory: Memory) -> None:

@@ -1,7 +1,7 @@
 """Two processes with eight writers each on one user's memory: none skipped, doubled or lost (B1, B2).
 
-They remember the same facts and facts that contradict each other, correct, forget, restore and undo. What is decided on
-contents that somebody changed meanwhile is decided anew inside ``remember``; elsewhere it is a Conflict.
+They remember the same facts and facts that contradict each other, correct, forget, restore and undo. A change that was
+decided on contents that another writer changed meanwhile is decided anew inside the call.
 """
 
 from __future__ import annotations

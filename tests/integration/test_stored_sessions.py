@@ -226,16 +226,17 @@ def test_what_is_refused() -> None:
 
 
 def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memwarden.agent import stored_sessions
-    from memwarden.errors import Stale
+    from memwarden.concurrency import optimistic
+    from memwarden.errors import Stale, StoreUnavailable
     from memwarden.remember.items import ItemWriter
 
     async def overtaken(*given: Any, **named: Any) -> None:
         raise Stale("somebody was faster")
 
-    monkeypatch.setattr(stored_sessions, "MAX_SECONDS", 0.01)
+    monkeypatch.setattr(optimistic, "MAX_SECONDS", 0.01)
     monkeypatch.setattr(ItemWriter, "swap", overtaken)
-    with Warden.open("memory://", config={"embedder": "none"}) as warden, pytest.raises(Conflict, match="'A'"):
+    overtaken_for_ever = pytest.raises(StoreUnavailable, match="try again later")
+    with Warden.open("memory://", config={"embedder": "none"}) as warden, overtaken_for_ever:
         warden.sessions.finalize_current_cycle("A", "q", "a")
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memwarden import clock, filters
 from memwarden.checks import quote
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
@@ -72,6 +73,16 @@ class StateKey:
     expires_at: str | None = None
 
 
+class StateEdit(NamedTuple):
+    """What :meth:`AsyncState.rewrite` writes.
+
+    saved: new values by key. cleared: keys to remove. An unknown key is ignored.
+    """
+
+    saved: Mapping[str, Any] = {}
+    cleared: Sequence[str] = ()
+
+
 class AsyncState:
     """The saved values of a person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
 
@@ -112,6 +123,48 @@ class AsyncState:
         meta: Mapping[str, Any] | None,
         trust: Trust,
     ) -> StateKey:
+        memory = await self._read_value(key, value, description, expires_in, trust)
+        items, by_tool = self._runtime.services.items, meta is not None
+
+        async def write() -> StateKey:
+            rev = (await self._runtime.store.head(self.who.namespace)).rev if by_tool else None
+            await self._refuse_others(memory.id, of_tool=by_tool)
+            stored, _ = await items.upsert(
+                memory, actor=self._actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES, decided_at=rev
+            )
+            return _describe(stored)
+
+        return await change_atomically((self.who.namespace, memory.id), write)
+
+    async def rewrite(
+        self, pattern: str, decide: Callable[[Mapping[str, Any]], StateEdit], *, trust: str = Trust.PERSON
+    ) -> None:
+        """Read the values of all keys that match a glob, decide, and write the decision in one transaction.
+
+        Args:
+            pattern: as :meth:`search` takes it.
+            decide: gets the values, sorted by key, and returns what changes. It is called anew when
+                another writer came in between, so it changes nothing else. What it raises is raised.
+            trust: the source of the new values, as :meth:`save` takes it.
+
+        Raises what :meth:`save` raises; then nothing was written.
+        """
+
+        async def attempt() -> None:
+            rev = (await self._runtime.store.head(self.who.namespace)).rev
+            edit = decide({_name(item): _value(item) for item in await self._matching(pattern)})
+            values = [await self._read_value(key, value, None, None, Trust(trust)) for key, value in edit.saved.items()]
+            removed = [_PREFIX + key for key in edit.cleared]
+            await self._runtime.services.items.rewrite(
+                self.who.namespace, values, removed, rev, actor=self._actor, agent=self.who.agent, keep=EARLIER_STATES
+            )
+
+        await change_atomically(self.who.namespace, attempt)
+
+    async def _read_value(
+        self, key: str, value: Any, description: str | None, expires_in: timedelta | float | None, trust: Trust
+    ) -> Memory:
+        """Return a value as the memory to store, without secrets. Raises InvalidInput, Denied, CategoryDenied."""
         from memwarden.recall.index.encode import read_long  # numpy
 
         self._check_allowed()
@@ -140,12 +193,7 @@ class AsyncState:
         look = await read_long(len(written), partial(screen, trust, *texts))
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
-        await self._refuse_others(memory.id, of_tool=meta is not None)
-        actor = self.who.actor or self.who.agent
-        stored, _ = await self._runtime.services.items.upsert(
-            memory, actor=actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES
-        )
-        return _describe(stored)
+        return memory
 
     async def load(self, key: str) -> Any:
         """Return the value of a key. Raises NotFound for an unknown or expired key."""
@@ -174,8 +222,8 @@ class AsyncState:
         """
         found = await self._matching(pattern, expired=True)
         if found and not dry_run:
-            items, actor = self._runtime.services.items, self.who.actor or self.who.agent
-            await items.remove(self.who.namespace, [item.id for item in found], actor=actor, agent=self.who.agent)
+            ids, items = [item.id for item in found], self._runtime.services.items
+            await items.remove(self.who.namespace, ids, actor=self._actor, agent=self.who.agent)
         return [_name(item) for item in found]
 
     async def load_for_model(self, keys: Sequence[str], *, marked: bool = False) -> dict[str, Any]:
@@ -296,6 +344,10 @@ class AsyncState:
             raise Conflict(
                 f"a person saved a value under {_name(found[0])!r}; save the tool's result under another key"
             )
+
+    @property
+    def _actor(self) -> str | None:
+        return self.who.actor or self.who.agent
 
     def _check_allowed(self) -> None:
         self._runtime.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -20,7 +18,8 @@ from memwarden.agent.plain_sessions import ChannelLogger, ProactiveTools, Sessio
 from memwarden.agent.session_rules import Message, agent_receives, cache_state, memory_state
 from memwarden.agent.shorten import run_shortening
 from memwarden.agent.state import CATEGORY
-from memwarden.errors import Conflict, InvalidInput, Stale
+from memwarden.concurrency.optimistic import change_atomically
+from memwarden.errors import Conflict, InvalidInput
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Memory, Scope, Trust
@@ -33,9 +32,6 @@ Session = dict[str, Any]
 
 PREFIX: Final = "session:"
 SOURCE: Final = "session"
-# Time limit of the retries of a change while others keep writing the same session.
-MAX_SECONDS: Final = 30.0
-_MAX_PAUSE: Final = 0.1
 _ALL: Final = 10**9
 # Separates session and key in the namespace's idempotency keys; names are printable and cannot hold it.
 SEPARATOR: Final = "\x1f"
@@ -48,7 +44,7 @@ class AsyncSessions:
     The methods are those of :class:`memwarden.agent.plain_sessions.SessionMemory`, with the id of a session in
     place of its dict. An agent with an allowlist needs the category ``state`` in it. Secrets are removed before
     anything is stored. Each change is a version in the history of the memory ``session:<id>``. All raise InvalidInput,
-    CategoryDenied and StoreError; Conflict when others kept changing the same session for 30 seconds.
+    CategoryDenied and StoreError.
     """
 
     def __init__(
@@ -210,33 +206,26 @@ class AsyncSessions:
     async def _change(
         self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _IdempotentChange | None = None
     ) -> T:
-        """Read a session, change it and write it, again and again until nobody else wrote in between.
+        """Read a session, change it and write it, repeated until no other writer came in between.
 
         Raises _AlreadyTakenIn when it was changed ``once`` before.
         """
         self._check_allowed()
         name = _check_id(session_id)
-        place = (self.who.namespace.tenant, self.who.namespace.path, PREFIX + name)
-        lock = self._runtime.locks.setdefault(place, asyncio.Lock())
-        ends, pause = time.monotonic() + MAX_SECONDS, 0.002
-        async with lock:  # those of this process wait for each other; trying again is for other processes
-            while True:
-                rev = (await self._runtime.store.head(self.who.namespace)).rev
-                stored = await self._read_stored(name)
-                session = _session_of(name, stored)
-                before = json.dumps(session)
-                result = await change(session)
-                if once is None and stored is not None and json.dumps(session) == before:
-                    return result
-                try:
-                    if await self._swap(self._memory_of(name, session, stored), rev, once):
-                        return result
-                    raise _AlreadyTakenIn
-                except Stale:
-                    if time.monotonic() > ends:
-                        raise Conflict(f"others keep changing the session {name!r}; try again later") from None
-                    await asyncio.sleep(random.uniform(0, pause))  # no secret
-                    pause = min(2 * pause, _MAX_PAUSE)
+
+        async def attempt() -> T:
+            rev = (await self._runtime.store.head(self.who.namespace)).rev
+            stored = await self._read_stored(name)
+            session = _session_of(name, stored)
+            before = json.dumps(session)
+            result = await change(session)
+            if once is None and stored is not None and json.dumps(session) == before:
+                return result
+            if await self._swap(self._memory_of(name, session, stored), rev, once):
+                return result
+            raise _AlreadyTakenIn
+
+        return await change_atomically((self.who.namespace, PREFIX + name), attempt)
 
     async def _swap(self, memory: Memory, rev: int, once: _IdempotentChange | None) -> bool:
         key, asked = (None, ()) if once is None else once

@@ -11,12 +11,12 @@ from memwarden import arguments, clock
 from memwarden import checks as scale
 from memwarden.api.reads import ScopeReads
 from memwarden.checks import quote
-from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import QUOTATION, Channel, Memory, MemoryState, WriteResult
+from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
 from memwarden.remember.write_store import is_reserved
@@ -153,7 +153,7 @@ class ScopeChanges(ScopeReads):
             arguments.check_version(old, expected_version)
         known = [old]
 
-        async def write(_: bool) -> WriteResult:
+        async def write() -> WriteResult:
             latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
             new = replace(latest, **changes)
             if new.text != latest.text:  # corrected words are no quotation any more
@@ -162,7 +162,9 @@ class ScopeChanges(ScopeReads):
                 arguments.check_order(new)
             return await self._runtime.services.writer.update(self.who, latest, new, self._readable)
 
-        return await retry_on_stale(write, tries=MAX_TRIES if expected_version is None else 1, on=Conflict)
+        if expected_version is not None:
+            return await write()
+        return await change_atomically(self.who.namespace, write)
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
@@ -179,9 +181,13 @@ class ScopeChanges(ScopeReads):
         """
         if self.who.agent is not None:
             raise Denied(f"agent {self.who.agent!r} may not promote: a person decides what a project learns of them")
-        target, memory = parse_namespace(to, self.who.namespace.tenant), await self.get(memory_id)
+        target = parse_namespace(to, self.who.namespace.tenant)
         if not target.path.startswith("project/"):
             raise InvalidInput(f"a memory of a user goes to project/<id>, not to {target.path}")
+        return await change_atomically((self.who.namespace, memory_id), lambda: self._promote(memory_id, target))
+
+    async def _promote(self, memory_id: str, target: Namespace) -> str:
+        memory = await self.get(memory_id)
         if memory.channel in (Channel.TURN, Channel.STATE) or is_reserved(memory.id):
             raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
         if memory.valid_to is not None and memory.valid_to <= clock.now():

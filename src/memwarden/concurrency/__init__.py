@@ -9,8 +9,8 @@ helper                                    guarantees                            
 :func:`~.tasks.with_deadline`             an answer or TimeoutError in time;     the work is cancelled
                                           overdue work goes on beside, at most
                                           a single task for each place
-:func:`~.tasks.retry_on_stale`            the write is decided anew until        it ends at once; what the store
-                                          nobody changed what it read            acknowledged stays
+:func:`~.optimistic.change_atomically`    the change is decided anew until no    it ends at once; what the store
+                                          other writer comes in between          acknowledged stays
 :func:`~.isolation.isolated`              a hung call of a model holds up        the daemon thread is left to itself,
                                           neither loop nor process; at most      and counts against the model's limit
                                           four at a time for each model          until it ends

@@ -1,21 +1,16 @@
-"""Runs work to its end, for a limited time, or again when others changed what it was decided on."""
+"""Runs work to its end, or for a limited time."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, MutableMapping
+from collections.abc import Callable, Coroutine, Hashable, MutableMapping
 from typing import Any, TypeVar
-
-from memwarden.errors import Conflict, Stale
 
 T = TypeVar("T")
 
 
 # A loop that ends cancels every task once, so that a second run is enough; the third is to be safe.
 MAX_CANCELLED_RUNS = 3
-# Maximum tries of an optimistic write.
-MAX_TRIES = 5
 
 
 async def shielded(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -71,31 +66,3 @@ async def with_deadline(
     overdue[place] = task
     task.add_done_callback(forget_task)
     raise TimeoutError
-
-
-async def retry_on_stale(
-    attempt: Callable[[bool], Awaitable[T]],
-    *,
-    tries: int = MAX_TRIES,
-    on: type[Conflict] = Stale,
-    max_pause: float = 0.0,
-) -> T:
-    """Run an optimistic write until nobody changed what it read, and return what it gives.
-
-    Args:
-        attempt: reads, decides and writes anew each time. Its argument says whether this is the last try.
-        tries: how often it runs at most. on: the error that begins it anew.
-        max_pause: seconds; each pause before another try is drawn between 0 and this, so that writers get out of step.
-
-    Raises that error when the last try raises it, and whatever else the attempt raises at once. A cancellation ends it
-    between or within tries: a try that was acknowledged by the store stays.
-    """
-    for tries_left in range(tries - 1, -1, -1):
-        try:
-            return await attempt(not tries_left)
-        except on:
-            if not tries_left:
-                raise
-        if max_pause:
-            await asyncio.sleep(random.uniform(0, max_pause))  # no secret
-    raise AssertionError  # the last try returns or raises

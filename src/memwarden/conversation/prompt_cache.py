@@ -8,7 +8,6 @@ keeps their result.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any, Final
 from memwarden import clock
 from memwarden.categories import OWN_RECORDS
 from memwarden.clock import DEFAULT_THREAD
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.conversation.formats import Request
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.pack import pack_items
@@ -217,8 +216,6 @@ PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
 # A category outside all allowlists: an agent's prompt may hold memories that another agent may not read.
 CATEGORY: Final = OWN_RECORDS
-MAX_TRIES: Final = 50
-_MAX_PAUSE: Final = 0.05
 
 
 class PromptCacheStore:
@@ -240,13 +237,11 @@ class PromptCacheStore:
     ) -> PromptLayout | None:
         """Return the layout for the message to answer (:func:`memwarden.conversation.prompt_cache.decide_layout`).
 
-        It is durable on return. Raises StoreError; Conflict when others kept writing it.
+        It is durable on return. Raises StoreError.
         """
         namespace = self._who.namespace
-        place = (namespace.tenant, namespace.path, self._id)
-        lock = self._runtime.locks.setdefault(place, asyncio.Lock())
 
-        async def decide(_: bool) -> PromptLayout | None:
+        async def decide() -> PromptLayout | None:
             rev = (await self._runtime.store.head(namespace)).rev
             stored = await self._read_stored()
             before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
@@ -257,8 +252,7 @@ class PromptCacheStore:
             await self._runtime.services.items.swap(self._memory_of(stable, stored), rev, keep=0)
             return stable
 
-        async with lock:  # calls of this process wait for each other
-            return await retry_on_stale(decide, tries=MAX_TRIES, max_pause=_MAX_PAUSE)
+        return await change_atomically((namespace, self._id), decide)
 
     async def _read_stored(self) -> Memory | None:
         found = await self._runtime.store.get(self._who.namespace, [self._id])

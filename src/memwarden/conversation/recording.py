@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from memwarden.conversation.formats.base import as_dict, as_list, field
 from memwarden.conversation.settings import ChatSettings
-from memwarden.errors import Stale
+from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import instrumented, record_event
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
@@ -101,7 +101,7 @@ class TurnLog:
             return None
         try:
             return await self.look_now()
-        except Stale as error:  # what was said is stored; what it says waits for the next look
+        except StoreUnavailable as error:  # the turns are stored, and await the next extraction
             log.warning("looking through thread %r is put off: %s", self.who.thread, error)
             return None
 

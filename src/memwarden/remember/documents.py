@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from memwarden import clock, filters
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.records import (
     ALREADY,
     DOCUMENT,
@@ -280,17 +281,22 @@ def _digest(draft: Draft) -> str:
 
 async def _change(store: GuardedStore, who: Scope, ids: Sequence[str], at: datetime, *, end: bool) -> None:
     """End memories, or open them again."""
+    meta = {"document": "no longer states it" if end else "states it"}
     for start in range(0, len(ids), MAX_BATCH):
-        found = await store.get(who.namespace, ids[start : start + MAX_BATCH])
-        changes = tuple(
-            Put(
-                _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
-                expected_version=memory.version, meta={"document": "no longer states it" if end else "states it"},
-            )
-            for memory in found
-        )  # fmt: skip
-        if changes:
-            await store.apply(Batch(who.namespace, changes, at, actor=who.actor or who.agent, agent=who.agent))
+        part = ids[start : start + MAX_BATCH]
+
+        async def change(part: Sequence[str] = part) -> None:
+            changes = tuple(
+                Put(
+                    _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
+                    expected_version=memory.version, meta=meta,
+                )
+                for memory in await store.get(who.namespace, part)
+            )  # fmt: skip
+            if changes:
+                await store.apply(Batch(who.namespace, changes, at, actor=who.actor or who.agent, agent=who.agent))
+
+        await change_atomically(who.namespace, change)
 
 
 def _ended(memory: Memory, at: datetime) -> Memory:

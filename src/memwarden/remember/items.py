@@ -12,8 +12,8 @@ from typing import Any
 
 from memwarden import clock
 from memwarden.clock import new_id
-from memwarden.concurrency.tasks import retry_on_stale
-from memwarden.errors import Conflict, NotFound
+from memwarden.concurrency.optimistic import change_atomically
+from memwarden.errors import Conflict, NotFound, Stale
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread, read_long
@@ -62,6 +62,7 @@ class ItemWriter:
         agent: str | None = None,
         meta: Mapping[str, Any] | None = None,
         keep: int | None = None,
+        decided_at: int | None = None,
     ) -> tuple[Memory, Screening]:
         """Store an item without secrets, in place of an item with its id; return it as stored, and its screening.
 
@@ -70,6 +71,7 @@ class ItemWriter:
         Args:
             agent: the agent that writes it; None for others.
             keep: how many of its earlier contents stay readable (:class:`memwarden.records.Put`); None keeps all.
+            decided_at: raise Stale for an item that was written after this revision.
         """
         memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory, strict=self.strict))
         signals = await self._signals(memory)
@@ -81,8 +83,36 @@ class ItemWriter:
         if screening.state == MemoryState.QUARANTINED:
             quarantined, kinds = replace(memory, id=new_id()), {"kinds": list(screening.kinds)}
             changes = (Remove(memory.id), Put(quarantined, signals, state=screening.state, meta=kinds))
-        await self._store.apply(Batch(memory.namespace, changes, self._now(), actor=actor, agent=agent))
+        batch = Batch(memory.namespace, changes, self._now(), actor=actor, agent=agent, decided_at=decided_at)
+        await self._store.apply(batch)
         return memory, screening
+
+    async def rewrite(
+        self,
+        namespace: Namespace,
+        memories: Sequence[Memory],
+        removed: Sequence[str],
+        decided_at: int,
+        *,
+        keep: int,
+        actor: str | None,
+        agent: str | None,
+    ) -> None:
+        """Store items that are screened, and remove others by id, in one batch.
+
+        Raises Stale when anything but turns was written to the namespace after revision ``decided_at``.
+        """
+        if not (memories or removed):
+            return
+        signals = await make_signals_in_thread([(item.text, item.said_at) for item in memories], self._embedder)
+        puts = [
+            Put(item, each, WriteMode.UPSERT, keep_versions=keep) for item, each in zip(memories, signals, strict=True)
+        ]
+        batch = Batch(
+            namespace, (*puts, *map(Remove, removed)), self._now(), actor=actor, agent=agent,
+            decided_at=decided_at, decided_on_all=True,
+        )  # fmt: skip
+        await self._store.apply(batch)
 
     async def swap(
         self, memory: Memory, rev: int, *, keep: int, key: str | None = None, asked: Sequence[Any] = ()
@@ -197,7 +227,7 @@ class ItemWriter:
         if not found:
             raise NotFound(f"{memory.namespace.path}/{memory.id} was removed since it was read")
         if _digest_content(found[0]) != _digest_content(memory):
-            raise Conflict(
+            raise Stale(
                 f"{memory.namespace.path}/{memory.id} has version {found[0].version}, and says something else than "
                 f"version {memory.version}, which was to be promoted; read it again"
             )
@@ -209,18 +239,13 @@ class ItemWriter:
             return
         meta = {"to": target.path, "id": copy_id}
 
-        async def attempt(last_try: bool) -> None:
+        async def note() -> None:
             # The note rewrites the memory, so it is read again: a change made since the copy has to stay.
             latest = next(iter(await self._store.get(memory.namespace, [memory.id])), memory)
             put = Put(latest, None, WriteMode.UPDATE, expected_version=latest.version, event=Event.PROMOTE, meta=meta)
             await self._store.apply(Batch(memory.namespace, (put,), at))
 
-        try:
-            await retry_on_stale(attempt, on=Conflict)
-        except Conflict:
-            raise Conflict(
-                f"{memory.namespace.path}/{memory.id} is being changed all the time; promote it again"
-            ) from None
+        await change_atomically(memory.namespace, note)
 
     async def _signals(self, memory: Memory) -> Signals:
         (signals,) = await make_signals_in_thread([(memory.text, memory.said_at)], self._embedder)

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.clock import DEFAULT_THREAD, new_id
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Denied, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
@@ -541,11 +542,14 @@ class Writer:
         check_context_undo(entries)
         check_review_undo(scope, entries)
         at = self.now()
-        changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
-        batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
-        receipt = await self._store.apply(batch)
-        results = tell_undo(changes, receipt.applied, entries[0].step)
-        return WriteResult(receipt.rev, results)
+
+        async def undo() -> WriteResult:
+            changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
+            batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
+            receipt = await self._store.apply(batch)
+            return WriteResult(receipt.rev, tell_undo(changes, receipt.applied, entries[0].step))
+
+        return await change_atomically(scope.namespace, undo)
 
 
 def _memory_of(text: IncomingText[T]) -> Memory:

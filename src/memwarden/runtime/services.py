@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakValueDictionary
 
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import AccessLog, EventQueue, PromptQueue, Traces
@@ -118,7 +117,6 @@ class Runtime:
         self.prompts = PromptQueue(settings, TraceWriter(store, settings).write)
         self.traces = make_traces(settings)
         self.looks = ExtractionTasks()
-        self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.turns: set[OpenTurn] = set()
         self.late: dict[Namespace, asyncio.Task[Any]] = {}
         self.closed = False

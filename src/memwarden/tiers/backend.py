@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
 from memwarden.checks import UNRATED, check_importance, quote
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.ingest.intake import redact_value, trust_of_item
@@ -138,8 +139,7 @@ class AsyncBackend:
         Copied, confirmed and then noted in both journals. After a kill a second call continues where the first stopped,
         and each content of an item is copied once. The item stays where it is.
 
-        Raises NotFound for an unknown item, Conflict when somebody changes it meanwhile, InvalidInput for another
-        direction.
+        Raises NotFound for an unknown item, InvalidInput for another direction.
         """
         target = parse_namespace(to, self.namespace.tenant)
         kinds = [item.path.partition("/")[0] for item in (self.namespace, target)]
@@ -148,10 +148,14 @@ class AsyncBackend:
                 f"items go from task/<id> to project/<id> and from project/<id> to global, not from "
                 f"{self.namespace.path} to {target.path}"
             )
-        found = await self._read_stored(item_id)
-        if found is None:
-            raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
-        return await self._items.promote(found, target)
+
+        async def promote() -> str:
+            found = await self._read_stored(item_id)
+            if found is None:
+                raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
+            return await self._items.promote(found, target)
+
+        return await change_atomically((self.namespace, item_id), promote)
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""

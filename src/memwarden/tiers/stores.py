@@ -11,8 +11,8 @@ from typing import Any
 from memwarden import arguments, clock
 from memwarden.checks import check_whole
 from memwarden.concurrency.isolation import call_user_code
-from memwarden.concurrency.tasks import retry_on_stale
-from memwarden.errors import Denied, InvalidInput, NotFound, Stale
+from memwarden.concurrency.optimistic import change_atomically
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.lifecycle import Ends, ends
 from memwarden.records import Head, HistoryEntry, Memory, MemoryState, Namespace, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name
@@ -308,7 +308,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         """
         store = self._runtime.store
 
-        async def evict(_: bool) -> int:
+        async def evict() -> int:
             head = await store.head(self.namespace)
             most = self._uses.at_most(self.namespace, head)
             if most is not None and most <= self.max_items:
@@ -323,10 +323,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             await self._runtime.services.items.evict(going, head.rev, self.max_items)
             return len(going)
 
-        try:
-            return await retry_on_stale(evict)
-        except Stale:
-            return 0  # somebody else is at work here; the next adding sees to it
+        return await change_atomically(self.namespace, evict)
 
     async def _keep(self, item: ContextItem) -> ContextItem:
         added = await self._add(item)
@@ -489,8 +486,15 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
             return None
         changed = replace(item, payload={**item.payload, "preference": text}, token_cost=estimate(text))
         said = as_memory(changed, self.namespace, strict=self._runtime.services.items.strict)
-        new = replace(old, text=said.text, payload=said.payload, token_cost=said.token_cost)
-        await self._runtime.services.writer.update(self._scope.who, old, new, None)
+
+        async def modify() -> None:
+            latest = await self._scope.get(item_id)
+            if latest.text != old.text:
+                raise Conflict(f"{item_id!r} says something else since the person was asked; ask again")
+            new = replace(latest, text=said.text, payload=said.payload, token_cost=said.token_cost)
+            await self._runtime.services.writer.update(self._scope.who, latest, new, None)
+
+        await change_atomically(self.namespace, modify)
         return await self.get(item_id)
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:

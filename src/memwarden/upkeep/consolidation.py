@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from memwarden.clock import new_id
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.models.protocols import ChatModel
@@ -124,10 +124,10 @@ async def consolidate(context: JobContext) -> JobReport:
     if not context.namespace.path.startswith("user/") or context.runtime.settings.merging != "auto":
         return JobReport()
 
-    async def attempt(_: bool) -> JobReport:
+    async def attempt() -> JobReport:
         return await _consolidate_as_read(context)
 
-    return await retry_on_stale(attempt)
+    return await change_atomically(context.namespace, attempt)
 
 
 async def _consolidate_as_read(context: JobContext) -> JobReport:

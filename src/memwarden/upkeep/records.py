@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.records import Batch, BatchChange, Namespace
 from memwarden.runtime.services import Runtime
 
@@ -106,10 +106,10 @@ class JobContext:
     async def _retry(
         self, step: Callable[[JobContext, Sequence[str]], Awaitable[JobReport]], ids: Sequence[str]
     ) -> JobReport:
-        async def attempt(_: bool) -> JobReport:
+        async def attempt() -> JobReport:
             return await step(self, ids)
 
-        return await retry_on_stale(attempt)
+        return await change_atomically(self.namespace, attempt)
 
 
 @dataclass(frozen=True, slots=True)

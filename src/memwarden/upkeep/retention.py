@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memwarden import filters
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, QUOTATION, Batch, Channel, Memory, MemoryState, Put, WriteMode
 from memwarden.stores.shared.items import TRACES, Items, ItemSearch, PutItem
@@ -76,13 +77,18 @@ def _turns_of(thread: str) -> tuple[Condition, ...]:
 
 async def _let_quotations_answer(context: JobContext, gone: Set[str]) -> None:
     """Let quotations stand in answers whose turns are gone: they were left out for these."""
-    store = context.runtime.store
-    where = filters.parse({"actor_id": EXTRACTED_BY, "tags": [QUOTATION]})
-    quoted = await store.find(context.namespace, where, limit=MAX_MEMORIES)
-    alone = [replace(item, tags=()) for item in quoted if not gone.isdisjoint(item.sources)]
-    changes = tuple(Put(item, None, WriteMode.UPDATE) for item in alone)
-    if changes:
-        await store.apply(Batch(context.namespace, changes, context.at, actor=EXTRACTED_BY))
+    store, where = context.runtime.store, filters.parse({"actor_id": EXTRACTED_BY, "tags": [QUOTATION]})
+
+    async def change() -> None:
+        quoted = await store.find(context.namespace, where, limit=MAX_MEMORIES)
+        alone = [item for item in quoted if not gone.isdisjoint(item.sources)]
+        changes = tuple(
+            Put(replace(item, tags=()), None, WriteMode.UPDATE, expected_version=item.version) for item in alone
+        )
+        if changes:
+            await store.apply(Batch(context.namespace, changes, context.at, actor=EXTRACTED_BY))
+
+    await change_atomically(context.namespace, change)
 
 
 async def _old_turns(context: JobContext, days: int) -> list[Memory]:

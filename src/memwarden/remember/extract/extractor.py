@@ -20,7 +20,8 @@ import numpy as np
 from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY, OWN_RECORDS, Categories, is_own_category
 from memwarden.clock import DEFAULT_THREAD, new_id
-from memwarden.errors import ModelUnavailable, Stale
+from memwarden.concurrency.optimistic import change_atomically
+from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel, Embedder
 from memwarden.recall.index.encode import make_signals_in_thread, said_text, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
@@ -65,7 +66,6 @@ from memwarden.text.tokenizer import term_id
 # A long log is worked off in steps of this size, each with a mark of its own, so that a kill loses a single step.
 MAX_TURNS = 200
 # Somebody who writes meanwhile makes a step begin anew, at most this often.
-MAX_TRIES = 20
 # A model reads so much at once: more of a talk tells it more, and its answer has to come in time.
 MAX_BATCH_TURNS = 40
 MAX_BATCH_CHARACTERS = 16_000
@@ -153,24 +153,22 @@ class Extractor:
         no model is asked for them. Stops where a model does not answer, and goes on there with the next look.
         """
         settled: list[Resolution] = []
-        tried_at, tries = -1, 0
         read: ReadExchanges = {}
         tails: dict[int, ThreadTail] = {}
         if again:
             await self._back_to_the_beginning(scope)
-        while (work := await self._work(scope, tails)) is not None:
-            # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
-            if work.since != tried_at:
-                tries = 0
-                read = {ids: read[ids] for ids in map(_turn_ids, work.exchanges) if ids in read}
-            tries += 1
-            tried_at = work.since
-            try:
-                done, over = await self._keep(scope, work, read, last_try=tries == MAX_TRIES)
-            except Stale:  # that, or somebody changed a memory or stated something meanwhile
-                if tries == MAX_TRIES:
-                    raise
-                continue
+
+        async def keep_next() -> tuple[PendingTurns, list[Resolution], bool] | None:
+            work = await self._work(scope, tails)
+            if work is None:
+                return None
+            for other in read.keys() - set(map(_turn_ids, work.exchanges)):
+                del read[other]
+            return (work, *await self._keep(scope, work, read))
+
+        place = (scope.namespace, scope.thread or DEFAULT_THREAD)
+        while (kept := await change_atomically(place, keep_next)) is not None:
+            work, done, over = kept
             settled += done
             tails = {work.mark_after(len(work.exchanges)): work.tail}
             if over:
@@ -179,9 +177,13 @@ class Extractor:
 
     async def _back_to_the_beginning(self, scope: Scope) -> None:
         thread = scope.thread or DEFAULT_THREAD
-        marks = await self._store.thread(scope.namespace, thread)
-        mark = ExtractionMark(thread, 0, marks.extracted)
-        await self._store.apply(Batch(scope.namespace, (), self.now(), actor=EXTRACTED_BY, extracted=mark))
+
+        async def move_back() -> None:
+            marks = await self._store.thread(scope.namespace, thread)
+            mark = ExtractionMark(thread, 0, marks.extracted)
+            await self._store.apply(Batch(scope.namespace, (), self.now(), actor=EXTRACTED_BY, extracted=mark))
+
+        await change_atomically((scope.namespace, thread), move_back)
 
     async def _work(self, scope: Scope, tails: Mapping[int, ThreadTail]) -> PendingTurns | None:
         """Read the turns to be extracted from next. tails: those that are known, by the mark."""
@@ -237,9 +239,7 @@ class Extractor:
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
-    async def _keep(
-        self, scope: Scope, work: PendingTurns, read: ReadExchanges, *, last_try: bool
-    ) -> tuple[list[Resolution], bool]:
+    async def _keep(self, scope: Scope, work: PendingTurns, read: ReadExchanges) -> tuple[list[Resolution], bool]:
         """Store what the exchanges give, with the mark; return also whether a model did not answer.
 
         What is merged is no fact more: so this ends where a day might be full, and then sees what was left of it.
@@ -309,7 +309,6 @@ class Extractor:
             at,
             actor=EXTRACTED_BY,
             extracted=mark,
-            last_try=last_try,
             candidates=lambda: latest_candidates(self._store, namespace),
             ends=[_incoming_end(item, work) for item in ended],
         )

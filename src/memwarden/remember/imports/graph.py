@@ -18,6 +18,8 @@ from memwarden.remember.imports.source import ImportSource
 
 # Saved values of the graph have keys that begin so.
 ENTITIES, RELATIONS = "graph/entity/", "graph/relation/"
+# Pattern of the keys of both.
+GRAPH = "graph/*"
 ENTITY_FIELDS = ("name", "entityType", "observations")
 RELATION_FIELDS = ("from", "to", "relationType")
 

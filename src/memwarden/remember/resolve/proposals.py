@@ -11,7 +11,7 @@ from typing import Any
 import uuid_utils
 
 from memwarden import clock, filters
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
@@ -243,7 +243,7 @@ class Proposals:
         signals = await self._signals(namespace, sources)
         suspicious = [edit.value is not None and bool(find_suspicion(edit.value)) for edit in edits]
 
-        async def propose(_: bool) -> WriteResult:
+        async def propose() -> WriteResult:
             now = await self._take_snapshot(namespace)
             context, verdicts = now.context, list[ConsentVerdict]()
             waiting = [_pending_proposal(item) for item in now.waiting]
@@ -259,7 +259,7 @@ class Proposals:
             rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
             return WriteResult(rev, tuple(_result_of(item, name) for item, name in zip(verdicts, ids, strict=True)))
 
-        return await retry_on_stale(propose, on=Conflict)
+        return await change_atomically(namespace, propose)
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
         """Return proposals in a state, or all, the newest first."""
@@ -286,20 +286,17 @@ class Proposals:
         """
         namespace = scope.namespace
 
-        async def decide(_: bool) -> Consent | NotFound | Conflict:
+        async def decide() -> Consent:
             now = await self._take_snapshot(namespace)
             chosen = next((item for item in now.waiting if item.id == consent_id), None)
             if chosen is None:
-                return await self._refusal(namespace, consent_id, now, by)  # not raised: it is no reason to try again
+                raise await self._refusal(namespace, consent_id, now, by)
             changes = await self._decision(scope, now, chosen, approve, {"by": by, "way": way}, turns)
             await self._apply(namespace, [*_expire_proposals(now), *changes], now, scope.actor or scope.agent or by)
             (decided,) = await self._store.get(namespace, [consent_id], removed=True)
             return await self._consent(decided, now)
 
-        answer = await retry_on_stale(decide, on=Conflict)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return await change_atomically(namespace, decide)
 
     async def acknowledge(self, scope: Scope, turn_id: str) -> list[Consent]:
         """Decide what a person's turn answers with a plain yes or no. Raises NotFound for no turn of theirs."""

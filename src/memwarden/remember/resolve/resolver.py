@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.recall.index.columns import Floats
@@ -225,7 +225,6 @@ class Resolver:
         key: str | None = None,
         fingerprint: str | None = None,
         extracted: ExtractionMark | None = None,
-        last_try: bool = False,
         candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
         read_at: int | None = None,
         ends: Sequence[IncomingEnd] = (),
@@ -236,20 +235,18 @@ class Resolver:
             readable: the categories that the writer may read; others are never compared with. None: all.
             agent: the agent that states them; None for others.
             extracted: the mark of the thread that they come from: then there is a single try, since what is new has to
-                be read again; last_try says whether it is the caller's last.
+                be read again.
             candidates: reads what waits to be heard again.
             read_at: the revision at which the statements themselves were read from the store: a single try, too.
             ends: known memories of the mark's thread that are over.
 
-        Raises Stale when the memories it touches kept changing under it.
+        A single try raises Stale when another writer stated or changed something meanwhile. Otherwise the statements
+        are decided anew until none did.
         """
         namespace = stated[0].memory.namespace if stated else ends[0].namespace
-        once = last_try or extracted is not None or read_at is not None
-        # Another writer may have stored the same statement by now. The last try takes a doublet rather than fail.
-        may_double = last_try or not once
         compared = self._merging and any(item.memory.channel in DERIVED_CHANNELS for item in stated)
 
-        async def decide(last: bool) -> tuple[Receipt, list[Resolution]]:
+        async def decide() -> tuple[Receipt, list[Resolution]]:
             index = await self._indexes.current(namespace)
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
@@ -259,12 +256,14 @@ class Resolver:
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, agent=agent,
                 decided_at=decided_at,
-                decided_on_all=compared and not (last and may_double), extracted=extracted,
+                decided_on_all=compared, extracted=extracted,
             )  # fmt: skip
             receipt = await self._store.apply(batch)
             return receipt, [_match_receipt(item, receipt) for item in settled]
 
-        return await retry_on_stale(decide, tries=1 if once else MAX_TRIES)
+        if extracted is not None or read_at is not None:
+            return await decide()
+        return await change_atomically(namespace, decide)
 
     async def find_told(
         self, namespace: Namespace, lines: Collection[str], readable: Collection[str] | None

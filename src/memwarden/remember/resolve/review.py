@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memwarden import clock
-from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
@@ -56,14 +56,14 @@ class ReviewQueue:
 
         vouch: a person answers for its words; from now on they count as a person's.
 
-        Raises NotFound, Denied, Conflict for what is not pending any more, and Stale when it kept changing.
+        Raises NotFound, Denied, Conflict for what is not pending any more.
         """
         at = self._now()
 
-        async def attempt(last_try: bool) -> WriteResult:
-            return await self._approve_as_read(scope, memory_id, readable, at, vouch=vouch, last_try=last_try)
+        async def approve() -> WriteResult:
+            return await self._approve_as_read(scope, memory_id, readable, at, vouch=vouch)
 
-        return await retry_on_stale(attempt)
+        return await change_atomically(scope.namespace, approve)
 
     async def _approve_as_read(
         self,
@@ -73,7 +73,6 @@ class ReviewQueue:
         at: datetime,
         *,
         vouch: bool,
-        last_try: bool,
     ) -> WriteResult:
         namespace = scope.namespace
         rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
@@ -90,7 +89,6 @@ class ReviewQueue:
             agent=scope.agent,
             candidates=lambda: _readable_candidates(self._store, namespace, readable),
             read_at=rev,
-            last_try=last_try,
         )
         return WriteResult(receipt.rev, (MessageResult(resolution.id, resolution.outcome, resolution.reason),))
 
@@ -100,14 +98,19 @@ class ReviewQueue:
         Raises NotFound, Denied, Conflict for what is not pending any more.
         """
         at = self._now()
-        rev = (await self._store.head(scope.namespace)).rev
-        pending = await _read_pending(self._store, scope, memory_id, readable)
-        meta = {"why": "given up", STATE_BEFORE: str(pending.state)}
-        removal = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta)
-        receipt = await self._store.apply(
-            Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
-        )
-        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
+
+        async def reject_as_read() -> int:
+            rev = (await self._store.head(scope.namespace)).rev
+            pending = await _read_pending(self._store, scope, memory_id, readable)
+            meta = {"why": "given up", STATE_BEFORE: str(pending.state)}
+            removal = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta)
+            receipt = await self._store.apply(
+                Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
+            )
+            return receipt.rev
+
+        rev = await change_atomically(scope.namespace, reject_as_read)
+        return WriteResult(rev, (MessageResult(memory_id, Outcome.DELETED),))
 
 
 def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:

@@ -106,7 +106,7 @@ class _MemoryDraft:
             if row is None or not row.live:
                 raise NotFound(f"there is no memory {memory.id!r} in {self._batch.namespace} to update")
             if put.expected_version not in (None, row.memory.version):
-                raise Conflict(
+                raise Stale(
                     f"memory {memory.id!r} has version {row.memory.version}, not {put.expected_version}; read it again"
                 )
             return self._rewrite(put, row, memory)

@@ -289,7 +289,7 @@ class ChangePlan(Generic[E]):
             if found is None or not found.live:
                 raise NotFound(f"there is no memory {memory.id!r} in {namespace} to update")
             if put.expected_version not in (None, found.version):
-                raise Conflict(
+                raise Stale(
                     f"memory {memory.id!r} has version {found.version}, not {put.expected_version}; read it again"
                 )
             return self._rewrite(place, put, found)

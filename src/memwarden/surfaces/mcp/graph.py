@@ -5,8 +5,6 @@ Each entity and each relation is a saved value under a key that sorts by time, s
 
 from __future__ import annotations
 
-import asyncio
-import glob
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
@@ -14,12 +12,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from memwarden import clock
-from memwarden.agent.state import AsyncState
+from memwarden.agent.state import AsyncState, StateEdit
 from memwarden.agent.tools import AsyncTools, Parameter, Permission, Tool
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.frame import clean_value
 from memwarden.records import Trust
-from memwarden.remember.imports.graph import ENTITIES, RELATIONS
+from memwarden.remember.imports.graph import ENTITIES, GRAPH, RELATIONS
 from memwarden.remember.ingest.intake import screen
 from memwarden.surfaces.mcp.schemas import FLAG, TEXT, Schema, list_of, row
 from memwarden.surfaces.mcp.server import RegistryTool, serve_tool
@@ -64,78 +62,96 @@ class DroppedObservations(msgspec.Struct, frozen=True):
 
 
 class KnowledgeGraph:
-    """A person's graph of entities and relations, with the reference server's verbs and results."""
+    """A person's graph of entities and relations, with the reference server's verbs and results.
 
-    def __init__(self, state: AsyncState, lock: asyncio.Lock) -> None:
+    Each verb reads the graph and writes to it in one transaction.
+    """
+
+    def __init__(self, state: AsyncState) -> None:
         self._state = state
-        # A call reads the graph and then writes to it.
-        self._lock = lock
 
     async def create_entities(self, entities: Any) -> Graph:
         """Add entities, except those whose name is taken."""
         given = read_nodes(entities, list[EntityNode], "create_entities")
-        async with self._lock:
-            known = {node["name"] for node in (await self._load(ENTITIES)).values()}
-            return {"entities": await self._add(ENTITIES, [node for node in given if node["name"] not in known])}
+        added: list[Node] = []
+
+        def create(graph: StoredGraph) -> StateEdit:
+            known = {node["name"] for node in graph.entities.values()}
+            added[:] = [node for node in given if node["name"] not in known]
+            return StateEdit(_keyed(ENTITIES, added))
+
+        await self._change(create)
+        return {"entities": added}
 
     async def create_relations(self, relations: Any) -> Graph:
         """Add relations, except those that are there."""
         given = read_nodes(relations, list[RelationEdge], "create_relations")
-        async with self._lock:
-            known = list((await self._load(RELATIONS)).values())
-            return {"relations": await self._add(RELATIONS, [edge for edge in given if edge not in known])}
+        added: list[Node] = []
+
+        def create(graph: StoredGraph) -> StateEdit:
+            known = list(graph.relations.values())
+            added[:] = [edge for edge in given if edge not in known]
+            return StateEdit(_keyed(RELATIONS, added))
+
+        await self._change(create)
+        return {"relations": added}
 
     async def add_observations(self, observations: Any) -> Graph:
         """Add observations to entities. Raises NotFound for an unknown entity, and then adds nothing."""
         given = read_nodes(observations, list[AddedContents], "add_observations")
-        async with self._lock:
-            entities = await self._load(ENTITIES)
+        results: list[Node] = []
+
+        def add(graph: StoredGraph) -> StateEdit:
+            results.clear()
             changed: dict[str, Node] = {}
-            results = []
             for addition in given:
-                found = _find(entities, addition["entityName"])
+                found = _find({**graph.entities, **changed}, addition["entityName"])
                 if found is None:
                     raise NotFound(f"Entity with name {addition['entityName']} not found")
                 key, entity = found
                 new = [text for text in addition["contents"] if text not in entity["observations"]]
-                entities[key] = changed[key] = {**entity, "observations": [*entity["observations"], *new]}
+                changed[key] = {**entity, "observations": [*entity["observations"], *new]}
                 results.append({"entityName": addition["entityName"], "addedObservations": new})
-            await self._save(changed)
-            return {"results": results}
+            return StateEdit(changed)
+
+        await self._change(add)
+        return {"results": results}
 
     async def delete_entities(self, entity_names: Any) -> Node:
         """Delete entities and all relations to and from them."""
         names = read_nodes(entity_names, list[str], "delete_entities")
-        async with self._lock:
-            going = [key for key, node in (await self._load(ENTITIES)).items() if node["name"] in names]
-            going += [
-                key
-                for key, edge in (await self._load(RELATIONS)).items()
-                if edge["from"] in names or edge["to"] in names
-            ]
-            await self._remove(going)
+
+        def delete(graph: StoredGraph) -> StateEdit:
+            entities = [key for key, node in graph.entities.items() if node["name"] in names]
+            relations = [key for key, edge in graph.relations.items() if edge["from"] in names or edge["to"] in names]
+            return StateEdit(cleared=[*entities, *relations])
+
+        await self._change(delete)
         return {"success": True, "message": "Entities deleted successfully"}
 
     async def delete_observations(self, deletions: Any) -> Node:
         """Delete observations of entities; unknown entities and observations are no error."""
         given = read_nodes(deletions, list[DroppedObservations], "delete_observations")
-        async with self._lock:
-            entities = await self._load(ENTITIES)
+
+        def delete(graph: StoredGraph) -> StateEdit:
             changed: dict[str, Node] = {}
             for deletion in given:
-                found = _find(entities, deletion["entityName"])
+                found = _find({**graph.entities, **changed}, deletion["entityName"])
                 if found is not None:
                     key, entity = found
                     left = [text for text in entity["observations"] if text not in deletion["observations"]]
-                    entities[key] = changed[key] = {**entity, "observations": left}
-            await self._save(changed)
+                    changed[key] = {**entity, "observations": left}
+            return StateEdit(changed)
+
+        await self._change(delete)
         return {"success": True, "message": "Observations deleted successfully"}
 
     async def delete_relations(self, relations: Any) -> Node:
         """Delete relations; unknown relations are no error."""
         given = read_nodes(relations, list[RelationEdge], "delete_relations")
-        async with self._lock:
-            await self._remove([key for key, edge in (await self._load(RELATIONS)).items() if edge in given])
+        await self._change(
+            lambda graph: StateEdit(cleared=[key for key, edge in graph.relations.items() if edge in given])
+        )
         return {"success": True, "message": "Relations deleted successfully"}
 
     async def read_graph(self) -> Graph:
@@ -165,8 +181,15 @@ class KnowledgeGraph:
 
     async def _load(self, where: str) -> dict[str, Node]:
         """Return what is stored, by key, the first made first."""
-        shape = EntityNode if where == ENTITIES else RelationEdge
-        return {key: node for key, node in (await self._state.search(f"{where}*")).items() if _is(node, shape)}
+        return _nodes(await self._state.search(f"{where}*"), where)
+
+    async def _change(self, decide: Callable[[StoredGraph], StateEdit]) -> None:
+        # The caller is a model, which may have read a page a moment ago.
+        await self._state.rewrite(
+            GRAPH,
+            lambda values: decide(StoredGraph(_nodes(values, ENTITIES), _nodes(values, RELATIONS))),
+            trust=Trust.EXTERNAL,
+        )
 
     async def _show(self, entities: Mapping[str, Node], relations: Mapping[str, Node]) -> Graph:
         """Return nodes as far as they are fit for a model to read."""
@@ -175,18 +198,21 @@ class KnowledgeGraph:
             "relations": list((await self._state.load_for_model(list(relations))).values()),
         }
 
-    async def _add(self, where: str, nodes: Sequence[Node]) -> list[Node]:
-        await self._save({f"{where}{clock.new_id()}": node for node in nodes})
-        return list(nodes)
 
-    async def _save(self, nodes: Mapping[str, Node]) -> None:
-        for key, node in nodes.items():
-            # Whoever calls is a model, which may have read a page a moment ago.
-            await self._state.save(key, node, trust=Trust.EXTERNAL)
+class StoredGraph(NamedTuple):
+    """The nodes of a graph by the keys of the saved values, the first made first."""
 
-    async def _remove(self, keys: Sequence[str]) -> None:
-        for key in keys:
-            await self._state.clear(glob.escape(key))
+    entities: Mapping[str, Node]
+    relations: Mapping[str, Node]
+
+
+def _nodes(values: Mapping[str, Any], where: str) -> dict[str, Node]:
+    shape = EntityNode if where == ENTITIES else RelationEdge
+    return {key: node for key, node in values.items() if key.startswith(where) and _is(node, shape)}
+
+
+def _keyed(where: str, nodes: Sequence[Node]) -> dict[str, Node]:
+    return {f"{where}{clock.new_id()}": node for node in nodes}
 
 
 def read_nodes(given: Any, kind: type[Decoded], tool: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -62,11 +61,9 @@ def make_profile(
     if profile not in get_args(Profile):
         raise InvalidInput(f"profile is {', '.join(get_args(Profile))}, not {quote(profile)}")
     if profile == "graph":
-        # A single lock for all: two calls of a client must not cross, and graphs are small.
-        lock = asyncio.Lock()
 
         def graph() -> KnowledgeGraph:
-            return KnowledgeGraph(find().state, lock)
+            return KnowledgeGraph(find().state)
 
         return make_server(
             graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
