@@ -91,7 +91,7 @@ PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
     "dates": (
         (questions, "asked_spans", _idle(())),
         (questions, "find_dates", _idle(())),
-        (questions, "is_when_question", _idle(False)),
+        (questions, "asks_time", _idle(False)),
     ),
     "the embedder": ((QuestionEncoder, "encode", _no_vectors),),
     "word pieces": ((features, "lift_candidates", _same),),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.tokenizer import has_time_word
+from memwarden.text.time_words import has_time_word
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("MEMWARDEN_DATA", HERE.parents[2] / "shared" / "data"))

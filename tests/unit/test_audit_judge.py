@@ -19,7 +19,7 @@ from memwarden.remember.resolve.audit import (
     order_findings,
 )
 from memwarden.testing.examples import START, a_memory
-from memwarden.text.tokenizer import Flag
+from memwarden.text.flags import Flag
 
 
 def known(memory_id: str, day: int = 0) -> OrderedMemory:

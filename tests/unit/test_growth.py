@@ -47,7 +47,7 @@ from memwarden.security.injection import detector
 from memwarden.security.secrets.redact import holds_home_code
 from memwarden.statements import reader, wording
 from memwarden.statements import statement as statement_clauses
-from memwarden.text import language, tokenizer
+from memwarden.text import flags, language, negation, question_words, small_talk, tokenizer
 from memwarden.text.dates import recognizer
 from memwarden.text.signals import make_text_signals
 
@@ -101,7 +101,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "asked dates of years": lambda text: recognizer.asked_spans(text, NOW, since=NOW.replace(year=2021).date()),
     "calendar dates": question.find_dates,
     "months": question.names_month,
-    "when": question.is_when_question,
+    "when": question_words.read_question_words,
     "partners": lambda text: question.partner_names(text, PARTNERS),
     "pronouns of partners": lambda text: question.to_pronouns(text, PARTNERS),
     "question terms": lambda text: question.question_terms(text, PARTNERS),
@@ -112,7 +112,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "terms": tokenizer.terms,
     "index terms": tokenizer.index_ids,
     "surface forms": tokenizer.surface_forms,
-    "flags": tokenizer.flags,
+    "flags": flags.flags,
     "signals": lambda text: make_text_signals(text, NOW),
     "orders": injection.find_suspicion,
     "orders in prompts": injection.redact_for_prompt,
@@ -170,10 +170,10 @@ RULES: dict[str, Callable[[str], Any]] = {
     "English": language.is_english,
     "misfits": lambda text: language.find_misfit(text, "it", 10**7),
     "words and forms": tokenizer.words_and_forms,
-    "words of an answer": tokenizer.words_of_answer,
-    "promises to keep": tokenizer.says_it_keeps,
-    "denials": tokenizer.denies,
-    "wishes for questions": tokenizer.asks_for_questions,
+    "words of an answer": small_talk.words_of_answer,
+    "promises to keep": small_talk.says_it_keeps,
+    "denials": negation.denies,
+    "wishes for questions": question_words.asks_for_questions,
     "estimates": tokenizer.estimate,
     "consent asked": lambda text: user_context.read_answer(text + " Bern?", "yes", CITY),
     "consent given": lambda text: user_context.read_answer("Shall I save your city as Bern?", text, CITY),

@@ -16,9 +16,9 @@ import pytest
 from memwarden import Warden
 from memwarden.text import tokenizer
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.flags import flags
 from memwarden.text.language import is_english, is_latin, language_of, read_evidence
 from memwarden.text.sentences import split_spans
-from memwarden.text.tokenizer import flags
 
 ASKED = Path(__file__).parents[2] / "bench" / "data" / "asked"
 DEMO = Path(__file__).parents[2] / "src" / "memwarden" / "surfaces" / "cli" / "demo" / "history.json"

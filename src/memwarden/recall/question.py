@@ -22,20 +22,10 @@ from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans, asks_only_for_days
 from memwarden.text.language import DEFAULT_LANGUAGE, is_english, language_of, normalize_text
-from memwarden.text.lexicon import load_words
-from memwarden.text.tokenizer import (
-    GLUED_SCRIPT,
-    asks_question,
-    content_terms,
-    fold,
-    is_chatter,
-    pieces,
-    stemmer,
-    surface_forms,
-    surface_id,
-    term_id,
-    terms,
-)
+from memwarden.text.lexicon import load_lexicon
+from memwarden.text.question_words import asks_question, asks_time
+from memwarden.text.small_talk import content_terms, is_chatter
+from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, surface_id, term_id, terms
 
 if TYPE_CHECKING:
     from memwarden.statements.reader import QuestionReading
@@ -201,23 +191,10 @@ def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals
 _MONTH_NUMBER: Final = {
     name: number
     for listed in ("months", "months_short")
-    for number, name in enumerate(load_words("calendar", listed)["en"], 1)
+    for number, name in enumerate(load_lexicon("en").words[listed], 1)
     if name != "-"
 } | {"sept": 9}
 _MONTH: Final = "|".join(sorted(_MONTH_NUMBER, key=len, reverse=True))
-
-_WHEN: Final = re.compile(
-    r"\bwhen\b|\b(?:what|which)\s+(?:date|day|year|month|week|weekend|time|season|decade)\b|"
-    r"\bhow\s+(?:long|recently|often)\b|\bhow\s+many\s+(?:days|weeks|months|years|hours|minutes)\b|"
-    r"\b(?:wann|quand|cuándo|cuando|quando|wanneer|när|когда)\b|什么时候|何时|いつ|언제|متى",
-    re.IGNORECASE,
-)
-
-
-def is_when_question(text: str) -> bool:
-    """Whether a question asks for a time, a duration or a frequency."""
-    return _WHEN.search(text) is not None
-
 
 # Year, month, day; None where the text leaves it open.
 Date = tuple[int | None, int | None, int | None]
@@ -363,7 +340,7 @@ def first_term(word: str) -> tuple[int, float]:
     return next(((term_id(stem), everyday_share(stem)) for stem in terms(word)), (0, 0.0))
 
 
-_COMMON: Final = load_words("everyday", "everyday")
+_COMMON: Final = load_lexicon("en").words
 # Shares in round figures: a prior needs the order of magnitude only.
 _EVERYDAY: Final[dict[str, float]] = {
     **dict.fromkeys(terms(" ".join(_COMMON["common"])), 0.006),
@@ -547,7 +524,7 @@ def prepare_question(
         forms=surface_of_stems(text, stems),
         english=is_english(text),
         speakers=tuple(view.speakers[name] for name in partner_names(text, partners)),
-        when=is_when_question(text),
+        when=asks_time(text),
         asked_days=asked_days,
         of_days=asks_only_for_days(text, asked_days, partners),
         small_talk=not asked_days and is_small_talk(text, partners),

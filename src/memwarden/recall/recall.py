@@ -89,7 +89,8 @@ from memwarden.records import (
 )
 from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE
 from memwarden.stores.protocol import Store
-from memwarden.text.tokenizer import TokenCounter, asks_question, estimate
+from memwarden.text.question_words import asks_question
+from memwarden.text.tokenizer import TokenCounter, estimate
 
 # Minimum number of candidates that a reranker reads.
 MAX_RERANKED = 50

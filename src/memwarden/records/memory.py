@@ -240,7 +240,7 @@ class Signals:
     Attributes:
         terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.text.tokenizer`).
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
-        flags: bit set of :class:`memwarden.text.tokenizer.Flag`.
+        flags: bit set of :class:`memwarden.text.flags.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
         days: the days that the text names, from the day it was said (:func:`memwarden.text.dates.recognizer.encode`).
         statements: who has which value of which attribute (:func:`memwarden.statements.statement.pack`), or None

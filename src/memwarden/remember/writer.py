@@ -67,7 +67,7 @@ from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, rep
 from memwarden.remember.resolve.review import check_restore, check_review_undo
 from memwarden.remember.undo import plan_undo, tell_undo
 from memwarden.remember.write_store import GuardedStore, hash_arguments
-from memwarden.text.tokenizer import Flag
+from memwarden.text.flags import Flag
 
 SMALL_TALK_REJECTED = "greeting, thanks or small talk alone: nothing to remember"
 SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"

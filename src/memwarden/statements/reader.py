@@ -35,53 +35,25 @@ from memwarden.statements.wording import (
     word_in_first_person,
     word_nameless,
 )
+from memwarden.text.question_words import read_question_words
 
 Floats = npt.NDArray[np.float32]
 
 
 When = Literal["current", "past", "list", "when", "why"]
 
-_PAST: Final = re.compile(
-    r"\b(?:used? to|formerly|(?:my|our) (?:old|former|previous)|früher\w*|antiguamente|mi (?:antigu[oa]|anterior)|"
-    r"autrefois|mon ancien|mon ancienne)\b|昔",
-    re.IGNORECASE,
-)
-_WHY: Final = re.compile(
-    r"\b(?:why|reason|how come|warum|wieso|weshalb|por qué|pourquoi)\b|なぜ|なんで|どうして|为什么|为啥|干嘛",
-    re.IGNORECASE,
-)
-_WHEN: Final = re.compile(
-    r"\b(?:when|what (?:day|date|time)|how long|wann|wie lange|seit wann|cuándo|cuánto tiempo|quand|combien de temps|"
-    r"quelle date)\b|いつ|何時|何日|何曜日|什么时候|几点|几号|哪天|多久",
-    re.IGNORECASE,
-)
-_LIST: Final = re.compile(
-    r"\b(?:list|all (?:the|my|of|our)|everything|everyone|which \w+s|names of|alle|sämtliche|liste|todos|todas|lista|"
-    r"tous|toutes)\b|全部|ぜんぶ|一覧|リスト|所有|都有|哪些|列",
-    re.IGNORECASE,
-)
-
-
-# Whether something is so is answered by a single statement, of whatever there may be several: "Do I have a car?".
-_WHETHER: Final = re.compile(
-    r"^\W*(?:(?:do|does|am|is|are|have|has) (?:i|we|he|she|they|my|our)|"
-    r"(?:habe|haben|hat|bin|ist|sind|besitze) (?:ich|wir|er|sie|mein|meine|unser|unsere)|"
-    r"tengo|tenemos|tiene mi|est-ce que|ai-je|avons-nous|suis-je)\b"
-    r"(?!.*\b(?:any|what|which|who|where|how)\b)|有没有|是不是",
-    re.IGNORECASE,
-)
-
 
 def when_asked(text: str, past: float) -> When:
     """Return what a question asks for: the present, the past, a list, a time or a reason. past: the chance of that."""
-    if _WHY.search(text):
+    asked_for = read_question_words(text)
+    if asked_for.reason:
         return "why"
     # A reason is asked for in the past tense too, so that "why" goes first.
-    if past >= 0.5 or _PAST.search(text):
+    if past >= 0.5 or asked_for.past:
         return "past"
-    if _WHEN.search(text):
+    if asked_for.time:
         return "when"
-    return "list" if _LIST.search(text) else "current"
+    return "list" if asked_for.several else "current"
 
 
 BUCKETS: Final = 1 << 14
@@ -440,7 +412,7 @@ class StatementReader:
             float(_sigmoid(weights.asks.scores(lines, buckets))[0, 0]),
             _unit(lines @ weights.asked)[0],
             relation,
-            bool(weights.many[attributes.argmax()]) and _WHETHER.search(text) is None,
+            bool(weights.many[attributes.argmax()]) and not read_question_words(text).whether,
         )
 
     def _nameless(self, text: str, lines: Floats) -> Floats:

@@ -37,7 +37,7 @@ from memwarden.remember.imports.logs import read_plain_log
 from memwarden.remember.imports.messages import describe, read_list, read_row
 from memwarden.remember.imports.records import MalformedPart
 from memwarden.remember.imports.source import ZIP
-from memwarden.text.lexicon import load_months
+from memwarden.text.lexicon import load_lexicon
 
 MAX_BYTES = 268_435_456
 RECOGNISED = (
@@ -49,7 +49,7 @@ RECOGNISED = (
 )
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
-_MONTHS = load_months("en")
+_MONTHS = load_lexicon("en").words["months"]
 _LOCOMO_TIME = re.compile(r"(\d{1,2}):(\d{2}) (am|pm) on (\d{1,2}) ([a-z]+), (\d{4})", re.IGNORECASE)
 _LOCOMO_TURN = re.compile(r"D:?(\d+):(\d+)")
 _REALMEM_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?: \([A-Za-z]+\))?")

@@ -1,4 +1,4 @@
-"""What a text is, whoever asks: language, sentences, terms, flags, dates."""
+"""Reading of texts: language, sentences, question words, terms, flags and dates. No other package knows languages."""
 
 # Number of the terms, flags and days of texts; stores make those of an earlier number anew when they are opened.
-TERMS_VERSION = 4
+TERMS_VERSION = 5

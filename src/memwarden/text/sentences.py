@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.text.lexicon import load_months
+from memwarden.text.lexicon import all_words, languages, load_lexicon
 
 
 class SentenceSpan(NamedTuple):
@@ -22,14 +23,11 @@ class SentenceSpan(NamedTuple):
 _END: Final = re.compile(
     r"(?P<spaced>[.!?…]+[\"'”’»)\]]{0,3})(?=\s|$)|(?P<glued>[。！？．؟।]+[」』”’）]{0,2})|(?P<line>\n+)"
 )
-_ABBREVIATION: Final = re.compile(
-    r"(?:^|[^\w.])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|approx|No|a\.m|p\.m|e\.g|i\.e|U\.S|U\.K|[A-Z]"
-    r"|z\.\s?B|bzw|ca|usw|Nr|Hr|Fr|Mme|Mlle|Sra?|núm|aprox)\.$"
-)
+# A single capital, or a word of "abbreviations", before its full stop.
+_CAPITAL_OR_WORD: Final = r"(?:^|[^\w.])(?:[A-Z]|{words})\.$"
 # Characters before a full stop that can be an abbreviation; no more are looked at.
 _MAX_ABBREVIATION: Final = 8
 _DAY: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
-_GERMAN_MONTHS: Final = frozenset((*load_months("de"), "jänner"))
 _MAX_LOOKAHEAD: Final = 40
 
 
@@ -61,9 +59,23 @@ def _ends_sentence(text: str, begin: int, hit: re.Match[str]) -> bool:
     if len(hit[0]) > 1 and hit[0][1] == ".":
         return True  # "..." before a capital
     before = text[max(begin, hit.start() - _MAX_ABBREVIATION) : hit.start() + 1]
-    if _DAY.search(before) is not None and re.split(r"\W", after, maxsplit=1)[0].lower() in _GERMAN_MONTHS:
+    if _DAY.search(before) is not None and re.split(r"\W", after, maxsplit=1)[0].lower() in _months_after_a_day():
         return False
-    return _ABBREVIATION.search(before) is None
+    return _abbreviation().search(before) is None
+
+
+@cache
+def _abbreviation() -> re.Pattern[str]:
+    words = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in sorted(all_words("abbreviations")))
+    return re.compile(_CAPITAL_OR_WORD.format(words=words))
+
+
+@cache
+def _months_after_a_day() -> frozenset[str]:
+    """Return the months of the languages that write a full stop after the day, for example "3. Mai"."""
+    chosen = [each for code in languages() if (each := load_lexicon(code)).day_with_full_stop]
+    short = (entry.partition("=")[0] for each in chosen for entry in each.date_words("month"))
+    return frozenset((*(word for each in chosen for word in each.words.get("months", ())), *short))
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[SentenceSpan]:

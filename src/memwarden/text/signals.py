@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from memwarden.records.passages import StoredPassages
 from memwarden.text.dates.recognizer import encode, spans_in
+from memwarden.text.flags import flags
 from memwarden.text.language import language_of
 from memwarden.text.passages import read_passages
-from memwarden.text.tokenizer import flags, index_ids
+from memwarden.text.tokenizer import index_ids
 
 # Characters. A memory keeps a few of its days only, so the beginning of a longer text is searched for dates.
 MAX_DATED_CHARACTERS: Final = 20_000

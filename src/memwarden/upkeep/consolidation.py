@@ -36,7 +36,8 @@ from memwarden.remember.resolve.resolution import (
 from memwarden.remember.resolve.resolver import SYSTEM, judge_stored_pairs, prompt_of_pairs
 from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.remember.write_store import is_reserved
-from memwarden.text.tokenizer import content_terms, estimate
+from memwarden.text.small_talk import content_terms
+from memwarden.text.tokenizer import estimate
 from memwarden.upkeep.records import JobChange, JobContext, JobReport
 from memwarden.upkeep.token_budget import day_of, reserve_tokens
 

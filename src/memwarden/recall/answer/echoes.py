@@ -15,9 +15,7 @@ from memwarden.records import (
     Memory,
     Namespace,
 )
-from memwarden.text.tokenizer import (
-    DENIAL,
-)
+from memwarden.text.small_talk import DENIAL
 
 
 async def find_prompt_echoes(

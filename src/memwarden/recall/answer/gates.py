@@ -19,11 +19,8 @@ from memwarden.records import (
     Channel,
     Memory,
 )
-from memwarden.text.tokenizer import (
-    UNANSWERING,
-    Flag,
-    asks_for_questions,
-)
+from memwarden.text.flags import UNANSWERING, Flag
+from memwarden.text.question_words import asks_for_questions
 
 # Every gate that can leave a memory out, in the order in which they stand, and what it means.
 GATES: Mapping[str, str] = {

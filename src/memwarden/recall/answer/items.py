@@ -26,9 +26,7 @@ from memwarden.records import (
 )
 from memwarden.statements.reader import load_weights
 from memwarden.statements.statement import PackedStatement, show_statements
-from memwarden.text.tokenizer import (
-    content_terms,
-)
+from memwarden.text.small_talk import content_terms
 
 MAX_BULLET_CHARACTERS = 280
 

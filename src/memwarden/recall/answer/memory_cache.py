@@ -15,12 +15,9 @@ from memwarden.records import (
     Channel,
     Memory,
 )
-from memwarden.text import tokenizer
-from memwarden.text.tokenizer import (
-    DENIAL,
-    denies,
-    words_of_answer,
-)
+from memwarden.text import time_words, tokenizer
+from memwarden.text.negation import denies
+from memwarden.text.small_talk import DENIAL, words_of_answer
 
 ENTRY_BYTES = 1_500
 
@@ -69,7 +66,7 @@ class CachedMemory:
     def repeatable(self) -> str:
         """The words by which it repeats another; "yesterday" tells something else on another day."""
         words = " ".join(self.memory.text.split()).casefold()
-        return f"{words} {day_of(self.memory)}" if tokenizer.has_time_word(words) else words
+        return f"{words} {day_of(self.memory)}" if time_words.has_time_word(words) else words
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -31,7 +31,8 @@ from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLi
 from memwarden.statements.reader import StatementWeights, load_weights
 from memwarden.statements.statement import MAX_CHARACTERS, NONE, SORTS
 from memwarden.statements.wording import SELF, may_name_place
-from memwarden.text.tokenizer import UNANSWERING, TokenCounter, term_id, terms
+from memwarden.text.flags import UNANSWERING
+from memwarden.text.tokenizer import TokenCounter, term_id, terms
 
 # The chance that a clause states the attribute, from which on it is told.
 MIN_CHANCE: Final = 0.45

@@ -13,11 +13,8 @@ from memwarden.records import (
     Trust,
 )
 from memwarden.settings import DEFAULT_THRESHOLD, WHOLE_BUDGET_EVIDENCE
-from memwarden.text.tokenizer import (
-    asks_question,
-    content_terms,
-    is_chatter,
-)
+from memwarden.text.question_words import asks_question
+from memwarden.text.small_talk import content_terms, is_chatter
 
 # Messages before a message that leans on them, searched with it.
 MAX_RECENT_MESSAGES = 3

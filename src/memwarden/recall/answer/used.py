@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from memwarden.text.tokenizer import (
-    content_terms,
-)
+from memwarden.text.small_talk import content_terms
 
 # A short fact has three words of its own, of which an answer needs a single word ("no peanuts").
 MIN_OWN_SHARE: Final = 1 / 3

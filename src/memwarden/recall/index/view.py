@@ -16,7 +16,7 @@ from memwarden.recall.index.passages import Passages
 from memwarden.recall.index.rows import MultilingualSide, RelatedEdges
 from memwarden.records import Edge, RelationType
 from memwarden.text.dates.calendar import DaySpan, day_number
-from memwarden.text.tokenizer import Flag
+from memwarden.text.flags import Flag
 
 if TYPE_CHECKING:
     from memwarden.recall.index.columns import StatementTable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -45,7 +44,9 @@ from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.statements.reader import QuestionReading
-from memwarden.text.tokenizer import content_terms, term_id, terms
+from memwarden.text.question_words import read_question_words
+from memwarden.text.small_talk import content_terms
+from memwarden.text.tokenizer import term_id, terms
 
 MAX_LOGIT = 60.0
 # More evidence for an answer than this tells nothing more of a single memory.
@@ -485,10 +486,6 @@ def rank(
 # How far in front of the others what surely tells the value stands, and each before the next.
 LEAD: Final = 0.5
 LEAD_STEP: Final = 0.1
-# "Was I afraid of the dentist?" asks for no dentist.
-_WHETHER: Final = re.compile(
-    r"^\W*(?:was|were|did|had|have|has|war|waren|hatte|habe|haben|est-ce que)\b", re.IGNORECASE
-)
 # A question for a time is answered by what lies nearest.
 MAX_WHEN_GAP: Final = 1.5
 
@@ -500,7 +497,8 @@ def find_leaders(
     both, reading = features.value_told(question, view), question.reading
     if both is None or reading is None or question.of_days or (reading.many and question.asked_days):
         return ()
-    if reading.when == "past" and _WHETHER.search(question.text):
+    # "Was I afraid of the dentist?" asks for no dentist.
+    if reading.when == "past" and read_question_words(question.text).whether:
         return ()
     least = float(total[allowed].max()) - MAX_WHEN_GAP if reading.when == "when" else -np.inf
     single = reading.asks_for_single

@@ -37,7 +37,8 @@ from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import normalize_text
-from memwarden.text.tokenizer import GLUED_SCRIPT, content_terms, fold, words_and_forms
+from memwarden.text.small_talk import content_terms
+from memwarden.text.tokenizer import GLUED_SCRIPT, fold, words_and_forms
 
 # Of the words, the schema and the lines of a request.
 VERSION: Final = 5

@@ -38,7 +38,8 @@ from memwarden.remember.resolve.resolution import (
 )
 from memwarden.remember.resolve.same_fact import judge
 from memwarden.stores.protocol import StoreReader
-from memwarden.text.tokenizer import Flag, content_terms
+from memwarden.text.flags import Flag
+from memwarden.text.small_talk import content_terms
 
 # What is corrected comes before what is forgotten, so that no fix finds its memory gone.
 _ORDER = (
@@ -81,7 +82,7 @@ def is_open_fact(memory: Memory) -> bool:
 
 
 def check_memory(memory: Memory, flags: int) -> list[AuditFinding]:
-    """Return what is wrong with a single memory. flags: of :class:`memwarden.text.tokenizer.Flag`."""
+    """Return what is wrong with a single memory. flags: of :class:`memwarden.text.flags.Flag`."""
     found = []
     cleaned, kinds = redact_secrets(memory)
     if kinds:

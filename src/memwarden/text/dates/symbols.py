@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any, Final
 
 from memwarden.text.dates.calendar import Days
-from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays
+from memwarden.text.lexicon import LanguageLexicon, languages, load_lexicon
 
 # The letter of each token.
 TOKENS: Final = {
-    # Of the word lists; the values are said there (lexicon/time_words.toml).
+    # Of the word lists; the values are said there (the table dates.words of a lexicon).
     "month": "M",  # 1..12
     "weak_month": "m",  # is a word more often: "may"
     "weekday": "W",  # 0..6, Monday is 0
@@ -138,10 +138,14 @@ _SIGNS: Final[dict[str, Meaning]] = {
 
 
 def _load_language(code: str) -> TimeWords:
-    table = load_lexicon("time_words")[code]
+    lexicon = load_lexicon(code)
+    table = lexicon.dates
     words: dict[str, Meaning] = dict(_SIGNS)
     phrases: dict[str, list[list[str]]] = {}
-    for text, meaning in (*_calendar(code), *_listed_words(table["words"])):  # the lists may make a month a weak month
+    for text, meaning in (
+        *_calendar(lexicon),
+        *_listed_words(table["words"]),
+    ):
         for form in (_fold(text), text):  # people leave accents out
             first, *rest = form.split(" ")
             if rest and rest not in phrases.setdefault(first, []):
@@ -151,21 +155,21 @@ def _load_language(code: str) -> TimeWords:
     return TimeWords(
         words=words,
         phrases={first: tuple(sorted(found, key=len, reverse=True)) for first, found in phrases.items()},
-        future=frozenset(table["future"].split()),
-        past=frozenset(table["past"].split()),
-        past_endings=tuple(table["past_endings"].split()),
-        booked=frozenset(table["booked"].split()),
+        future=frozenset(table.get("future", "").split()),
+        past=frozenset(table.get("past", "").split()),
+        past_endings=tuple(table.get("past_endings", "").split()),
+        booked=frozenset(table.get("booked", "").split()),
         appointment=frozenset(table.get("appointment", "").split()),
         had=frozenset(table.get("had", "").split()),
-        present=frozenset(table["is"].split()),
-        duty=re.compile(rf"\b(?:{'|'.join(table['duty'].split())})\b".replace("_", " "), re.IGNORECASE),
+        present=frozenset(table.get("is", "").split()),
+        duty=re.compile(rf"\b(?:{'|'.join(table.get('duty', '(?!)').split())})\b".replace("_", " "), re.IGNORECASE),
         day_first=table.get("day_first", True),
     )
 
 
-def _calendar(code: str) -> Iterator[tuple[str, Meaning]]:
-    yield from ((name, (TOKENS["month"], number)) for number, name in enumerate(load_months(code), 1))
-    yield from ((name, (TOKENS["weekday"], number)) for number, name in enumerate(load_weekdays(code)))
+def _calendar(lexicon: LanguageLexicon) -> Iterator[tuple[str, Meaning]]:
+    yield from ((name, (TOKENS["month"], number)) for number, name in enumerate(lexicon.words.get("months", ()), 1))
+    yield from ((name, (TOKENS["weekday"], number)) for number, name in enumerate(lexicon.words.get("weekdays", ())))
 
 
 def _listed_words(table: Mapping[str, str]) -> Iterator[tuple[str, Meaning]]:
@@ -192,7 +196,9 @@ def _fold(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
-LANGUAGES: Final[Mapping[str, TimeWords]] = {code: _load_language(code) for code in ("en", "de", "fr", "es")}
+LANGUAGES: Final[Mapping[str, TimeWords]] = {
+    code: _load_language(code) for code in languages() if load_lexicon(code).dates
+}
 
 
 def _gate() -> Iterator[str]:

@@ -1,34 +1,202 @@
-"""Word lists as data: function words, small talk, everyday words, kin, calendars, groups of letters."""
+"""The words of each language, one TOML file per language.
+
+A new language needs one new file and no change of code: ``docs/howto/add-a-language.md``. A role is the part that words
+play for the code, for example ``negation``. :data:`ROLES` lists the roles. A file has the words of a role in
+``[words]``, separated by blanks, or in ``[phrases]``, one regular expression a line. Each file is read once.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from memwarden.errors import InvalidConfig
+
+# What the words of a role are for. A language may leave any role out.
+ROLES: Final[Mapping[str, str]] = MappingProxyType({
+    # Detection and terms.
+    "stop": "function words, which recall drops and which show the language",
+    "telling": "further common words that show the language",
+    "signs": "signs that only this language writes",
+    "elisions": "beginnings of words before an apostrophe",
+    "contractions": "ends of words after an apostrophe",
+    "particles": "characters without content, in scripts without spaces",
+    "kana_particles": "pairs of kana without content",
+    "very_common": "words that about 1 in 40 everyday texts contains",
+    "common": "words that about 1 in 170 everyday texts contains",
+    # Sentences.
+    "abbreviations": "words whose full stop does not end a sentence",
+    "negation": "words that deny something",
+    # Calendar.
+    "months": "the 12 months, January first",
+    "months_short": "short forms of the months, in the same order, - for none",
+    "weekdays": "the 7 weekdays, Monday first",
+    "weekdays_short": "short forms of the weekdays, in the same order",
+    "time": "words that name a time",
+    "time_turns": "words before a unit of time that make it a time: last, next, two",
+    "time_units": "units of time, singular",
+    # Questions.
+    "question_words": "words that open a question",
+    "question_leads": "words before the word that opens a question",
+    "clause_openers": "words that begin a clause which states something",
+    "of_asking": "words for asking and questions",
+    "when": "asks for a time, a duration or a frequency",
+    "why": "asks for a reason",
+    "list": "asks for several things",
+    "past": "asks for what was true before",
+    "whether": "begins a question that is answered by yes or no",
+    "open_question": "words that make such a question an open one",
+    # Persons and manners.
+    "first_person": "words of the person who speaks",
+    "please": "politeness at the beginning of a request",
+    "remember_that": "asks to remember what follows",
+    "greetings": "words of greeting",
+    "farewells": "words of farewell",
+    "thanks": "words of thanks",
+    "small_talk": "other words without content: praise, agreement, laughter",
+    "small_talk_turns": "whole messages without content, in scripts without spaces",
+    "pleasantries": "phrases of small talk",
+    "acknowledgements": "phrases that acknowledge, wish well or offer help",
+    "address": "words with which an assistant addresses the person",
+    "keeps": "an assistant says that it will remember",
+})  # fmt: skip
+_FOLDER: Final = Path(__file__).parent
+_SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop"))
+_SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageLexicon:
+    """The words of a language.
+
+    Attributes:
+        code: ISO 639-1 code, the name of the file.
+        name: English name of the language.
+        stemmer: Snowball algorithm; "" without one.
+        frequent: whether many memories are written in the language.
+        spaced: whether words are separated by spaces.
+        day_with_full_stop: whether a full stop follows the day before a month, for example "3. Mai".
+        words: words of each role, lower case except abbreviations.
+        phrases: regular expressions of each role.
+        kin: words for each relation; the keys are English.
+        dates: words of time for :mod:`memwarden.text.dates.symbols`; empty if dates are not read.
+    """
+
+    code: str
+    name: str
+    stemmer: str = ""
+    frequent: bool = False
+    spaced: bool = True
+    day_with_full_stop: bool = False
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dates: Mapping[str, Any] = field(default_factory=dict)
+
+    def alternatives(self, role: str) -> str:
+        """Return the words and phrases of a role as one expression without edges; "" without any."""
+        plain = (re.escape(word).replace(r"\ ", " ") for word in self.words.get(role, ()))
+        return "|".join((*self.phrases.get(role, ()), *plain))
+
+    def date_words(self, token: str) -> list[str]:
+        """Return the entries of a token of dates, for example ["jan=1", "feb=2"]."""
+        return str(self.dates.get("words", {}).get(token, "")).split()
 
 
 @cache
-def load_lexicon(name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file of this folder, named without its ending."""
-    return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+def languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have a file, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
-def load_words(name: str, table: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of each key of a table."""
-    return {key: tuple(listed.split()) for key, listed in load_lexicon(name)[table].items()}
+@cache
+def load_lexicon(code: str) -> LanguageLexicon:
+    """Return the lexicon of a language.
+
+    Raises:
+        InvalidConfig: the file is missing, is not valid TOML or has an unknown role.
+    """
+    path = _FOLDER / f"{code}.toml"
+    try:
+        return _make_lexicon(code, tomllib.loads(path.read_text("utf-8")))
+    except (OSError, ValueError) as error:  # TOMLDecodeError is a ValueError
+        raise InvalidConfig(f"cannot read the lexicon {str(path)!r}: {error}") from error
+
+
+def words_by_language(role: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a role in each language that has some."""
+    return {code: words for code in languages() if (words := load_lexicon(code).words.get(role))}
+
+
+@cache
+def all_words(role: str) -> frozenset[str]:
+    """Return the words of a role in all languages."""
+    return frozenset(word for words in words_by_language(role).values() for word in words)
+
+
+@cache
+def pattern_of(role: str, *codes: str) -> re.Pattern[str]:
+    """Return the expression that finds a role, without regard to case.
+
+    Words of languages with spaces are found whole, those of the others anywhere. It finds nothing if no language has
+    the role.
+
+    codes: languages; all of them by default.
+    """
+    return re.compile(either_of([role], codes) or r"(?!)", re.IGNORECASE)
+
+
+def either_of(roles: Iterable[str], codes: Iterable[str] = ()) -> str:
+    """Return the expression of :func:`pattern_of` as text, for any of several roles."""
+    chosen = [load_lexicon(code) for code in codes or languages()]
+    names = list(roles)
+    spaced, unspaced = (
+        "|".join(part for each in chosen if each.spaced is apart for role in names if (part := each.alternatives(role)))
+        for apart in (True, False)
+    )
+    return "|".join(part for part in (rf"(?<!\w)(?:{spaced})(?!\w)" if spaced else "", unspaced) if part)
 
 
 def read_lines(name: str) -> list[str]:
     """Return the lines of a text file of this folder."""
-    return resources.files(__package__).joinpath(name).read_text("utf-8").splitlines()
+    return (_FOLDER / name).read_text("utf-8").splitlines()
 
 
-def load_months(language: str) -> tuple[str, ...]:
-    """Return the names of the months in small letters, January first."""
-    return tuple(load_lexicon("calendar")["months"][language].split())
+def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
+    unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "dates"}
+    unknown |= {role for part in ("words", "phrases") for role in table.get(part, ()) if role not in ROLES}
+    if unknown:
+        raise ValueError(f"unknown entry {min(unknown)!r}")
+    words = _read_each(table.get("words", {}), _split_words)
+    for role, size in _SIZES.items():
+        if len(words.get(role, ())) not in (0, size):
+            raise ValueError(f"{role} has {len(words[role])} words instead of {size}")
+    return LanguageLexicon(
+        code=code,
+        **{name: table[name] for name in _SETTINGS & table.keys()},
+        words=words,
+        phrases=_read_each(table.get("phrases", {}), _split_lines),
+        kin=_read_each(table.get("kin", {}), _split_words),
+        dates=MappingProxyType(table.get("dates", {})),
+    )
 
 
-def load_weekdays(language: str) -> tuple[str, ...]:
-    """Return the names of the weekdays in small letters, Monday first."""
-    return tuple(load_lexicon("calendar")["weekdays"][language].split())
+T = TypeVar("T")
+
+
+def _read_each(table: Mapping[str, str], read: Callable[[str], T]) -> Mapping[str, T]:
+    return MappingProxyType({name: read(text) for name, text in table.items()})
+
+
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(word.replace("_", " ") for word in text.split())
+
+
+def _split_lines(text: str) -> tuple[str, ...]:
+    return tuple(text.strip("\n").split("\n"))

@@ -11,7 +11,7 @@ from memwarden.remember.extract import rules as en
 from memwarden.remember.extract.records import StatementFrame
 from memwarden.remember.extract.rules.dating import DatedText
 from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
-from memwarden.text.lexicon import load_months, load_weekdays
+from memwarden.text.lexicon import load_lexicon
 from memwarden.text.tokenizer import terms
 
 # An idf above this tells texts apart: fewer than 1 in 90 texts have such a word.
@@ -25,7 +25,8 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _RELATION: Final = re.compile(rf"\b(?:{en.PEOPLE}|{en.PETS})\b", re.IGNORECASE)
-_MONTH: Final = f"(?:{'|'.join(name.title() for name in (*load_months('en'), *load_weekdays('en')))})"
+_ENGLISH: Final = load_lexicon("en").words
+_MONTH: Final = f"(?:{'|'.join(name.title() for name in (*_ENGLISH['months'], *_ENGLISH['weekdays']))})"
 # Capitals that name no thing: months, "Step", "Option".
 _NOT_A_NAME: Final = re.compile(rf"{_MONTH}|I|OK|Okay|Day|Step|Option|Phase|Week|Chapter|Section|Part|AI|Assistant")
 # "the project", "this plan": only the talk knows which.

@@ -10,9 +10,9 @@ from typing import Final
 
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.lexicon import load_months
+from memwarden.text.lexicon import load_lexicon
 
-_MONTHS: Final = [name.title() for name in load_months("en")]
+_MONTHS: Final = [name.title() for name in load_lexicon("en").words["months"]]
 _HAS_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 # Prepositions before a day: the written day brings its own.
 _BEFORE: Final = re.compile(

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from memwarden.recall.question import is_small_talk
-from memwarden.text.tokenizer import content_terms, has_time_word, is_chatter
+from memwarden.text.small_talk import content_terms, is_chatter
+from memwarden.text.time_words import has_time_word
 
 # A longer message shows what it is at its beginning; reading all of it would cost time per character.
 _LOOKED_AT = 1_500

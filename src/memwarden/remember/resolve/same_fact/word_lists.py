@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from memwarden.text.language import DEFAULT_LANGUAGE, LATIN, LanguageEvidence
+from memwarden.text.language import DEFAULT_LANGUAGE, LanguageEvidence, latin_languages
 from memwarden.text.lexicon import load_lexicon
 
 # Japanese has rules of its own (`japanese.py`).
@@ -172,8 +172,13 @@ def _read_numbers(text: str) -> dict[str, str]:
 
 
 def _read_calendar(name: str, code: str) -> dict[str, str]:
-    lexicon = load_lexicon("calendar")
-    return {**_read_numbers(lexicon[name][code]), **_read_numbers(lexicon[f"{name}_short"].get(code, ""))}
+    words = load_lexicon(code).words
+    return {
+        word: f"{place:02d}"
+        for role in (name, f"{name}_short")
+        for place, word in enumerate(words.get(role, ()), 1)
+        if word != "-"
+    }
 
 
 def _classes(text: str) -> Mapping[str, str]:
@@ -308,9 +313,9 @@ def choose_language(evidence: LanguageEvidence) -> str:
     code = evidence.likely(caution=1.0 if DEFAULT_LANGUAGE in evidence.voted else UNVOTED_CAUTION)
     if code not in _COMPARED:
         return ""
-    if code not in LATIN:
+    if code not in latin_languages():
         return code
-    misfit = max(evidence.scores) - evidence.scores[LATIN.index(code)]
+    misfit = max(evidence.scores) - evidence.scores[latin_languages().index(code)]
     return code if misfit <= (MAX_MISFIT if code in evidence.voted else MAX_UNVOTED_MISFIT) else ""
 
 

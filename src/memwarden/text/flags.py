@@ -1,0 +1,30 @@
+"""Flags of a text, stored with it."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import Final
+
+from memwarden.text.question_words import asks_question, only_asks
+from memwarden.text.small_talk import is_chatter
+from memwarden.text.time_words import has_time_word
+
+
+class Flag(IntFlag):
+    """What is known of a text."""
+
+    TIME = 1
+    QUESTION = 2
+    CHATTER = 4
+    ONLY_ASKS = 8
+
+
+# Such texts are not answers.
+UNANSWERING: Final = Flag.CHATTER | Flag.ONLY_ASKS
+
+
+def flags(text: str) -> int:
+    """Return all flags of a text."""
+    asks = asks_question(text)
+    common = Flag.TIME * has_time_word(text) | Flag.QUESTION * asks | Flag.CHATTER * is_chatter(text)
+    return common | Flag.ONLY_ASKS * (asks and only_asks(text))

@@ -1,0 +1,91 @@
+"""Small talk: greetings, thanks, praise and acknowledgements, which answer nothing."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from memwarden.text.language import DEFAULT_LANGUAGE, normalize_text
+from memwarden.text.lexicon import all_words, languages, load_lexicon, pattern_of, words_by_language
+from memwarden.text.negation import denies
+from memwarden.text.sentences import split_sentences
+from memwarden.text.tokenizer import GLUED_SCRIPT, terms
+
+# Roles whose single words have no content.
+WORD_ROLES: Final = ("greetings", "farewells", "thanks", "small_talk")
+# A term of a text that denies something: "You eat meat" does not repeat "I don't eat meat".
+DENIAL: Final = "not"
+# Characters. Longer texts have content.
+_SHORT: Final = 120
+_DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
+_CLAUSE_END: Final = re.compile(r"[\s.,!?~…。、・！？，～]+")
+
+
+class _Acknowledgements(NamedTuple):
+    spaced: re.Pattern[str]
+    glued: re.Pattern[str]
+
+
+def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Return the terms of a text that are not small talk."""
+    if len(text) > _SHORT:
+        return terms(text, default)
+    plain = pattern_of("pleasantries").sub(" ", _acknowledgements().spaced.sub(" ", plain_text(text)))
+    return [term for term in terms(plain, default) if term not in _chatter_terms()]
+
+
+def is_chatter(text: str) -> bool:
+    """Whether a text is only greeting, thanks, praise or acknowledgement: context, never an answer."""
+    if len(text) > _SHORT:
+        return False
+    turns = all_words("small_talk_turns")
+    if not content_terms(text) or "".join(filter(str.isalnum, text)) in turns:
+        return True
+    if GLUED_SCRIPT.search(text) is None:
+        return False
+    clauses = [clause for clause in _CLAUSE_END.split(plain_text(text)) if clause]
+    return all(clause in turns or _acknowledgements().glued.fullmatch(clause) for clause in clauses)
+
+
+def words_of_answer(text: str) -> frozenset[str]:
+    """Return the terms of an assistant's text that may be news.
+
+    Sentences of small talk are left out, as are sentences that only promise to remember.
+    """
+    words: set[str] = set()
+    for sentence in split_sentences(text):
+        if not is_chatter(sentence) and not says_it_keeps(sentence):
+            words |= set(content_terms(sentence)) - _address_terms()
+            words |= {DENIAL} if denies(sentence) else set()
+    return frozenset(words)
+
+
+def says_it_keeps(sentence: str) -> bool:
+    """Whether an assistant promises to remember something that another person said."""
+    return len(sentence) <= _SHORT and pattern_of("keeps").search(plain_text(sentence)) is not None
+
+
+def plain_text(text: str) -> str:
+    """Return a text normalised, without letters that are drawn out: "sooooo" becomes "soo"."""
+    return _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'"))
+
+
+@cache
+def _chatter_terms() -> frozenset[str]:
+    words = frozenset(word for role in WORD_ROLES for word in all_words(role))
+    return frozenset(term for word in words for term in terms(word)) | words
+
+
+@cache
+def _address_terms() -> frozenset[str]:
+    by_language = words_by_language("address").items()
+    return frozenset(term for code, words in by_language for word in words for term in terms(word, code))
+
+
+@cache
+def _acknowledgements() -> _Acknowledgements:
+    spaced, glued = (
+        tuple(code for code in languages() if load_lexicon(code).spaced is apart) for apart in (True, False)
+    )
+    return _Acknowledgements(pattern_of("acknowledgements", *spaced), pattern_of("acknowledgements", *glued))
