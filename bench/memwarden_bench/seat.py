@@ -64,7 +64,7 @@ def ask(system: System, order: Order) -> Order:
 
 def embed_alone(embedder: str) -> Callable[[str], object]:
     """Return what embeds a question as a query does, and nothing else: two models side by side."""
-    from memwarden.models.local import SideBySidePieceEmbedder  # other checkouts may not have it
+    from memwarden.models.side_by_side import SideBySidePieceEmbedder  # other checkouts may not have it
 
     made = model(embedder)
     if not isinstance(made, SideBySidePieceEmbedder):

@@ -406,7 +406,7 @@ SYSTEMS: Mapping[str, Kind] = {
 def model(embedder: str) -> Embedder:
     """Return the shared model. Raises InvalidConfig for a model whose vectors peers cannot use."""
     if embedder == "auto":
-        from memwarden.models.local import make_embedder
+        from memwarden.models.choice import make_embedder
         from memwarden.settings import Settings
 
         made = make_embedder(Settings(), None)

@@ -22,7 +22,7 @@ import fit_statements
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.local import make_embedder
+from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import Embedder, EncodedQuestion
 from memwarden.recall.index import columns as statement_table
 from memwarden.recall.index.encode import make_signals

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from memwarden.models.local import MultilingualEmbedder
+from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.statements.reader import BUCKETS, buckets_of
 from memwarden.statements.statement import NONE, WIDTH
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.local import MiniLMEmbedder
+from memwarden.models.minilm import MiniLMEmbedder
 
 DIMENSIONS = 64
 

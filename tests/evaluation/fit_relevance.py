@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="wordllama")
     given = parser.parse_args()
     stores = {load["store"]: load for file in given.files for load in json.loads(file.read_text())}
-    from memwarden.models.local import MiniLMEmbedder
+    from memwarden.models.minilm import MiniLMEmbedder
     from memwarden.models.wordllama import WordLlamaEmbedder
 
     embedder = {"wordllama": WordLlamaEmbedder, "minilm": MiniLMEmbedder}[given.embedder]()

@@ -235,7 +235,7 @@ class DownEmbedder:
 
 
 def test_an_embedder_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memwarden.models.local.make_embedder", lambda settings, bound, **_: DownEmbedder())
+    monkeypatch.setattr("memwarden.models.choice.make_embedder", lambda settings, bound, **_: DownEmbedder())
     with Warden.open("memory://", config={}) as warden:
         me = warden.scope(user="ana")
         me.remember("Ana keeps bees on the roof.")

@@ -12,7 +12,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
-from memwarden.models import local
+from memwarden.models import choice as embedder_choice
 
 
 class SlowEmbedder:
@@ -42,7 +42,7 @@ class SlowEmbedder:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowEmbedder]:
     made = SlowEmbedder()
-    monkeypatch.setattr(local, "make_local", lambda choice: made)
+    monkeypatch.setattr(embedder_choice, "make_local", lambda choice: made)
     yield made
     made.gate.set()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.models import local as multilingual
+from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.statements.reader import StatementReader, load_weights
 
 CHATTER = (
@@ -305,7 +305,7 @@ def test_a_request_brings_what_it_needs(
 
 @pytest.fixture(scope="module")
 def statements() -> StatementReader:
-    return StatementReader(multilingual.MultilingualEmbedder())
+    return StatementReader(MultilingualEmbedder())
 
 
 @pytest.mark.parametrize(("language", "said", "request_", "wanted"), NEEDS, ids=[each[0] for each in NEEDS])

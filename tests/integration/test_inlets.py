@@ -11,7 +11,7 @@ from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict
 from memwarden.records import Memory, MemoryState
-from memwarden.remember.ingest.intake import redact_value
+from memwarden.remember.ingest.redaction import redact_value
 from memwarden.testing import get_store
 from memwarden.tiers.backend import ContextItem
 

@@ -13,8 +13,9 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.local import MiniLMEmbedder, SideBySidePieceEmbedder
+from memwarden.models.minilm import MiniLMEmbedder
 from memwarden.models.protocols import EncodedQuestion, EncodedTexts
+from memwarden.models.side_by_side import SideBySidePieceEmbedder
 from memwarden.recall.index.encode import Floats, QuestionEncoder
 from memwarden.recall.rank import features
 

@@ -18,8 +18,8 @@ import pytest
 from memwarden import AsyncWarden, BoundScope, Warden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelUnavailable
-from memwarden.models import local
-from memwarden.models.local import make_embedder
+from memwarden.models import choice
+from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndexes
@@ -283,7 +283,7 @@ async def test_a_model_that_does_not_answer_leaves_the_store_as_it_is(
         await me.observe(said(*TALK))
         before = await scores(me)
         with monkeypatch.context() as patch:
-            patch.setattr(local, "make_local", lambda choice: Silent())
+            patch.setattr(choice, "make_local", lambda choice: Silent())
             with pytest.raises(ModelUnavailable, match="silent"):
                 await warden.jobs.reembed("minilm")
             patch.setattr(Silent, "dimensions", 128)

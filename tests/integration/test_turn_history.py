@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.conversation.formats import base
+from memwarden.conversation.formats import reading
 from memwarden.conversation.settings import ChatSettings
 
 PREFIX = "You have the following relevant memories from past interactions:"
@@ -124,8 +124,8 @@ def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, A
 def test_a_field_that_is_left_out_is_told_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "logged_fields", set())
+    monkeypatch.setattr(reading, "logged_fields", set())
     for _ in range(3):
-        said = base.read_spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
+        said = reading.read_spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
         assert said == [user("Hi."), user("Hi.") | {"id": "mine", "created_at": 7}]
     assert caplog.text.count("a field that cannot be kept: name is") == 1

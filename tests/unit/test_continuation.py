@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.intake import find_new_turns
 from memwarden.remember.ingest.messages import Message
+from memwarden.remember.ingest.new_turns import find_new_turns
 
 ALREADY_BEHIND = "it stands before turns that are stored already; give messages ids to change what was said before"
 

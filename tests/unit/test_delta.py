@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.time.changes import NetChange, category_label, fit_delta, make_delta, net_changes, render_change
+from memwarden.recall.time.changes import NetChange, net_changes
+from memwarden.recall.time.delta import category_label, fit_delta, make_delta, render_change
 from memwarden.records import JournalEntry, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
 from memwarden.text.tokenizer import estimate

@@ -39,7 +39,7 @@ from memwarden.remember.extract.rules import (
     third_person,
 )
 from memwarden.remember.imports import logs, notes
-from memwarden.remember.ingest import intake, messages
+from memwarden.remember.ingest import messages, own_context, screening
 from memwarden.remember.resolve import changes, countables, lookalikes, told_context, user_context
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
@@ -117,8 +117,8 @@ RULES: dict[str, Callable[[str], Any]] = {
     "orders": injection.find_suspicion,
     "orders in prompts": injection.redact_for_prompt,
     "secrets": lambda text: secrets.redact(text, strict=True),
-    "own context": intake.strip_context,
-    "signs of own context": intake.holds_context,
+    "own context": own_context.strip_context,
+    "signs of own context": own_context.holds_context,
     "sentences of an answer": lambda text: excerpt.split_with_terms(text, tokenizer.terms),
     "words for the user context": told_context.find_told_context,
     "a line": excerpt.one_line,
@@ -146,12 +146,12 @@ RULES: dict[str, Callable[[str], Any]] = {
     "sentences of models": lambda text: (model.tidy_sentence(text), model.find_faults(text)),
     "statements of models": lambda text: (model.shorten_statement(text), model.is_foreign(text, text)),
     "answers of models": refused(lambda text: model.read_response(text, 10**7)),
-    "retold lines": lambda text: intake.strip_retold(text, set(intake.list_retold(text))),
-    "compared words": intake.plain_words,
-    "answers screened": intake.screen_answer,
+    "retold lines": lambda text: own_context.strip_retold(text, set(own_context.list_retold(text))),
+    "compared words": own_context.plain_words,
+    "answers screened": screening.screen_answer,
     "orders of answers": detector.find_known_orders,
-    "context of a template": lambda text: intake.strip_template_context(text, CLASSIC_TEMPLATE),
-    "whole blocks": lambda text: intake.strip_whole_blocks(text, CLASSIC_TEMPLATE),
+    "context of a template": lambda text: own_context.strip_template_context(text, CLASSIC_TEMPLATE),
+    "whole blocks": lambda text: own_context.strip_whole_blocks(text, CLASSIC_TEMPLATE),
     "requests to remember": messages.drop_request,
     "kinds": messages.kind_of,
     "codes of a home": holds_home_code,

@@ -8,7 +8,7 @@ import pytest
 
 from memwarden.recall.answer.render import format_context
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE
-from memwarden.remember.ingest.intake import holds_context, strip_context, strip_whole_blocks
+from memwarden.remember.ingest.own_context import holds_context, strip_context, strip_whole_blocks
 from memwarden.testing.examples import START, a_memory
 
 PREFIX = "You have the following relevant memories from past interactions:"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from memwarden.models.little_memory import look_up_before_widening
-from memwarden.models.local import SideBySideEmbedder
+from memwarden.models.side_by_side import SideBySideEmbedder
 
 
 @pytest.mark.skipif(find_spec("onnxruntime") is None, reason="the extra onnx")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from memwarden import Warden
-from memwarden.models.local import make_local
+from memwarden.models.choice import make_local
 from memwarden.recall.index.encode import make_signals
 from memwarden.records import Event
 from memwarden.remember.resolve.changes import picks_other, read_stated, when_told

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from memwarden.models import local as multilingual
+from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.rank.score import demote_outdated, find_replacements
 from memwarden.records import Memory, Namespace, Statement
@@ -23,7 +23,7 @@ SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def reader() -> StatementReader:
-    return StatementReader(multilingual.MultilingualEmbedder())
+    return StatementReader(MultilingualEmbedder())
 
 
 def read(reader: StatementReader, text: str, **about: Any) -> tuple[Statement, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.intake import holds_context, strip_context
+from memwarden.remember.ingest.own_context import holds_context, strip_context
 from memwarden.text.tokenizer import TokenCounter, estimate
 from memwarden.tiers import budget as default_budget
 from memwarden.tiers.budget import (

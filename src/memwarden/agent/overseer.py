@@ -25,7 +25,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.observability.instrument import instrumented, record_model_failure
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.frame import clean_line, clean_value
-from memwarden.remember.ingest.intake import redact_value
+from memwarden.remember.ingest.redaction import redact_value
 from memwarden.security.secrets import redact
 from memwarden.text.tokenizer import TokenCounter, estimate
 

@@ -18,7 +18,7 @@ from memwarden.clock import new_id
 from memwarden.errors import InvalidInput
 from memwarden.recall.answer.frame import clean_line, frame_external
 from memwarden.records import Trust
-from memwarden.remember.ingest.intake import screen
+from memwarden.remember.ingest.screening import screen
 from memwarden.text.tokenizer import TokenCounter
 
 Cache = MutableMapping[str, dict[str, Any]]

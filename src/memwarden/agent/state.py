@@ -26,8 +26,9 @@ from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.frame import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
 from memwarden.records import Channel, Memory, MemoryState, Namespace, Scope, Trust
-from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.remember.ingest.redaction import redact_value
+from memwarden.remember.ingest.screening import screen
 from memwarden.runtime.services import Runtime
 
 if TYPE_CHECKING:

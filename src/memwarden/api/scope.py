@@ -24,7 +24,6 @@ from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import Channel, ContextBlock, Scope, Trust, WriteResult
 from memwarden.remember.extract import procedures
-from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
     Draft,
     checked_metadata,
@@ -32,6 +31,7 @@ from memwarden.remember.ingest.messages import (
     checked_names,
     read_stated,
 )
+from memwarden.remember.ingest.screening import trust_of
 from memwarden.runtime.services import Runtime
 from memwarden.text.language import checked_text
 

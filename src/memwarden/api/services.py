@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from memwarden.errors import MemwardenError, ModelUnavailable
-from memwarden.models.local import make_embedder
+from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import first_width, second_width
 from memwarden.recall.default_order import RERANK_TIMEOUT
 from memwarden.recall.index.encode import SignalFiller, statement_reader

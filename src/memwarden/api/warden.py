@@ -488,7 +488,7 @@ class AsyncWarden:
         return ProgramWorker(self._runtime.settings, self.store.place, self._login_url)
 
     def _make_embedder(self, bound: str | None) -> Embedder | None:
-        from memwarden.models.local import make_embedder  # numpy
+        from memwarden.models.choice import make_embedder  # numpy
 
         return make_embedder(self._runtime.settings, bound, follow=self._follow_store)
 
@@ -501,7 +501,7 @@ class AsyncWarden:
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
         """Bind a new store to an embedder; another process may have been faster, with another."""
-        from memwarden.models.local import MismatchedEmbedder  # numpy
+        from memwarden.models.choice import MismatchedEmbedder  # numpy
 
         name = embedder.name if embedder else "none"
         bound = await self._runtime.store.identity(name)

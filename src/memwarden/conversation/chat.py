@@ -20,7 +20,7 @@ from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.concurrency.isolation import call_user_code, is_stream, iterate_user_stream
 from memwarden.concurrency.tasks import shielded
 from memwarden.conversation.formats import FORMATS
-from memwarden.conversation.formats.base import ToolCall
+from memwarden.conversation.formats.message_format import ToolCall
 from memwarden.conversation.recording import TurnLog, assemble_response, ensure_call_ids
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import MAX_SECONDS_BEFORE, NO_BLOCK, AsyncTurn, ContextScope, check_chat_settings

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from uuid import uuid4
 
-from memwarden.conversation.formats.base import as_dict, as_list, field
+from memwarden.conversation.formats.reading import as_dict, as_list, field
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import instrumented, record_event

@@ -20,7 +20,7 @@ from memwarden.checks import SECONDS, word
 from memwarden.clock import new_id
 from memwarden.concurrency.tasks import shielded, with_deadline
 from memwarden.conversation.formats import MessageFormat, Request, detect_format
-from memwarden.conversation.formats.base import hold_messages, messages_since_answer, read_prefill
+from memwarden.conversation.formats.reading import hold_messages, messages_since_answer, read_prefill
 from memwarden.conversation.prompt_cache import delta_places
 from memwarden.conversation.recording import (
     MemoryVerdict,
@@ -36,8 +36,8 @@ from memwarden.observability.records import EventDraft, Node, Op, Status, UseVer
 from memwarden.recall.answer.template import Template
 from memwarden.recall.answer.used import judge_texts
 from memwarden.records import OVERVIEW_ID, ContextBlock, MessageResult, RecallItem, Scope, WriteResult
-from memwarden.remember.ingest.intake import strip_messages, strip_template_context, strip_whole_blocks
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.remember.ingest.own_context import strip_messages, strip_template_context, strip_whole_blocks
 
 
 async def inject_memories(

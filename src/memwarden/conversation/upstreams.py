@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from memwarden.agent.tools import Tool, describe_tool, parameter_schema
 from memwarden.concurrency.isolation import call_user_code
-from memwarden.conversation.formats.base import append_text
+from memwarden.conversation.formats.editing import append_text
 from memwarden.errors import InvalidInput
 
 Message = dict[str, Any]

@@ -67,14 +67,9 @@ from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, add_vectors, dense_text, prepare_question
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
-from memwarden.recall.time.changes import (
-    ChangeCursor,
-    IndexMoment,
-    Outdated,
-    fit_delta,
-    put_newest_first,
-    tell_outdated,
-)
+from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
+from memwarden.recall.time.delta import fit_delta, tell_outdated
+from memwarden.recall.time.newest_first import put_newest_first
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
     OVERVIEW_ID,

@@ -237,7 +237,7 @@ class SeenMark:
     """Up to which revision a thread has been told what changed. No change of a memory, so it is not journaled.
 
     ``thread_id`` names a thread, or an agent in it by a text of its own
-    (:func:`memwarden.recall.time.changes.cursor_name`).
+    (:func:`memwarden.recall.time.change_cursor.cursor_name`).
     """
 
     thread_id: str

@@ -32,7 +32,8 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import Screening, redact_secrets, screen
+from memwarden.remember.ingest.redaction import redact_secrets
+from memwarden.remember.ingest.screening import Screening, screen
 from memwarden.remember.write_store import GuardedStore, hash_arguments
 
 

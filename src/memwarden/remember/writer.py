@@ -43,25 +43,11 @@ from memwarden.records import (
     WriteMode,
     WriteResult,
 )
-from memwarden.remember.ingest.intake import (
-    MAX_COMPARED,
-    NOT_SUSPICIOUS,
-    Screening,
-    TurnKey,
-    describe_secrets,
-    digest_message,
-    find_new_turns,
-    key_of_id,
-    list_retold,
-    mark_private,
-    redact_secrets,
-    screen,
-    screen_answer,
-    strip_context,
-    strip_retold,
-    trust_of,
-)
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
+from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
+from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
+from memwarden.remember.ingest.redaction import describe_secrets, mark_private, redact_secrets
+from memwarden.remember.ingest.screening import NOT_SUSPICIOUS, Screening, screen, screen_answer, trust_of
 from memwarden.remember.resolve.proposals import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
 from memwarden.remember.resolve.review import check_restore, check_review_undo

@@ -17,8 +17,8 @@ from memwarden.observability.records import EventDraft, EventFilter, Node, Op, O
 from memwarden.recall.answer.frame import frame_external, is_bare_data
 from memwarden.recall.answer.used import judge_texts
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
-from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
+from memwarden.remember.ingest.screening import trust_of_item
 from memwarden.runtime.services import Runtime
 from memwarden.text.language import checked_text
 from memwarden.text.tokenizer import TokenCounter, estimate

@@ -17,8 +17,9 @@ from memwarden.checks import UNRATED, check_importance, quote
 from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.intake import redact_value, trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
+from memwarden.remember.ingest.redaction import redact_value
+from memwarden.remember.ingest.screening import trust_of_item
 from memwarden.remember.resolve.user_context import CONTEXT_ID
 from memwarden.stores.protocol import Store
 

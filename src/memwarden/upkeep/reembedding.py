@@ -17,7 +17,7 @@ from typing import Final
 from memwarden import clock
 from memwarden.clock import new_id
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelUnavailable
-from memwarden.models.local import make_chosen
+from memwarden.models.choice import make_chosen
 from memwarden.models.protocols import Embedder
 from memwarden.observability.records import Node, Op, OpEvent, Status
 from memwarden.recall.index.encode import make_signals, said_text

@@ -16,9 +16,7 @@ from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.score import Ranking, explain_features
-from memwarden.recall.time.changes import (
-    drop_last,
-)
+from memwarden.recall.time.newest_first import drop_last
 from memwarden.records import (
     Memory,
     RecallItem,

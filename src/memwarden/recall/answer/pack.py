@@ -11,11 +11,8 @@ from types import MappingProxyType
 
 from memwarden.recall.answer.render import render_changes_and_block
 from memwarden.recall.answer.template import Template
-from memwarden.recall.time.changes import (
-    Outdated,
-    fit_delta,
-    tell_outdated,
-)
+from memwarden.recall.time.change_cursor import Outdated
+from memwarden.recall.time.delta import fit_delta, tell_outdated
 from memwarden.records import (
     Delta,
     Memory,

@@ -21,11 +21,7 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
 from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import Ranking
-from memwarden.recall.time.changes import (
-    MIN_ALIKE,
-    MIN_ALIKE_OF_TABLE,
-    put_newer_first,
-)
+from memwarden.recall.time.newest_first import MIN_ALIKE, MIN_ALIKE_OF_TABLE, put_newer_first
 from memwarden.records import (
     Memory,
     Namespace,

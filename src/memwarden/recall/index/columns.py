@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
-from memwarden.models.local import multiply_with_earlier
+from memwarden.models.products import multiply_with_earlier
 from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights, with_other_keys
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack
 from memwarden.text.tokenizer import SURFACE_BIT

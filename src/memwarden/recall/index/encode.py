@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.errors import MemwardenError, ModelUnavailable
-from memwarden.models.local import MultilingualEmbedder, SideBySideEmbedder, SideBySidePieceEmbedder
+from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
+from memwarden.models.side_by_side import SideBySideEmbedder, SideBySidePieceEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import Fill, Memory, Namespace, Signals

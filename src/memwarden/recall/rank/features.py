@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.local import multiply
+from memwarden.models.products import multiply
 from memwarden.recall.index import columns
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, Rows
 from memwarden.recall.index.view import NamespaceView, date_closeness

@@ -39,7 +39,7 @@ from memwarden.recall.rank.calibration import (
     weigh_held_words,
 )
 from memwarden.recall.rank.features import Feature
-from memwarden.recall.time.changes import find_sure
+from memwarden.recall.rank.sure_values import find_sure
 from memwarden.recall.time.past import order_values
 from memwarden.records import Feature as Explained
 from memwarden.settings import DEFAULT_THRESHOLD

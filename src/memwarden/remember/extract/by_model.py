@@ -32,7 +32,7 @@ from memwarden.remember.extract.records import (
     RejectedClause,
 )
 from memwarden.remember.extract.rules.quotations import opening_of, question_before, quote_told
-from memwarden.remember.ingest.intake import TRUST_RANK
+from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
 from memwarden.text.dates.recognizer import spans_in

@@ -53,7 +53,7 @@ from memwarden.remember.extract.records import (
     merge_extracts,
 )
 from memwarden.remember.extract.records import ExchangeExtract as Kept
-from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
+from memwarden.remember.ingest.screening import NOT_SUSPICIOUS, TRUST_RANK, Screening
 from memwarden.remember.resolve.proposals import PROPOSAL_LIFETIME
 from memwarden.remember.resolve.resolution import Resolution, latest_candidates, open_statements
 from memwarden.remember.resolve.resolver import IncomingEnd, IncomingStatement, Resolver

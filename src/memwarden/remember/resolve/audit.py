@@ -27,7 +27,8 @@ from memwarden.records import (
     RelationType,
     StateCount,
 )
-from memwarden.remember.ingest.intake import holds_context, redact_secrets
+from memwarden.remember.ingest.own_context import holds_context
+from memwarden.remember.ingest.redaction import redact_secrets
 from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     are_comparable,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from memwarden import filters
 from memwarden.errors import Denied
 from memwarden.records import Memory, MemoryState, Namespace, PendingReview, Scope
-from memwarden.remember.ingest.intake import UNSEEN
+from memwarden.remember.ingest.screening import UNSEEN
 from memwarden.stores.protocol import StoreReader
 
 # Proposals for the user context are pending as well, but need the person's consent instead.

@@ -37,7 +37,7 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import TRUST_RANK
+from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.tokenizer import terms

@@ -39,7 +39,8 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening, plain_words
+from memwarden.remember.ingest.own_context import plain_words
+from memwarden.remember.ingest.screening import NOT_SUSPICIOUS, TRUST_RANK, Screening
 from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     MAX_LINKS,

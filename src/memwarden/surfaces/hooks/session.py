@@ -12,7 +12,7 @@ from typing import Any, Final
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind, Trust
-from memwarden.remember.ingest.intake import screen
+from memwarden.remember.ingest.screening import screen
 from memwarden.security.injection.detector import LEFT_OUT
 from memwarden.surfaces.hooks.reading import MAX_COMMAND, CommandRun, PromptNote, read_command, read_prompt
 from memwarden.tiers import items

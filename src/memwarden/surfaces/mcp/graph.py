@@ -18,7 +18,7 @@ from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.frame import clean_value
 from memwarden.records import Trust
 from memwarden.remember.imports.graph import ENTITIES, GRAPH, RELATIONS
-from memwarden.remember.ingest.intake import screen
+from memwarden.remember.ingest.screening import screen
 from memwarden.surfaces.mcp.schemas import FLAG, TEXT, Schema, list_of, row
 from memwarden.surfaces.mcp.server import RegistryTool, serve_tool
 

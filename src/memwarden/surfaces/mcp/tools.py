@@ -10,7 +10,7 @@ from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.frame import clean_line, with_notice
 from memwarden.recall.answer.render import framed_words
 from memwarden.records import Consent, HistoryEntry, Memory, MemoryState, PendingReview, Trust, WriteResult
-from memwarden.remember.ingest.intake import screen
+from memwarden.remember.ingest.screening import screen
 from memwarden.surfaces.mcp.schemas import FOUND, NUMBER, OBJECT, TEXT, WHOLE, WRITTEN, Schema, answer, list_of, row
 
 MAX_ENTRIES = 20

@@ -12,7 +12,7 @@ import structlog
 
 from memwarden import AsyncScope, AsyncWarden
 from memwarden.conversation.formats import FORMATS
-from memwarden.conversation.formats.base import field
+from memwarden.conversation.formats.reading import field
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotKept

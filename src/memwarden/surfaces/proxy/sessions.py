@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from memwarden import AsyncScope
 from memwarden.checks import whole
 from memwarden.conversation.formats import FORMATS
-from memwarden.conversation.formats.base import append_text, as_list, field, leading_system_places, words
+from memwarden.conversation.formats.editing import append_text, leading_system_places
+from memwarden.conversation.formats.reading import as_list, field, words
 from memwarden.errors import InvalidInput
 
 MAX_EXCHANGES: Final = 1_000

@@ -23,7 +23,7 @@ from memwarden.remember.extract.rules.rejections import (
     tells_of_life,
 )
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
-from memwarden.remember.ingest.intake import TRUST_RANK
+from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
 from memwarden.statements.reader import CommonWords, StatementWeights, load_weights
 from memwarden.statements.statement import NONE, PackedStatement, unpack

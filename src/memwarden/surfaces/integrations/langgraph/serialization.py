@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.intake import redact_value
+from memwarden.remember.ingest.redaction import redact_value
 from memwarden.stores.shared.checkpoints import (
     ChannelValue,
     CheckpointKey,

@@ -28,7 +28,7 @@ from langgraph.store.base import (
 from memwarden import clock
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
-from memwarden.remember.ingest.intake import redact_value
+from memwarden.remember.ingest.redaction import redact_value
 from memwarden.stores.shared.items import (
     DropItem,
     ItemChange,
