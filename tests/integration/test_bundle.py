@@ -15,10 +15,10 @@ from zipfile import ZipFile
 import pytest
 
 from memwarden import Warden
-from memwarden.errors import Conflict, InvalidInput, ModelMismatch, NotFound, StoreCorrupt, StoreFull
+from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreFull
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.bundle import export_bundle, import_bundle
+from memwarden.stores.transfer.bundle import ExportResult, export_bundle, import_bundle
 from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.transfer.pages import Page
 from memwarden.stores.url import store_at
@@ -48,13 +48,13 @@ async def opened(url: str) -> Store:
     return store
 
 
-async def a_bundle(file: Path, memories: int = 0) -> None:
+async def a_bundle(file: Path, memories: int = 0) -> ExportResult:
     store = await opened("memory://")
     await store.identity("model-1")
     await a_long_life(store)
     for number in range(memories):
         await store.apply(a_batch(a_put(f"m{number}", text=f"word{number} " * 20)))
-    await export_bundle(store, NAMESPACE, file)
+    return await export_bundle(store, NAMESPACE, file)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -184,11 +184,18 @@ async def test_a_store_that_holds_something_else_is_left_alone(tmp_path: Path) -
     with pytest.raises(Conflict):
         await import_bundle(store, tmp_path / "b")
     assert await seal_namespace(store, NAMESPACE) == before
+
+
+async def test_vectors_of_another_model_are_left_out(tmp_path: Path) -> None:
+    manifest = (await a_bundle(tmp_path / "b")).manifest
     another = await opened("memory://")
     await another.identity("model-2")
-    with pytest.raises(ModelMismatch):
-        await import_bundle(another, tmp_path / "b")
-    assert await another.namespaces() == []
+    assert (await import_bundle(another, tmp_path / "b")).new == manifest.rev
+    rows = (await another.scan(NAMESPACE)).rows
+    assert rows
+    assert not [row.id for row in rows if row.vector is not None or row.pieces is not None]
+    assert (await another.about()).model == "model-2"
+    assert (await import_bundle(another, tmp_path / "b")).new == 0
 
 
 _KILLED = """

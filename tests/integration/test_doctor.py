@@ -305,12 +305,12 @@ def test_doctor_tells_the_health_of_a_store(tmp_path: Path) -> None:
 
 def test_doctor_says_what_it_upgraded(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
-    script = Path(__file__).with_name("old_stores") / "sqlite_0007.sql"
+    script = Path(__file__).with_name("old_stores") / "sqlite_0010.sql"
     with closing(sqlite3.connect(path)) as db:
         db.executescript(script.read_text("utf-8"))
     told = " ".join(cli("doctor", "--db", f"sqlite:///{path}").split())
     assert "It was of an earlier schema, and was upgraded." in told
-    (copy,) = tmp_path.glob("old.db.schema-7.*.mwbackup")
+    (copy,) = tmp_path.glob("old.db.schema-10.*.mwbackup")
     assert copy.name in told.replace(" ", "")
     assert "upgraded" not in cli("doctor", "--db", f"sqlite:///{path}")
     assert "upgraded_from" not in json.loads(cli("doctor", "--db", f"sqlite:///{path}", "--json"))

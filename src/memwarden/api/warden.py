@@ -255,7 +255,7 @@ class AsyncWarden:
         Args:
             dry_run: check the file and say how much is new.
 
-        Raises InvalidInput with the line, StoreCorrupt, ModelMismatch; Conflict when something else is remembered of
+        Raises InvalidInput with the line, StoreCorrupt; Conflict when something else is remembered of
         the person here.
         """
         from memwarden.stores.transfer.bundle import import_bundle

@@ -257,7 +257,7 @@ def _in_state(state: MemoryState) -> str:
 
 
 # Before this migration the database may be open in processes that would write earlier terms.
-TERMS_MIGRATION = 8
+TERMS_MIGRATION = 16
 # Memories whose terms are made anew in a transaction.
 TERMS_PAGE = 500
 # Name of this memwarden's connections, with the number of the last migration that older processes must not miss.

@@ -177,8 +177,8 @@ def refuse_network(path: Path, mounts: str) -> None:
         )
 
 
-# Before this migration a file may be open in a process that would write earlier terms.
-TERMS_MIGRATION = 8
+# Number of the migration since which terms have their present form. Processes of earlier schemas write other terms.
+TERMS_MIGRATION = 11
 
 
 def refuse_shared_upgrade(path: Path, busy_seconds: float) -> None:

@@ -14,14 +14,15 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-from memwarden.errors import Conflict, InvalidInput, MemwardenError, ModelMismatch, NotFound, StoreCorrupt, StoreTooNew
-from memwarden.records import MAX_OFFSET, Memory, Namespace
+from memwarden.errors import Conflict, InvalidInput, MemwardenError, NotFound, StoreCorrupt, StoreTooNew
+from memwarden.records import MAX_OFFSET, Memory, Namespace, Signals, local_time
 from memwarden.stores.jsonfile.folder import open_private, page_json, page_of
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import PutItem
@@ -36,7 +37,9 @@ from memwarden.stores.transfer.beside import (
     read_beside,
     write_beside,
 )
-from memwarden.stores.transfer.pages import Page
+from memwarden.stores.transfer.pages import MemoryRow, Page
+from memwarden.text import TERMS_VERSION
+from memwarden.text.signals import make_text_signals
 
 # 2: with items and checkpoints; a bundle without any is written as 1, which earlier versions read.
 FORMAT = 2
@@ -55,7 +58,10 @@ Tick = Callable[[int], None]
 class BundleManifest:
     """The contents of a bundle: whose it is, up to which revision, and checksums of its files.
 
-    model: the embedding model of the vectors in it, or None. memories: in every state. items, checkpoints: beside them.
+    Attributes:
+        model: the embedding model of the vectors in it, or None.
+        terms: version of the terms in it (:data:`memwarden.text.TERMS_VERSION`). Bundles without it hold version 3.
+        memories: number of memories in every state. items, checkpoints: number of LangGraph's.
     """
 
     tenant: str
@@ -66,6 +72,7 @@ class BundleManifest:
     sha256: Mapping[str, str]
     items: int = 0
     checkpoints: int = 0
+    terms: int = 3
 
     @property
     def namespace(self) -> Namespace:
@@ -120,22 +127,22 @@ async def import_bundle(
 ) -> ImportResult:
     """Read a bundle into a store, with its numbers, times and history, after the whole file was checked.
 
-    What a killed import has read is not read again. Raises StoreCorrupt and InvalidInput for a damaged file, with the
-    line; Conflict when the store holds something else of the person, ModelMismatch for vectors of another model.
+    What a killed import has read is not read again. Vectors of another embedding model than the store's are left out
+    and made anew later; terms of another version are made anew at once. Raises StoreCorrupt and InvalidInput for a
+    damaged file, with the line; Conflict when the store holds something else of the person.
     """
     with open_bundle(file) as (archive, manifest):
         ends = await asyncio.to_thread(_check_pages, archive, manifest, file)
         there = await _find_common(store, archive, manifest, file)
         await _check_beside(store, archive, manifest, file)
         result = ImportResult(manifest, there, _left_behind(store, manifest))
-        bound = (await store.about()).model
-        if manifest.model is not None and bound not in (None, manifest.model):
-            raise ModelMismatch(f"{file} holds vectors of {manifest.model!r}, the store those of {bound!r}")
         if dry_run:
             return result
-        if manifest.model is not None:
-            await store.identity(manifest.model)
-        for _, page in _read_pages(archive, file):
+        adapt = await _bind_model(store, manifest)
+        digest = hashlib.sha256()
+        for _, bundled in _read_pages(archive, file):
+            page = adapt(bundled)
+            digest.update(_encode(page))
             if page.since >= there:
                 try:
                     await store.load_page(page)
@@ -145,8 +152,37 @@ async def import_bundle(
         if BESIDE in manifest.sha256:
             with archive.open(BESIDE) as packed:
                 await write_beside(store, manifest.namespace, _lines(packed))
-        await _compare(store, manifest, ends)
+        await _compare(store, manifest, ends, digest.hexdigest())
         return result
+
+
+async def _bind_model(store: Store, manifest: BundleManifest) -> Callable[[Page], Page]:
+    """Bind a new store to the bundle's model; return the function that makes a page fit for the store."""
+    bound = (await store.about()).model
+    if bound is None and manifest.model is not None:
+        bound = await store.identity(manifest.model)
+    if manifest.terms != TERMS_VERSION:
+        return partial(_map_signals, _renew_terms)
+    return partial(_map_signals, _drop_vectors) if manifest.model not in (None, bound) else lambda page: page
+
+
+def _map_signals(change: Callable[[MemoryRow], Signals], page: Page) -> Page:
+    return replace(page, memories=tuple(replace(row, signals=change(row)) for row in page.memories))
+
+
+def _renew_terms(row: MemoryRow) -> Signals:
+    """Return the signals that need no model; vectors by passage have no place in terms of another version."""
+    if not row.memory.text:  # purged
+        return row.signals
+    said = local_time(row.memory.created_at, row.memory.utc_offset)
+    return Signals(**make_text_signals(row.memory.text, said)._asdict())
+
+
+def _drop_vectors(row: MemoryRow) -> Signals:
+    """Return the signals without vectors, which the store's embedder makes later."""
+    if row.signals.passages is None:
+        return replace(row.signals, vector=None, pieces=None)
+    return _renew_terms(row)
 
 
 def _tell_how_to_go_on(error: MemwardenError, rev: int, manifest: BundleManifest) -> str:
@@ -236,7 +272,15 @@ async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: T
     digests = {name: item.hexdigest() for name, item in sums.items()} | beside.sha256
     model = (await store.about()).model
     return BundleManifest(
-        namespace.tenant, namespace.path, since, model, memories, digests, beside.items, beside.checkpoints
+        namespace.tenant,
+        namespace.path,
+        since,
+        model,
+        memories,
+        digests,
+        beside.items,
+        beside.checkpoints,
+        terms=TERMS_VERSION,
     )
 
 
@@ -410,14 +454,14 @@ def _left_behind(store: Store, manifest: BundleManifest) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count and not kept[name]}
 
 
-async def _compare(store: Store, manifest: BundleManifest, ends: Sequence[int]) -> None:
-    """Hold the store against the bundle: exported again, in pages that end where its own do, it is the same."""
+async def _compare(store: Store, manifest: BundleManifest, ends: Sequence[int], imported: str) -> None:
+    """Compare the store with what was read: exported again in the same pages, it has the digest ``imported``."""
     digest, since = hashlib.sha256(), 0
     for end in ends:
         page = await store.dump_page(manifest.namespace, since, limit=end - since)
         digest.update(_encode(page))
         since = page.rev
-    same = since != manifest.rev or digest.hexdigest() == manifest.sha256[PAGES]
+    same = since != manifest.rev or digest.hexdigest() == imported
     if BESIDE in manifest.sha256 and not _left_behind(store, manifest):
         same &= await digest_beside(store, manifest.namespace) == manifest.sha256[BESIDE]
     if not same:
