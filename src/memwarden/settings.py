@@ -27,6 +27,7 @@ EMBEDDERS = (
 )
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
+SAMPLING = ("fixed", "free")
 MODEL_SIZES = ("large", "small")
 EVENTS = ("on", "off")
 EXTERNAL = ("quote", "held", "off")
@@ -86,6 +87,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "chat_url": TEXT,
     "chat_model_size": word(MODEL_SIZES),
     "chat_seconds": SECONDS,
+    "chat_sampling": word(SAMPLING),
+    "chat_reasoning_tokens": whole(0, 1_000_000),
     "upstream": TEXT,
     "upstream_anthropic": TEXT,
     "upstream_seconds": SECONDS,
@@ -178,6 +181,9 @@ class Settings:
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked. chat_model_size: ``small`` is for
             models of a few billion parameters: they list messages, word nothing and judge no pairs. chat_seconds: so
             long an answer may take at least; one that extraction may expect to be long has more.
+        chat_sampling: ``fixed`` (default) sends temperature 0, ``free`` no temperature. chat_reasoning_tokens: tokens
+            added to the limit of each answer for hidden reasoning. What an endpoint refuses of both is found out by
+            itself.
         upstream, upstream_anthropic: where a server passes conversations with models on to, such as
             ``https://api.openai.com/v1``; the second for Anthropic's messages, empty: the first.
         upstream_seconds: the longest silence of an upstream. memory_seconds: how long such a conversation waits for
@@ -222,6 +228,8 @@ class Settings:
     chat_url: str = ""
     chat_model_size: str = "large"
     chat_seconds: float = 10.0
+    chat_sampling: str = "fixed"
+    chat_reasoning_tokens: int = 0
     upstream: str = ""
     upstream_anthropic: str = ""
     upstream_seconds: float = 600.0

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from memwarden.errors import ModelUnavailable
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
+from memwarden.models.schemas import FLAG, TEXT, WHOLE, list_of, object_of
 from memwarden.records import OVERVIEW_ID, CitedAnswer, Overview, QueryResult, RecallItem
 
 MAX_PLANNED: Final = 5
@@ -29,18 +30,8 @@ ANSWER: Final = (
     "each memory that the answer rests on. If they do not hold the answer, say that it is not known, and list further "
     'searches that could find it. Output only JSON: {"known": true, "answer": "...", "cites": [1], "queries": []}.'
 )
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_PLANNED}
-PLAN_SCHEMA: Final = {"type": "object", "properties": {"queries": _TEXTS}, "required": ["queries"]}
-ANSWER_SCHEMA: Final = {
-    "type": "object",
-    "properties": {
-        "known": {"type": "boolean"},
-        "answer": {"type": "string"},
-        "cites": {"type": "array", "items": {"type": "integer"}},
-        "queries": _TEXTS,
-    },
-    "required": ["known", "answer", "cites"],
-}
+PLAN_SCHEMA: Final = object_of({"queries": list_of(TEXT)})
+ANSWER_SCHEMA: Final = object_of({"known": FLAG, "answer": TEXT, "cites": list_of(WHOLE), "queries": list_of(TEXT)})
 
 
 class AskedScope(Protocol):

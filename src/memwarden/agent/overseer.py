@@ -22,6 +22,7 @@ from memwarden.checks import TEXTS, TRUTH, word
 from memwarden.errors import InvalidInput, MemwardenError
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
+from memwarden.models.schemas import FLAG, TEXT, TEXT_OR_NULL, list_of, object_of
 from memwarden.observability.instrument import instrumented, record_model_failure
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.frame import clean_line, clean_value
@@ -202,18 +203,8 @@ _MAX_ANSWER_TOKENS = 150
 
 SYSTEM: Final = "You identify relevant saved state. Output only JSON, no explanation."
 SAVE_SYSTEM: Final = "You decide what is saved as state. Output only JSON, no explanation."
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"relevant_keys": {"type": "array", "items": {"type": "string"}}},
-    "required": ["relevant_keys"],
-    "additionalProperties": False,
-}
-SAVE_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"save": {"type": "boolean"}, "key": {"type": "string"}, "reason": {"type": "string"}},
-    "required": ["save"],
-    "additionalProperties": False,
-}
+SCHEMA: Final = object_of({"relevant_keys": list_of(TEXT)})
+SAVE_SCHEMA: Final = object_of({"save": FLAG, "key": TEXT_OR_NULL, "reason": TEXT_OR_NULL})
 
 log = logging.getLogger(__name__)
 

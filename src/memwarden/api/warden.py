@@ -529,4 +529,10 @@ def _chat_model(settings: Settings) -> ChatModel | None:
         from memwarden.models.openai import OpenAIChat
     except ImportError:
         raise missing_extra("chat_model", "openai") from None
-    return OpenAIChat(settings.chat_model, settings.chat_url or None, seconds=settings.chat_seconds)
+    return OpenAIChat(
+        settings.chat_model,
+        settings.chat_url or None,
+        seconds=settings.chat_seconds,
+        fixed=settings.chat_sampling == "fixed",
+        reasoning_tokens=settings.chat_reasoning_tokens,
+    )

@@ -13,6 +13,7 @@ from openai import APIStatusError, OpenAI, OpenAIError
 from openai.types import CompletionUsage
 
 from memwarden.errors import InvalidConfig, ModelUnavailable
+from memwarden.models.dialect import Dialect
 from memwarden.observability.instrument import record_here
 from memwarden.observability.records import EventDraft, Op
 from memwarden.security.secrets.redact import redact
@@ -95,38 +96,59 @@ class OpenAIEmbedder:
 class OpenAIChat:
     """A chat model behind an endpoint (:class:`memwarden.models.protocols.ChatModel`).
 
-    Every call has a time limit; a failed call raises ModelUnavailable.
+    Every call has a time limit; a failed call raises ModelUnavailable. A parameter that the endpoint refuses is
+    replaced or left out from then on (:mod:`memwarden.models.dialect`).
 
     Args:
         model: the endpoint's name of the model. url: base URL of the endpoint, None for OpenAI's own. key: API key,
             None for the environment's ``OPENAI_API_KEY``. seconds: so long an answer may take at least.
+        fixed: whether temperature 0 is sent, so that the same question gets the same answer.
+        reasoning_tokens: tokens added to each limit for hidden reasoning.
     """
 
     def __init__(
-        self, model: str, url: str | None = None, key: str | None = None, seconds: float = TIMEOUT_SECONDS
+        self,
+        model: str,
+        url: str | None = None,
+        key: str | None = None,
+        seconds: float = TIMEOUT_SECONDS,
+        *,
+        fixed: bool = True,
+        reasoning_tokens: int = 0,
     ) -> None:
         self.name = model
         self.seconds = seconds
+        self._reasoning_tokens = reasoning_tokens
+        self._dialect = Dialect(sampling=fixed)
         self._client = _client(url, key, "chat")
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
         """See :meth:`memwarden.models.protocols.ChatModel.complete`. Raises ModelUnavailable."""
-        try:
-            answer = self._client.chat.completions.create(
-                model=self.name,
-                messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                temperature=0,  # the same question shall get the same answer
-                max_tokens=max_tokens,
-                timeout=max(self.seconds, max_tokens / TOKENS_A_SECOND),
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)},
-                },
-            )
-            _record_tokens(answer.usage)
-            return answer.choices[0].message.content or ""
-        except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
-            raise _unavailable("chat", error) from error
+        dialect: Dialect | None = self._dialect
+        while dialect is not None:
+            try:
+                answer = self._ask(dialect, system, prompt, schema, max_tokens)
+            except APIStatusError as error:
+                refusal, parameter = error, str(getattr(error, "param", None) or "")
+                dialect = dialect.after_refusal(error.status_code, parameter, _words_of(error))
+            except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
+                raise _unavailable("chat", error) from error
+            else:
+                self._dialect = dialect
+                return answer
+        raise _unavailable("chat", refusal) from refusal
+
+    def _ask(self, dialect: Dialect, system: str, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
+        system += dialect.describe_answer(schema)
+        # A refused parameter comes back at once, so the client itself repeats only what may pass the next time.
+        answer = self._client.chat.completions.create(
+            model=self.name,
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+            timeout=max(self.seconds, max_tokens / TOKENS_A_SECOND),
+            **dialect.parameters(schema, max_tokens, self._reasoning_tokens),
+        )
+        _record_tokens(answer.usage)
+        return answer.choices[0].message.content or ""
 
 
 def _unavailable(what: str, error: Exception) -> ModelUnavailable:

@@ -19,6 +19,7 @@ from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Denied, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
+from memwarden.models.reasoning import strip_reasoning
 from memwarden.recall.index.encode import SignalFiller, make_signals_in_thread, read_long
 from memwarden.records import (
     ALREADY,
@@ -143,8 +144,10 @@ def for_each(change: Callable[[WriteCall, IncomingText[T]], IncomingText[T]]) ->
 
 
 def strip_own_context(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
-    """Remove the blocks that memwarden itself put into a prompt: nobody said them."""
+    """Remove the blocks that memwarden itself put into a prompt, and the hidden reasoning of an assistant."""
     stripped = strip_context(text.source.text)
+    if text.source.role == "assistant":
+        stripped = strip_reasoning(stripped)
     return text if stripped == text.source.text else replace(text, source=replace(text.source, text=stripped))
 
 

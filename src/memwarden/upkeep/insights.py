@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
@@ -16,6 +16,7 @@ from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.filters import Condition
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
+from memwarden.models.schemas import TEXT, WHOLE, list_of, object_of
 from memwarden.records import Channel, Kind, Memory, MemoryState, Outcome, Scope, Trust
 from memwarden.text.tokenizer import estimate
 from memwarden.upkeep.feelings import NamedFeeling, find_feelings_in, load_feelings
@@ -48,24 +49,9 @@ SYSTEM: Final = (
     "nothing is plain. Write in the third person, call the person 'the user', no pronoun for any assistant, at most "
     "280 characters each, in the language of the person. Output only JSON."
 )
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "insights": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "summary": {"type": "string"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "importance": {"type": "integer"},
-                },
-                "required": ["summary"],
-            },
-        }
-    },
-    "required": ["insights"],
-}
+SCHEMA: Final = object_of(
+    {"insights": list_of(object_of({"summary": TEXT, "tags": list_of(TEXT), "importance": WHOLE}))}
+)
 _FIRST_OR_SECOND_PERSON: Final = re.compile(r"\b(?:I|I'm|me|my|we|us|our|you|your)\b")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from memwarden.errors import InvalidInput
 from memwarden.models.json_answers import json_values
+from memwarden.models.reasoning import strip_reasoning
 from memwarden.records import Kind
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules import PRONOUNS
@@ -43,7 +44,7 @@ def read_response(response: str, max_bytes: int) -> tuple[ProposedMemory, ...]:
 
     Raises InvalidInput when there is no such JSON in it.
     """
-    empty = False
+    empty, response = False, strip_reasoning(response)
     for text in (*(fence[1] for fence in _FENCE.finditer(response)), response):
         for found in json_values(text):
             listed = found.get("memories") if isinstance(found, Mapping) else found

@@ -13,6 +13,7 @@ import numpy as np
 from memwarden.concurrency.optimistic import change_atomically
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
+from memwarden.models.schemas import list_of, object_of, one_of
 from memwarden.recall.index.columns import Floats
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
@@ -81,14 +82,7 @@ SYSTEM = (
     "the same facts; 'update' if it gives a new value for the same thing, so that the older one is no longer true; "
     "'related' if both can be true and are about the same matter; else 'different'. Output only JSON."
 )
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "relations": {"type": "array", "items": {"type": "string", "enum": list(_LABELS)}},
-    },
-    "required": ["relations"],
-    "additionalProperties": False,
-}
+SCHEMA: Final = object_of({"relations": list_of(one_of(list(_LABELS)))})
 
 
 async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPair]) -> list[NeighbourPair]:

@@ -1,0 +1,37 @@
+"""Hidden reasoning and citation marks leave an answer; what speaks about them stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from memwarden.models.reasoning import strip_reasoning
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("<think>The user is poor.</think>Take the Alpha pump.", "Take the Alpha pump."),
+        ("<think>\none\n\ntwo\n</think>\n\nTake it.", "Take it."),
+        ("<THINKING>a</THINKING> Take it.", "Take it."),
+        ("a plan\nof lines\n</think>\n\nTake it.", "Take it."),
+        ("◁think▷hm◁/think▷Take it.", "Take it."),
+        (
+            '<details type="reasoning" done="true"><summary>Thought for 3 seconds</summary>hidden</details>Pump three.',
+            "Pump three.",
+        ),
+        ("First.\n<think>again</think>\nSecond.", "First.\nSecond."),
+        ("<think>a</think><think>b</think>Take it.", "Take it."),
+        ("<think>cut off after a while", ""),
+        ("The pump is new.\ue200cite\ue202turn0search1\ue201", "The pump is new."),
+        ("The pump is new 【10†source】.", "The pump is new."),
+        ("Plain text.", "Plain text."),
+        ("Wrap it in <think> and </think> tags.", "Wrap it in <think> and </think> tags."),
+        ("```xml\n<think>shown</think>\n```", "```xml\n<think>shown</think>\n```"),
+        ("<details><summary>More</summary>text</details>", "<details><summary>More</summary>text</details>"),
+        ("Use this:\n<think> opens it", "Use this:\n<think> opens it"),
+        ("【注意】今日は休み。", "【注意】今日は休み。"),
+    ],
+)
+def test_only_what_is_hidden_is_removed(answer: str, left: str) -> None:
+    assert strip_reasoning(answer) == left
+    assert strip_reasoning(left) == left
