@@ -15,7 +15,6 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.agent.overseer import OverseerSettings
 from memwarden.api.scope import AsyncScope
-from memwarden.records import EXTRACTED_BY
 from strict_endpoint import ChatEndpoint, fill, serve_endpoint
 
 KINDS = ("strict", "object", "plain", "silent", "reasoning")
@@ -77,7 +76,7 @@ async def test_every_request_is_accepted(endpoint: ChatEndpoint, size: str) -> N
     async with AsyncWarden.open("memory://", config(endpoint, chat_model_size=size)) as warden:
         me = warden.scope(user="ana", thread="t1")
         await use_everything(me, warden)
-        facts = await me.find({"actor_id": EXTRACTED_BY})
+        facts = await me.find({"actor_id": "memwarden"})
         assert [fact for fact in facts if "Heron" in fact.text]
     once = {"strict": 0, "object": 1, "plain": 2, "silent": 2, "reasoning": 2}
     assert len(endpoint.refused) == once[endpoint.kind], endpoint.refused  # what is refused is remembered
