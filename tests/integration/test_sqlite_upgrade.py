@@ -258,7 +258,7 @@ async def test_an_export_of_an_earlier_commit_is_imported(tmp_path: Path) -> Non
         assert "Ana lives in Lisbon." not in texts
         answers = await me.query("Where does Ana live?", threshold=0.0)
         assert any("Porto" in item.text for item in answers.items)
-        best = (await me.query("What is sown in bed 20?", top_k=1)).items[0]
+        best = (await me.query("What is sown in bed 20?", top_k=1, threshold=0.0)).items[0]
         assert "Bed 20 is for thyme" in best.memory.text
         assert await me.state.load("kudos_givers") == ["Ben Okri", "Ana Souza"]
 
