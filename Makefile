@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test lint format bench soak clean
+.PHONY: help setup run serve test unit lint format bench soak clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -70,6 +70,10 @@ test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers an
 		wait $$linting || failed=yes; \
 		cat $(VENV)/.lint; \
 		[ -z "$${failed:-}" ]
+
+# No server, no browser and hardly a process: what decides, by values worked out by hand.
+unit: $(READY) ## Run the unit tests, in under 90 seconds
+	$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n 2 tests/unit
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

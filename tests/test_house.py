@@ -226,6 +226,76 @@ def test_code_does_without_the_ids_of_the_designs() -> None:
     }
 
 
+# --- modules of decisions
+
+# Decisions know no engine, no network, no process and no event loop.
+IO_PACKAGES = frozenset(
+    "asyncio filelock httpx2 os psycopg shutil socket sqlite3 subprocess tempfile threading".split()
+)
+
+
+def decision_modules() -> dict[str, list[str]]:
+    """The modules of the table in ARCHITECTURE.md, each with the functions that its row names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = text.partition("## Modules of decisions\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    rows = [re.findall(r"`([^`]+)`", cell) for cell in cells]
+    return {
+        module: [name for name in (first, *others) if name]
+        for module, first, others in ((*row[0].partition(":")[::2], row[1:]) for row in rows)
+    }
+
+
+DECISIONS = decision_modules()
+
+
+def unit_tests_of(module: str) -> Path:
+    """The file of unit tests of a module."""
+    path = Path(module)
+    is_shared = sum(Path(place).name == path.name for place in measures.texts()) > 1
+    folder = f"{path.parent.name}_" if is_shared and path.parent.name else ""
+    return ROOT / f"tests/unit/test_{folder}{path.stem}.py"
+
+
+def functions_of(module: str) -> dict[str, ast.AST]:
+    tree = measures.trees()[module]
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@pytest.mark.parametrize("module", DECISIONS)
+def test_decisions_are_made_without_io(module: str) -> None:
+    """A module in whole, or the functions that its row names where the rest of it reads and writes."""
+    names = DECISIONS[module]
+    tree = measures.trees()[module]
+    parts = [functions_of(module)[name] for name in names] or [tree]
+    nodes = [node for part in parts for node in ast.walk(part)]
+    assert not [node for node in nodes if isinstance(node, ast.AsyncFunctionDef | ast.Await)]
+    if not names:
+        imported = [item.name for node in nodes if isinstance(node, ast.Import) for item in node.names]
+        imported += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        assert not {name.partition(".")[0] for name in imported} & IO_PACKAGES
+
+
+@pytest.mark.parametrize("module", DECISIONS)
+def test_each_module_of_decisions_has_unit_tests(module: str) -> None:
+    """Its file imports the module, the functions of its row among others, and holds tests."""
+    tree = ast.parse(unit_tests_of(module).read_text("utf-8"))
+    path = f"memwarden.{module.removesuffix('.py').replace('/', '.')}"
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {item.name for node in imports if node.module == path for item in node.names}
+    whole = {f"{node.module}.{item.name}" for node in imports for item in node.names}
+    assert names or path in whole
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} | names
+    assert set(DECISIONS[module]) <= used
+    assert [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+
+
+def test_the_table_of_decisions_is_read() -> None:
+    assert len(DECISIONS) >= 20
+    assert DECISIONS["lifecycle.py"] == []
+    assert DECISIONS["remember/resolve/resolution.py"] == ["resolve", "may_merge", "judge_pair"]
+
+
 # --- the glossary
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from memwarden import clock
 from memwarden.agent.stored_sessions import PREFIX as SESSION_PREFIX
+from memwarden.api.erasure_plan import plan_removal
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import EXTRACTED_BY, Channel, Event, Memory, MemoryState, Namespace
+from memwarden.records import Channel, Event, Memory, MemoryState, Namespace
 from memwarden.runtime.services import Runtime
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import CHUNK, TRACES, DropItem, Items, ItemSearch
@@ -134,42 +135,10 @@ async def find_part(
     purged = await store.find_ids(namespace, state=MemoryState.PURGED)
     there = dict.fromkeys(item for item in purged if thread is not None and item in begun)
     known = {item.id: item for item in await _get_all(store, namespace, await _all_ids(store, namespace))}
-    going: dict[str, None] = dict.fromkeys(item for item in begun if item in known)
-    merged = await _merged_into(store, namespace)
-    while True:
-        by_thread: dict[str | None, set[str]] = {}
-        for name in going:
-            by_thread.setdefault(known[name].thread_id, set()).update(known[name].sources)
-        new = [name for name, item in known.items() if name not in going and _goes(item, going, by_thread, merged)]
-        if not new:
-            citing = [name for name, item in known.items() if name not in going and _names(item, going, by_thread)]
-            citing += [name for name in purged if name not in there]
-            named = tuple((place, frozenset(names)) for place, names in by_thread.items() if names)
-            return ErasedPart((*going, *there), () if thread is None else (thread,), citing=tuple(citing), named=named)
-        going.update(dict.fromkeys(new))
-
-
-def _names(item: Memory, going: Mapping[str, None], by_thread: Mapping[str | None, set[str]]) -> bool:
-    """Whether a memory names what goes as its source, by our id or, within its thread, by its caller's."""
-    named = by_thread.get(item.thread_id, set()) if item.channel != Channel.TURN else set()
-    return any(source in going or source in named for source in item.sources)
-
-
-def _goes(
-    item: Memory, going: Mapping[str, None], by_thread: Mapping[str | None, set[str]], merged: Mapping[str, str]
-) -> bool:
-    """Whether a memory goes with those that go: it was merged into such a memory, or rests on such memories.
-
-    by_thread: the ids that callers gave to what goes, which count within their thread alone.
-    """
-    if merged.get(item.id) in going:
-        return True
-    if not item.sources or item.channel == Channel.TURN:
-        return False
-    named = by_thread.get(item.thread_id)
-    resting = [source in going or (named is not None and source in named) for source in item.sources]
-    partly = item.thread_id is None or (named is not None and item.actor_id == EXTRACTED_BY)
-    return all(resting) or (partly and any(resting))
+    removal = plan_removal(begun, known, await _merged_into(store, namespace))
+    citing = (*removal.citing, *(name for name in purged if name not in there))
+    threads = () if thread is None else (thread,)
+    return ErasedPart((*removal.ids, *there), threads, citing=citing, named=removal.named)
 
 
 async def _merged_into(store: Store, namespace: Namespace) -> dict[str, str]:

@@ -9,8 +9,19 @@ from typing import Any
 import pytest
 
 from memwarden.recall.nearby import NearbyMemory
-from memwarden.records import Event, Link, Memory, MemoryState, Put, Remove
-from memwarden.remember.resolve.resolution import Band, NeighbourPair, Resolution, judge_pair, resolve
+from memwarden.records import CARD, DOCUMENT, EXTRACTED_BY, Event, Link, Memory, MemoryState, Put, Remove
+from memwarden.remember.resolve.resolution import (
+    Band,
+    NeighbourPair,
+    Resolution,
+    are_comparable,
+    close_stored,
+    is_open_at,
+    judge_pair,
+    may_merge,
+    merge_stored,
+    resolve,
+)
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import SIGNALS, START, a_memory
 
@@ -158,3 +169,72 @@ def test_a_quotation_stands_for_a_turn_and_is_linked_to_nothing() -> None:
     assert kinds(settled(quoted, a_pair(a_memory("old"), "different"))) == ["Put"]
     assert kinds(settled(a_memory("new"), a_pair(a_memory("old", tags=("quotation",)), "different"))) == ["Put"]
     assert kinds(settled(a_memory("new"), a_pair(a_memory("old"), "different"))) == ["Put", "Link"]
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "merged"),
+    [
+        ({}, {}, True),
+        ({"channel": "episodic"}, {}, False),
+        ({"trust": "external"}, {}, False),
+        ({"category": "work"}, {}, False),
+        ({"payload": {"a": 1}}, {}, True),
+        ({}, {"payload": {"a": 1}}, True),
+        ({"payload": {"a": 1}}, {"payload": {"a": 1, "b": 2}}, True),
+        ({"payload": {"a": 1}}, {"payload": {"a": 2}}, False),
+        ({"payload": {DOCUMENT: "d1"}}, {}, False),
+        ({"payload": {DOCUMENT: "d1"}}, {"payload": {DOCUMENT: "d1"}}, True),
+        # Categories of extracts are guesses, an agent's own category is not.
+        ({"actor_id": EXTRACTED_BY, "category": "work"}, {"category": "activity"}, True),
+        ({"actor_id": EXTRACTED_BY, "category": "work"}, {"category": "health"}, False),
+        ({"actor_id": EXTRACTED_BY, "category": "work"}, {"category": "health", "actor_id": EXTRACTED_BY}, True),
+        ({"actor_id": EXTRACTED_BY, "category": "agent:a"}, {"category": "activity"}, False),
+        ({"category": "work"}, {"category": "activity", "actor_id": EXTRACTED_BY}, False),
+    ],
+)
+def test_a_merge_loses_nothing(new: dict[str, Any], old: dict[str, Any], merged: bool) -> None:
+    plain = {"channel": "semantic", "category": "activity"}
+    assert may_merge(a_memory("n", **{**plain, **new}), a_memory("o", **{**plain, **old})) == merged
+
+
+def test_stored_statements_are_merged_and_closed_by_decisions_of_two_changes() -> None:
+    stays, goes = a_memory("a", sources=("s1",), importance=0.2), a_memory("b", sources=("s2",), importance=0.6)
+    merge = merge_stored(stays, goes, AT, 3, {"rule": "r"})
+    assert kinds(merge) == ["Put", "Remove"]
+    assert (merge.touched[0].sources, merge.touched[0].importance) == (("s1", "s2"), 0.6)
+    assert merge.touched[0].text == stays.text
+    later = a_memory("c", created_at=AT)
+    close = close_stored(stays, later, AT, 3, {"rule": "r"})
+    assert kinds(close) == ["Put", "Link"]
+    assert close.touched[0].valid_to == AT
+
+
+def test_an_extract_is_open_until_its_end_and_a_stated_end_holds() -> None:
+    later = AT + timedelta(seconds=1)
+    assert is_open_at(a_memory("m"), AT)
+    assert is_open_at(a_memory("m", valid_to=later, actor_id=EXTRACTED_BY), AT)
+    assert not is_open_at(a_memory("m", valid_to=AT, actor_id=EXTRACTED_BY), AT)
+    assert not is_open_at(a_memory("m", valid_to=later), AT)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "comparable"),
+    [
+        ({}, {}, True),
+        ({"trust": "external"}, {"trust": "person"}, False),
+        ({"trust": "person"}, {"trust": "external"}, True),
+        ({"channel": "episodic"}, {}, True),  # an event ends a state
+        ({"channel": "insight"}, {}, False),
+        ({"name": "Ana"}, {"name": "Ben"}, False),
+        ({}, {"channel": "episodic", "tags": (CARD,), "actor_id": EXTRACTED_BY}, False),
+    ],
+)
+def test_statements_of_a_speaker_are_compared(new: dict[str, Any], old: dict[str, Any], comparable: bool) -> None:
+    assert (
+        are_comparable(a_memory("n", **{"channel": "semantic", **new}), a_memory("o", **{"channel": "semantic", **old}))
+        == comparable
+    )
+
+
+def test_a_statement_is_not_compared_with_itself() -> None:
+    assert not are_comparable(a_memory("n", channel="semantic"), a_memory("n", channel="semantic"))
