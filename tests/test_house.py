@@ -250,11 +250,10 @@ DECISIONS = decision_modules()
 
 
 def unit_tests_of(module: str) -> Path:
-    """The file of unit tests of a module."""
+    """The file of unit tests of a module: by its name, or by that of its folder and its own."""
     path = Path(module)
-    is_shared = sum(Path(place).name == path.name for place in measures.texts()) > 1
-    folder = f"{path.parent.name}_" if is_shared and path.parent.name else ""
-    return ROOT / f"tests/unit/test_{folder}{path.stem}.py"
+    longer = ROOT / f"tests/unit/test_{path.parent.name}_{path.stem}.py"
+    return longer if longer.exists() else ROOT / f"tests/unit/test_{path.stem}.py"
 
 
 def functions_of(module: str) -> dict[str, ast.AST]:
