@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from memwarden.api.erasure_plan import RemovalPlan, plan_removal
-from memwarden.records import EXTRACTED_BY, Channel, Memory
+from memwarden.records import Channel, Memory
 from memwarden.testing.examples import a_memory
+
+EXTRACTED_BY = "memwarden"
 
 
 def a_turn(name: str, thread: str, source: str | None = None) -> Memory:

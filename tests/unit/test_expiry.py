@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from memwarden.categories import Category
-from memwarden.records import CARD, EXTRACTED_BY, Namespace
+from memwarden.records import Namespace
 from memwarden.testing.examples import START, a_memory
 from memwarden.upkeep.expiry import empty_memory, idle_days, importance_now, is_over, is_unused, may_purge
+
+CARD = "card"
+EXTRACTED_BY = "memwarden"
 
 DAY = timedelta(days=1)
 

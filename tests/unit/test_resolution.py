@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memwarden.recall.nearby import NearbyMemory
-from memwarden.records import CARD, DOCUMENT, EXTRACTED_BY, Event, Link, Memory, MemoryState, Put, Remove
+from memwarden.records import Event, Link, Memory, MemoryState, Put, Remove
 from memwarden.remember.resolve.resolution import (
     Band,
     NeighbourPair,
@@ -24,6 +24,10 @@ from memwarden.remember.resolve.resolution import (
 )
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import SIGNALS, START, a_memory
+
+CARD = "card"
+DOCUMENT = "document_id"
+EXTRACTED_BY = "memwarden"
 
 MAX_LINKS = 5
 MAX_SOURCES = 64
