@@ -52,6 +52,15 @@ HABITS: Mapping[str, re.Pattern[str]] = {
     }.items()
 }
 MAX_SENTENCE_WORDS = 20
+# Common words of languages other than English, beside every word with a letter that English lacks. Words of languages
+# are data of the package "text".
+FOREIGN_WORDS = frozenset(
+    """aber auch heute gestern morgen ich immer jeder kein keine mein meine nicht niemals oder und unser wann warum wenn
+    wir ayer cuando desde donde hasta hoy mi mis nuestro nuestra nunca para pero por porque siempre chaque demain depuis
+    hier jamais mais mon notre nous pour pourquoi quand toujours une quando perché sempre oggi ieri wanneer waarom
+    niet""".split()
+)
+LANGUAGES_PACKAGE = "text"
 # Values change a little when code moves or goes, for which the ceiling does not have to be raised.
 SLACK = 1.03
 SLACK_ABOVE_ZERO = 0.3
@@ -171,6 +180,24 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])\s+|\n\s*\n", text) if part.strip()]
 
 
+def foreign_words(tree: ast.Module) -> int:
+    """Number of words of languages other than English in the string literals of a module, docstrings left out."""
+    documents = set(docstrings(tree))
+    literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    words = [word for text in literals - documents for word in re.findall(r"[^\W\d_]+", text)]
+    return sum(not word.isascii() or word.lower() in FOREIGN_WORDS for word in words)
+
+
+def count_foreign_words() -> dict[str, Value]:
+    """Number of foreign words of each package that has some, without the package of languages."""
+    counts = {place: foreign_words(tree) for place, tree in trees().items()}
+    packages = {place.partition("/")[0] for place in counts if counts[place]} - {LANGUAGES_PACKAGE}
+    return {
+        package: _rate({place: count for place, count in counts.items() if place.startswith(package)}, 1, 1)
+        for package in sorted(packages)
+    }
+
+
 def joins_subjects(tree: ast.Module) -> bool:
     """Whether the first line of a module's docstring names several subjects."""
     first = (ast.get_docstring(tree) or "").partition("\n")[0]
@@ -193,6 +220,7 @@ def measure() -> dict[str, dict[str, Value]]:
     participles = {place: sum(1 for _ in participle_locals(tree)) for place, tree in trees().items()}
     joined = {place: int(joins_subjects(tree)) for place, tree in trees().items()}
     return {
+        "languages": count_foreign_words(),
         "english": english,
         "names": {
             "participle locals": _rate(participles, line_count(), 1_000),

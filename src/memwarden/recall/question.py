@@ -21,7 +21,7 @@ from memwarden.records import local_time
 from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans, asks_only_for_days
-from memwarden.text.language import DEFAULT_LANGUAGE, is_english, language_of, normalize_text
+from memwarden.text.language import DEFAULT_LANGUAGE, has_capital_nouns, is_english, language_of, normalize_text
 from memwarden.text.lexicon import load_lexicon
 from memwarden.text.question_words import asks_question, asks_time
 from memwarden.text.small_talk import content_terms, is_chatter
@@ -292,7 +292,7 @@ def asks_of_self(text: str) -> bool:
 
 def names_somebody(text: str) -> bool:
     """Whether a text names somebody or something: a capital inside a sentence, in languages that write names so."""
-    if language_of(text) == "de":
+    if has_capital_nouns(text):
         return False
     return any(not names_month(found[1]) for found in _NAME.finditer(text))
 

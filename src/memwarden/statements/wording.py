@@ -10,7 +10,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from memwarden.text.language import language_of
+from memwarden.text.language import has_capital_nouns, language_of
+from memwarden.text.question_words import opens_as_question
 
 # More of a text is not looked at.
 MAX_SIGNS: Final = 400
@@ -29,10 +30,6 @@ _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 # How far before a word the end of a sentence is looked for.
 _MAX_BEFORE_NAME: Final = 12
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
-_ASKS: Final = re.compile(
-    r"[?？]|^\s*(?:what|where|who|when|which|how|does|did|is|has|was|wo|wer|wie|wann|qué|dónde|quién|cuándo|où|qui|quand)\b",
-    re.IGNORECASE,
-)
 _BEFORE_PLACE: Final = re.compile(
     r"\b(?:to|in|at|from|with|of|for|by|near|into|on|via|nach|bei|mit|von|aus|zu|en|a|de|con|por|para|à|au|chez|avec|dans)"
     r"\s+(?:the\s+)?$",
@@ -60,7 +57,6 @@ _AND_I: Final = re.compile(r"\s+(?:and|und|y|et)\s+(?:I|me|ich|yo|moi)\b")
 # "Living with my wife".
 _COMPANY: Final = re.compile(r"\b(?:with|mit|con|avec)\s+$", re.IGNORECASE)
 _ANIMALS: Final = ("relation:dog", "relation:cat", "relation:pet")
-_GERMAN: Final = re.compile(r"\b(?:ich|der|die|das|und|ist|nicht|mit|hab|wir|ein|eine)\b")
 # "我在小学当老师" tells of a job, "私は先生です" too.
 _NOT_OWNED: Final = re.compile(r"[はがも在是当做和跟成]")
 
@@ -153,7 +149,7 @@ def _beside(first: Mention, found: list[Mention]) -> list[Mention]:
 
 
 def _asks_in_german(text: str) -> bool:
-    return _ASKS.search(text) is not None and language_of(text) == "de"
+    return opens_as_question(text) and has_capital_nouns(text)
 
 
 def _with_me(text: str, found: list[Mention], first: Mention) -> bool:
@@ -206,7 +202,7 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
     lists = subject_words()
     low = text.lower().replace("’", "'")
     # "What is Ana allergic to?" names her late; in "moved to Porto" the name is a place.
-    asks = _ASKS.search(text) is not None
+    asks = opens_as_question(text)
     found = [
         Mention(start, -len(name), "name", f"name:{name}")
         for start, name in _find_names(text, common)
@@ -294,13 +290,13 @@ def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
 
 def may_name_place(text: str) -> bool:
     """Whether a text may name somebody or something: in German, and without blanks, any may."""
-    return any(sign.search(text) for sign in (_UNSPACED, _GERMAN, _LARGE))
+    return any(sign.search(text) for sign in (_UNSPACED, _LARGE)) or has_capital_nouns(text)
 
 
 def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
     """Names with where they stand."""
     # German writes every noun large, so that a large letter says nothing of a name, but after a relation.
-    is_german = _GERMAN.search(text.lower()) is not None
+    is_german = has_capital_nouns(text)
     lists = subject_words()
     found: list[tuple[int, str]] = []
     before = ""

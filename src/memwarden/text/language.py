@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.text.lexicon import all_words, load_lexicon, read_lines, words_by_language
+from memwarden.text.lexicon import all_words, languages, load_lexicon, read_lines, words_by_language
 
 DEFAULT_LANGUAGE: Final = "en"
 # Words that are read; more do not change the answer.
@@ -143,6 +143,12 @@ def read_evidence(text: str) -> LanguageEvidence:
 def is_english(text: str) -> bool:
     """Whether a text is in Latin script and shows no other language."""
     return is_latin(text) and language_of(text) == DEFAULT_LANGUAGE
+
+
+def has_capital_nouns(text: str) -> bool:
+    """Whether a text is in a language that writes every noun with a capital."""
+    code = language_of(text)
+    return code in languages() and load_lexicon(code).capital_nouns
 
 
 def is_latin(text: str) -> bool:

@@ -62,6 +62,11 @@ def asks_question(text: str) -> bool:
     return _QUESTION_MARK.search(text) is not None
 
 
+def opens_as_question(text: str) -> bool:
+    """Whether a text has a question mark or begins with a question word."""
+    return asks_question(text) or _opening_question().match(text) is not None
+
+
 def only_asks(text: str) -> bool:
     """Whether a text asks for something and states nothing, for example "Where do I live?"; False in doubt."""
     if len(text) > _MAX_ASKED:

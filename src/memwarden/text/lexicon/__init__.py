@@ -67,7 +67,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "keeps": "an assistant says that it will remember",
 })  # fmt: skip
 _FOLDER: Final = Path(__file__).parent
-_SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop"))
+_SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}
 
 
@@ -82,6 +82,7 @@ class LanguageLexicon:
         frequent: whether many memories are written in the language.
         spaced: whether words are separated by spaces.
         day_with_full_stop: whether a full stop follows the day before a month, for example "3. Mai".
+        capital_nouns: whether every noun has a capital, so that a capital does not show a name.
         words: words of each role, lower case except abbreviations.
         phrases: regular expressions of each role.
         kin: words for each relation; the keys are English.
@@ -94,6 +95,7 @@ class LanguageLexicon:
     frequent: bool = False
     spaced: bool = True
     day_with_full_stop: bool = False
+    capital_nouns: bool = False
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -117,14 +119,18 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def load_lexicon(code: str) -> LanguageLexicon:
-    """Return the lexicon of a language.
+    """Return the lexicon of a language of :func:`languages`."""
+    return read_lexicon(_FOLDER / f"{code}.toml")
+
+
+def read_lexicon(path: Path) -> LanguageLexicon:
+    """Read a lexicon from a file, whose name is the code of the language.
 
     Raises:
-        InvalidConfig: the file is missing, is not valid TOML or has an unknown role.
+        InvalidConfig: the file is missing, is not valid TOML, or has an unknown entry or a list of a wrong length.
     """
-    path = _FOLDER / f"{code}.toml"
     try:
-        return _make_lexicon(code, tomllib.loads(path.read_text("utf-8")))
+        return _make_lexicon(path.stem, tomllib.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:  # TOMLDecodeError is a ValueError
         raise InvalidConfig(f"cannot read the lexicon {str(path)!r}: {error}") from error
 
