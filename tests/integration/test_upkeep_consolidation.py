@@ -173,7 +173,7 @@ async def test_a_model_that_fails_costs_nothing_but_the_answer(url: str) -> None
     await fill(url, (*PAIR, *UNDECIDED))
     async with AsyncWarden.open(url, chat_model=ScriptedModel()) as warden:
         run = await consolidate(warden)
-        assert (run.status, [change.verb for change in run.changes]) == ("ok", ["merge"])
+        assert (run.status, [change.verb for change in run.changes]) == ("failed", ["merge"])
 
 
 # --- what is compared, and how much of it in a run

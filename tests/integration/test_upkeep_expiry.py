@@ -228,7 +228,7 @@ async def test_a_job_that_fails_on_a_person_spares_the_others_and_is_tried_again
         for user in ("ana", "ben"):
             await remember(warden.scope(user=user), "There is a heron.")
         runs = {run.namespace.path: (run.status, run.reason) for run in await warden.jobs.run_due()}
-        assert runs == {"user/ana": ("error", "ModelUnavailable"), "user/ben": ("skipped", "")}
+        assert runs == {"user/ana": ("failed", "ModelUnavailable"), "user/ben": ("skipped", "")}
         assert await warden.jobs.run_due() == []
         calendar.pass_days(1)
         await warden.jobs.run_due()

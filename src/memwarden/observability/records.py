@@ -63,11 +63,15 @@ class Op(StrEnum):
 
 
 class Status(StrEnum):
-    """How it ended. ``skipped``: nothing was wrong, and nothing was done or found."""
+    """How it ended.
+
+    ``skipped``: nothing was wrong, and nothing was done or found. ``failed``: a job that is due again in an hour.
+    """
 
     OK = "ok"
     ERROR = "error"
     SKIPPED = "skipped"
+    FAILED = "failed"
 
 
 class UseVerdict(StrEnum):

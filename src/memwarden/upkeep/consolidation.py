@@ -38,8 +38,8 @@ from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden.remember.write_store import is_reserved
 from memwarden.text.small_talk import content_terms
 from memwarden.text.tokenizer import estimate
-from memwarden.upkeep.records import JobChange, JobContext, JobReport
-from memwarden.upkeep.token_budget import day_of, reserve_tokens
+from memwarden.upkeep.records import CHAT_MODEL_FAILED, JobChange, JobContext, JobReport
+from memwarden.upkeep.token_budget import day_of, release_tokens, reserve_tokens
 
 # What is looked at: changed lately, important, or among those that stand in answers most often.
 CHANGED_HOURS: Final = 72
@@ -141,17 +141,18 @@ async def _consolidate_as_read(context: JobContext) -> JobReport:
     pairs, late = await _judge_pairs(context, index, until)
     chat = context.runtime.services.pair_judge
     asked: list[StoredPair] = []
-    tokens = 0
+    tokens, failed = 0, False
     if chat is not None and not context.dry_run:
         open_pairs = [pair for pair in pairs if pair.judgement.label == "check" and pair.key not in fingerprints]
-        asked, tokens = await _ask(context, chat, open_pairs[:left])
+        asked, tokens, failed = await _ask(context, chat, open_pairs[:left])
     decided = [pair for pair in (*pairs, *asked) if pair.judgement.label in ("same", "supersede")]
     chosen = [item async for item in _choose(context, decided, left)]
     if not context.dry_run:
         await context.apply([change for _, _, item in chosen for change in item.changes], index.rev)
         await _note_pairs(context, [*asked, *(pair for pair, _, _ in chosen if pair not in asked)])
     reason = "seconds_of_a_run" if late else "pairs_of_the_day" if len(chosen) == left else ""
-    return JobReport(tuple(change for _, change, _ in chosen), reason, tokens)
+    reason = CHAT_MODEL_FAILED if failed else reason
+    return JobReport(tuple(change for _, change, _ in chosen), reason, tokens, failed)
 
 
 async def _judge_pairs(context: JobContext, index: NamespaceIndex, until: float) -> tuple[list[StoredPair], bool]:
@@ -241,8 +242,11 @@ async def _was_undone(context: JobContext, pair: StoredPair) -> bool:
     return False
 
 
-async def _ask(context: JobContext, chat: ChatModel, pairs: Sequence[StoredPair]) -> tuple[list[StoredPair], int]:
-    """Return pairs as a model judges them, as far as the tenant's tokens of the day go, and the tokens reserved."""
+async def _ask(context: JobContext, chat: ChatModel, pairs: Sequence[StoredPair]) -> tuple[list[StoredPair], int, bool]:
+    """Return pairs as a model judges them, as far as the tenant's tokens of the day go.
+
+    Also returns the tokens that were reserved, and whether the model failed.
+    """
     judged: list[StoredPair] = []
     tokens = 0
     for first in range(0, len(pairs), MAX_ASKED):
@@ -252,13 +256,16 @@ async def _ask(context: JobContext, chat: ChatModel, pairs: Sequence[StoredPair]
         most = context.runtime.settings.upkeep_tokens
         if not await reserve_tokens(context.runtime.store, context.namespace.tenant, needed, most, context.at):
             break
-        tokens += needed
         try:
             answers = await judge_stored_pairs(chat, texts, [pair.judgement for pair in some])
         except ModelUnavailable:
-            break
-        judged += [replace(pair, judgement=answer) for pair, answer in zip(some, answers or (), strict=False)]
-    return judged, tokens
+            answers = None
+        if answers is None:
+            await release_tokens(context.runtime.store, context.namespace.tenant, needed, context.at)
+            return judged, tokens, True
+        tokens += needed
+        judged += [replace(pair, judgement=answer) for pair, answer in zip(some, answers, strict=False)]
+    return judged, tokens, False
 
 
 async def _read_fingerprints(context: JobContext) -> tuple[set[PairKey], int]:

@@ -1,14 +1,13 @@
-"""The job ``insights``: what a person's talk tells beyond single facts, such as a worry that returns.
+"""The job ``insights``: what a person's talk says beyond single facts, such as a worry that returns.
 
-A chat model, where there is one, reads the latest activities, facts and talk. Without it rules count feelings that a
-person names in several turns. An insight is a memory of its own: unpinned, of low importance, and it hides no turn.
+A chat model reads the latest activities, facts and talk. Without one there are no insights. An insight is a memory of
+its own: unpinned, of low importance, and it hides no turn.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
@@ -17,11 +16,11 @@ from memwarden.filters import Condition
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import TEXT, WHOLE, list_of, object_of
-from memwarden.records import Channel, Kind, Memory, MemoryState, Outcome, Scope, Trust
+from memwarden.observability.records import EventFilter, Node, Op, Status
+from memwarden.records import Channel, Kind, MemoryState, Outcome, Scope, Trust
 from memwarden.text.tokenizer import estimate
-from memwarden.upkeep.feelings import NamedFeeling, find_feelings_in, load_feelings
-from memwarden.upkeep.records import UPKEEP, JobChange, JobContext, JobReport
-from memwarden.upkeep.token_budget import reserve_tokens
+from memwarden.upkeep.records import CHAT_MODEL_FAILED, UPKEEP, JobChange, JobContext, JobReport
+from memwarden.upkeep.token_budget import release_tokens, reserve_tokens
 
 # What a model reads: so many activities, new facts, and characters of the latest talk.
 MAX_ACTIVITIES: Final = 5
@@ -36,10 +35,12 @@ REST: Final = timedelta(hours=24)
 # Level 2 of 5.
 IMPORTANCE: Final = 0.4
 CATEGORY: Final = "relationship_dynamic"
-# Rules count feelings over so many days, and speak of those that returned in so many turns on as many days.
-FEELING_DAYS: Final = 30
-MIN_TURNS: Final = 3
-MAX_TURNS_READ: Final = 500
+MAX_TAGS: Final = 5
+# Turns of which the last characters are shown.
+MAX_TURNS: Final = 10
+# Runs of jobs that are read for the last look.
+MAX_RUNS_READ: Final = 100
+JOB: Final = "insights"
 # Earlier insights that are looked at, so that none is told twice.
 MAX_KNOWN: Final = 200
 
@@ -56,103 +57,89 @@ _FIRST_OR_SECOND_PERSON: Final = re.compile(r"\b(?:I|I'm|me|my|we|us|our|you|you
 
 
 class Insight(NamedTuple):
-    """A text with its tags. turns: the ids of the turns that it was read from."""
+    """A text with its tags."""
 
     text: str
     tags: tuple[str, ...]
-    turns: tuple[str, ...] = ()
-
-
-def find_feelings(turns: Sequence[Memory]) -> list[Insight]:
-    """Return the feelings that a person named in several turns on several days, the most frequent first."""
-    named: dict[str, list[tuple[Memory, NamedFeeling]]] = defaultdict(list)
-    for turn in sorted(turns, key=lambda item: item.created_at):
-        for found in sorted(find_feelings_in(turn.text)):
-            named[found.feeling].append((turn, found))
-    insights = [_describe(feeling, said) for feeling, said in sorted(named.items(), key=lambda item: -len(item[1]))]
-    return [item for item in insights if item is not None][:MAX_INSIGHTS]
-
-
-def _describe(feeling: str, said: Sequence[tuple[Memory, NamedFeeling]]) -> Insight | None:
-    turns = {turn.id: turn for turn, _ in said}
-    days = sorted({turn.said_at.date() for turn in turns.values()})
-    if len(turns) < MIN_TURNS or len(days) < MIN_TURNS:
-        return None
-    (language, _), *_ = Counter(found.language for _, found in said).most_common(1)
-    words = ", ".join(dict.fromkeys(found.word for _, found in said))
-    lists = load_feelings()[language]
-    text = lists.sentence.format(
-        feeling=lists.names[feeling], days=len(days), first=days[0], last=days[-1], words=words
-    )
-    return Insight(text, (feeling,), tuple(turns))
 
 
 def read_answer(answer: Any) -> list[Insight]:
-    """Return the usable insights of a model's answer. Raises ValueError, KeyError, TypeError for garbage."""
-    found = []
-    for item in answer["insights"][:MAX_INSIGHTS]:
-        text = " ".join(str(item["summary"]).split())
-        if text and len(text) <= MAX_CHARACTERS and not _FIRST_OR_SECOND_PERSON.search(text):
-            found.append(Insight(text, tuple(str(tag)[:40] for tag in item.get("tags", ())[:5])))
-    return found
+    """Return the usable insights of a model's answer, each read by itself.
+
+    Raises ValueError, KeyError, TypeError for an answer without a list.
+    """
+    listed = answer["insights"]
+    if not isinstance(listed, list):
+        raise TypeError("insights is a list")
+    usable = [item for item in map(_read_insight, listed) if item is not None]
+    return usable[:MAX_INSIGHTS]
+
+
+def _read_insight(item: Any) -> Insight | None:
+    text = item.get("summary") if isinstance(item, Mapping) else None
+    text = " ".join(text.split()) if isinstance(text, str) else ""
+    if not text or len(text) > MAX_CHARACTERS or _FIRST_OR_SECOND_PERSON.search(text):
+        return None
+    tags = item.get("tags")
+    return Insight(text, tuple(str(tag)[:40] for tag in tags[:MAX_TAGS]) if isinstance(tags, list) else ())
 
 
 async def find_insights(context: JobContext) -> JobReport:
-    """Look at what a person said since the last time, and remember what it tells."""
+    """Ask a chat model what a person's talk says, and remember it. Without a model there are no insights."""
     if not context.namespace.path.startswith("user/"):
         return JobReport()
-    store, namespace = context.runtime.store, context.namespace
+    store, namespace, chat = context.runtime.store, context.namespace, context.runtime.chat
+    if chat is None:
+        return JobReport(reason="needs_chat_model")
+    if await _looked_since(context, context.at - REST):
+        return JobReport(reason="looked_today")
+    if context.dry_run:
+        return JobReport(reason="asks_chat_model")
+    found, tokens = await _ask(context, chat)
+    if found is None:
+        return JobReport(reason=CHAT_MODEL_FAILED, failed=True)
     mine = (Condition("channel", "$eq", str(Channel.INSIGHT)), Condition("actor_id", "$eq", UPKEEP))
     known = await store.find(namespace, mine, limit=MAX_KNOWN)
-    if known and context.at - known[0].updated_at < REST:
-        return JobReport(reason="looked_today")
-    since = context.at - timedelta(days=FEELING_DAYS)
-    turns = await store.find(namespace, (
-        Condition("channel", "$eq", str(Channel.TURN)), Condition("role", "$eq", "user"),
-        Condition("created_at", "$gte", since),
-    ), limit=MAX_TURNS_READ)  # fmt: skip
-    chat, tokens = context.runtime.chat, 0
-    insights = find_feelings(turns) if chat is None or context.dry_run else None
-    if insights is None and chat is not None:
-        insights, tokens = await _ask(context, chat, turns)
-    told = [*known, *await store.find(namespace, mine, limit=MAX_KNOWN, state=MemoryState.SOFT_DELETED)]
-    new = [item for item in insights or () if not _is_told(item, told, since)]
-    return JobReport(tuple(await _remember(context, new)), "", tokens)
+    known += await store.find(namespace, mine, limit=MAX_KNOWN, state=MemoryState.SOFT_DELETED)
+    texts = {item.text for item in known}
+    changes = await _remember(context, [item for item in found if item.text not in texts])
+    return JobReport(tuple(changes), "" if tokens else "tokens_of_the_day", tokens)
 
 
-def _is_told(insight: Insight, told: Sequence[Memory], since: datetime) -> bool:
-    """Whether it was remembered already, in the same words, or as a feeling that was counted since then.
-
-    The days that were counted last are still among those that are counted now: without it a feeling that goes on would
-    be told anew each day, and what somebody forgot would come back.
-    """
-    counted = {tag for item in told if item.created_at > since and "turns" in item.metadata for tag in item.tags}
-    return insight.text in {item.text for item in told} or bool(insight.turns and counted & set(insight.tags))
+async def _looked_since(context: JobContext, since: datetime) -> bool:
+    """Whether a chat model gave an answer within some time, with or without an insight."""
+    where = EventFilter(since=since, node=Node.WORKER, op=Op.JOB)
+    runs = await context.runtime.store.events(context.namespace, where, limit=MAX_RUNS_READ)
+    return any(run.reason == JOB and run.status != Status.FAILED for run in runs)
 
 
-async def _ask(context: JobContext, chat: ChatModel, turns: Sequence[Memory]) -> tuple[list[Insight], int]:
-    """Return a model's insights; those of the rules when it gives none. Also the tokens reserved."""
-    prompt = await _prompt(context, turns)
+async def _ask(context: JobContext, chat: ChatModel) -> tuple[list[Insight] | None, int]:
+    """Return a model's insights, None if it failed, and the tokens reserved, 0 if the day has none left."""
+    store, tenant = context.runtime.store, context.namespace.tenant
+    prompt = await _prompt(context)
     tokens = 2 * (estimate(SYSTEM) + estimate(prompt) + MAX_ANSWER_TOKENS)  # an answer is repaired once
-    most = context.runtime.settings.upkeep_tokens
-    if not await reserve_tokens(context.runtime.store, context.namespace.tenant, tokens, most, context.at):
-        return find_feelings(turns), 0
+    if not await reserve_tokens(store, tenant, tokens, context.runtime.settings.upkeep_tokens, context.at):
+        return [], 0
     try:
         found = await ask_json(
             chat, SYSTEM, prompt, schema=SCHEMA, read=read_answer, max_tokens=MAX_ANSWER_TOKENS, patient=True
         )
     except ModelUnavailable:
         found = None
-    return (find_feelings(turns) if found is None else found), tokens
+    if found is None:
+        await release_tokens(store, tenant, tokens, context.at)
+    return found, tokens
 
 
-async def _prompt(context: JobContext, turns: Sequence[Memory]) -> str:
+async def _prompt(context: JobContext) -> str:
     store, namespace = context.runtime.store, context.namespace
+    said = (Condition("channel", "$eq", str(Channel.TURN)), Condition("role", "$eq", "user"))
+    turns = await store.find(namespace, said, limit=MAX_TURNS)
     lines = []
     for channel, most in ((Channel.EPISODIC, MAX_ACTIVITIES), (Channel.SEMANTIC, MAX_FACTS)):
         found = await store.find(namespace, (Condition("channel", "$eq", str(channel)),), limit=most)
         lines += [f"{channel}: {item.text}" for item in found]
-    talk = "\n".join(f"user: {turn.text}" for turn in reversed(turns[:10]))[-MAX_TALK:]
+    talk = "\n".join(f"user: {turn.text}" for turn in reversed(turns))[-MAX_TALK:]
     return "\n".join((*lines, "latest talk:", talk))
 
 
@@ -161,17 +148,14 @@ async def _remember(context: JobContext, insights: Sequence[Insight]) -> list[Jo
     verbs = cast(Any, context.runtime.verbs(who))
     changes = []
     for item in insights:
-        if context.dry_run:
-            changes.append(JobChange("insight", "", f"of {len(item.turns)} turns"))
-            continue
         try:
             written = await verbs.remember(
                 item.text, channel=Channel.INSIGHT, kind=Kind.INSIGHT, category=CATEGORY, importance=IMPORTANCE,
-                tags=item.tags, trust=Trust.ASSISTANT, metadata={"turns": list(item.turns)} if item.turns else None,
+                tags=item.tags, trust=Trust.ASSISTANT,
             )  # fmt: skip
         except InvalidInput:
             continue
         (result,) = written.results
         if result.outcome in (Outcome.CREATED, Outcome.SUPERSEDED):
-            changes.append(JobChange("insight", str(result.id), f"of {len(item.turns)} turns"))
+            changes.append(JobChange("insight", str(result.id), "the chat model found it"))
     return changes

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DAY: Final = timedelta(days=1)
+# Time until a job that failed is due again.
+REST_AFTER_FAILURE: Final = timedelta(hours=1)
 # The runs that are looked through for the last run of each job.
 MAX_RUNS_READ: Final = 100
 
@@ -133,6 +135,8 @@ def next_due(job: JobKind, last: OpEvent | None, rev: int, namespace: Namespace,
         return None
     if last is None:
         return at
+    if last.status == Status.FAILED:
+        return last.ts + REST_AFTER_FAILURE
     stopped_early = ":" in last.reason
     if job.only_after_changes and last.rev == rev and not stopped_early:
         return None
@@ -156,7 +160,7 @@ class AsyncJobs:
             user: whose memory; None: everything of the tenant.
             dry_run: write nothing, and tell what would change.
 
-        A namespace on which a job fails is reported with status ``error`` and spares the others. Raises InvalidInput,
+        A namespace on which a job fails is reported with status ``failed`` and spares the others. Raises InvalidInput,
         StoreError.
         """
         job = find_job(name)
@@ -254,7 +258,9 @@ async def _work(job: JobKind, context: JobContext) -> tuple[JobReport, Status]:
         raise
     except MemwardenError as error:
         log.warning("the job %s failed on %s: %s", job.name, context.namespace, type(error).__name__)
-        return JobReport(reason=type(error).__name__), Status.ERROR
+        return JobReport(reason=type(error).__name__), Status.FAILED
+    if report.failed:
+        return report, Status.FAILED
     return report, Status.OK if report.changes or report.tokens else Status.SKIPPED
 
 

@@ -12,6 +12,8 @@ from memwarden.runtime.services import Runtime
 
 # The actor of changes that a job makes.
 UPKEEP = "upkeep"
+# Reason of a run whose chat model failed.
+CHAT_MODEL_FAILED = "chat_model_failed"
 # The rule of journal entries that moved nothing but a memory's importance.
 MOVED_BY_USE = "use"
 # Maximum changes that a job writes in a transaction, so that no call waits long behind it.
@@ -74,11 +76,17 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What a job did with a namespace, as far as the job itself knows."""
+    """What a job did with a namespace, as far as the job itself knows.
+
+    Attributes:
+        reason: why it did no more; empty if it did all. tokens: of a chat model, reserved for it.
+        failed: whether the chat model failed, so that the job is due again soon.
+    """
 
     changes: tuple[JobChange, ...] = ()
     reason: str = ""
     tokens: int = 0
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +142,5 @@ def add_reports(reports: Sequence[JobReport]) -> JobReport:
     """Return the report of several steps together; the first reason counts."""
     changes = tuple(change for report in reports for change in report.changes)
     reason = next((report.reason for report in reports if report.reason), "")
-    return JobReport(changes, reason, sum(report.tokens for report in reports))
+    tokens, failed = sum(report.tokens for report in reports), any(report.failed for report in reports)
+    return JobReport(changes, reason, tokens, failed)

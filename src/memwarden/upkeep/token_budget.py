@@ -39,6 +39,12 @@ async def reserve_tokens(store: Store, tenant: str, tokens: int, most: int, at: 
     return await _reserved(store, ledger, at) <= most
 
 
+async def release_tokens(store: Store, tenant: str, tokens: int, at: datetime) -> None:
+    """Give back tokens of a tenant's day that were reserved for a model that failed."""
+    event = OpEvent(new_id(), ledger_of(tenant), Node.WORKER, Op.MODEL, Status.OK, at, count=-tokens, reason=RESERVED)
+    await store.record([event])
+
+
 async def count_reserved(store: Store, tenant: str, at: datetime) -> int:
     """Return how many tokens of a tenant's day are reserved."""
     return await _reserved(store, ledger_of(tenant), at)

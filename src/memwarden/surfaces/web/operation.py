@@ -49,7 +49,7 @@ async def count_by_day(page: WebPage, days: int) -> list[tuple[str, int, int, in
     counts: dict[str, Counter[str]] = {}
     for item in await page.scope().journal.event_counts(seconds=DAY_SECONDS, since=since):
         counts.setdefault(item.op, Counter())[item.status] += item.count
-    rows = [(op, found["ok"], found["skipped"], found["error"]) for op, found in counts.items()]
+    rows = [(op, found["ok"], found["skipped"], found["error"] + found["failed"]) for op, found in counts.items()]
     return sorted(rows, key=lambda row: -sum(row[1:]))
 
 

@@ -74,7 +74,12 @@ OPS_SAID: Final[Mapping[str, str]] = {
     "use": "judged of use or not",
     "job": "a job ran",
 }
-OUTCOMES_SAID: Final[Mapping[str, str]] = {"ok": "done", "skipped": "nothing to do", "error": "failed"}
+OUTCOMES_SAID: Final[Mapping[str, str]] = {
+    "ok": "done",
+    "skipped": "nothing to do",
+    "error": "failed",
+    "failed": "failed",
+}
 NODES_SAID: Final[Mapping[str, str]] = {
     "hotpath": "a call",
     "context": "making a prompt",

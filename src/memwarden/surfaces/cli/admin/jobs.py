@@ -56,7 +56,7 @@ async def run(
         print_json(runs)
     else:
         _print_runs(runs, dry_run)
-    return FAILED if any(item.status == Status.ERROR for item in runs) else 0
+    return FAILED if any(item.status == Status.FAILED for item in runs) else 0
 
 
 @app.command("status")
@@ -113,7 +113,7 @@ async def worker(
             await SharedWorker(warden.jobs, url, every).run(stop, once=once)
             return 0
         async for runs in work(warden.jobs, stop, every, place=place, once=once):
-            failed = failed or any(item.status == Status.ERROR for item in runs)
+            failed = failed or any(item.status == Status.FAILED for item in runs)
             if options.as_json:
                 print_json(runs)
             elif runs:
