@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidConfig
 from memwarden.models.little_memory import release_freed_memory
+from memwarden.models.products import split_weights
 
 # A text is cut here: the encoder's work grows with the square of the length.
 MAX_CHARACTERS: Final = 640
@@ -70,6 +71,10 @@ class MultilingualEmbedder:
         with self._loading:
             if self._model is None:
                 self._model = self._make(threads=1)
-                self._model.encode(["a"])  # which reads its weights
+            if self._model._backend is None:
+                weights = self._model._model  # reads the file
+                # Its limit of BLAS threads would hold for all threads of the host program, and needs a further package.
+                weights._threadpool = None
+                split_weights(weights)
                 release_freed_memory()
             return self._model

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.models.products import project
 from memwarden.recall.index.columns import Floats, Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import PSEUDO_MASS, everyday_share, find_word, form_ids, idf, surface_of_stems
@@ -113,5 +114,5 @@ def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Flo
         asked /= max(float(np.linalg.norm(asked)), 1e-6)
     passages = index.view.passages
     if len(places) * COPY_COST > index.size and passages.vectors is not None:
-        return np.asarray((passages.vectors @ asked)[passages.first[places]], np.float32)
-    return np.asarray(index.vectors_of(places) @ asked, np.float32)
+        return np.asarray(project(passages.vectors, asked)[passages.first[places]], np.float32)
+    return project(index.vectors_of(places), asked)

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.models.products import multiply
 from memwarden.records import Channel, IndexRow
 from memwarden.statements.statement import ANYBODY, FORMAT, NONE, Clause, PackedStatement, clauses_of, days_held, pack
 from memwarden.statements.wording import (
@@ -91,7 +92,7 @@ class LinearHead(NamedTuple):
 
     def scores(self, vectors: Floats, buckets: list[list[int]]) -> Floats:
         """Return one line of scores a clause."""
-        scores = vectors @ self.dense + self.bias
+        scores = multiply(vectors, self.dense) + self.bias
         if self.words is not None:
             # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
             for line, places in enumerate(buckets):
@@ -410,7 +411,7 @@ class StatementReader:
             when_asked(text, past),
             implicit,
             float(_sigmoid(weights.asks.scores(lines, buckets))[0, 0]),
-            _unit(lines @ weights.asked)[0],
+            _unit(multiply(lines, weights.asked))[0],
             relation,
             bool(weights.many[attributes.argmax()]) and not read_question_words(text).whether,
         )
@@ -467,8 +468,9 @@ class StatementReader:
         chosen = [buckets[row] for row in kept]
         chances = _softmax(weights.attribute.scores(rows, chosen))
         sorts = _softmax(weights.sort.scores(rows, chosen))
-        typical = np.clip((_unit(rows @ weights.said) @ weights.centres.T - ATYPICAL) / (TYPICAL - ATYPICAL), 0, 1)
-        meanings = np.rint(127 * _unit(vectors[0][kept] @ weights.said)).astype(np.int8)
+        likeness = multiply(_unit(multiply(rows, weights.said)), weights.centres.T)
+        typical = np.clip((likeness - ATYPICAL) / (TYPICAL - ATYPICAL), 0, 1)
+        meanings = np.rint(127 * _unit(multiply(vectors[0][kept], weights.said))).astype(np.int8)
         found = []
         for line, row in enumerate(kept):
             clause, subjects = clauses[row], worded[row].subjects

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.models.products import multiply
 from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Postings, Rows, count_stems, maps
 from memwarden.records.passages import StoredPassages, unpack_passages
 
@@ -272,4 +273,4 @@ def unit_rows(vectors: Floats) -> Floats:
 
 def said_norms(vectors: Floats) -> Floats:
     """Return the length of each mapped vector, so that no mapped vectors have to be kept."""
-    return np.asarray(np.maximum(np.linalg.norm(vectors @ maps().said, axis=1), 1e-6), np.float32)
+    return np.asarray(np.maximum(np.linalg.norm(multiply(vectors, maps().said), axis=1), 1e-6), np.float32)

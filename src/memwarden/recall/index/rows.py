@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import Where
+from memwarden.models.products import project
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
@@ -154,7 +155,7 @@ def find_nearest(index: NamespaceIndex, vector: Sequence[float], limit: int, whe
     passages = index.view.passages
     assert passages.vectors is not None
     places = np.flatnonzero(index.mask(where) & passages.best(np.asarray(passages.vectors.any(axis=1))))
-    closeness = passages.best(passages.vectors @ (asked / length))[places]
+    closeness = passages.best(project(passages.vectors, asked / length))[places]
     best = places[np.lexsort((index.order[places], -closeness))[:limit]]
     return [index.columns.ids[place] for place in best]
 

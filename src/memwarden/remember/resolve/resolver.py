@@ -12,6 +12,7 @@ import numpy as np
 
 from memwarden.concurrency.optimistic import change_atomically
 from memwarden.models.json_answers import ask_json
+from memwarden.models.products import project
 from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import list_of, object_of, one_of
 from memwarden.recall.index.columns import Floats
@@ -481,7 +482,7 @@ class _ResolvedBefore:
     def near(self, number: int) -> list[NearbyMemory]:
         """Return the nearest earlier statements that became memories, best first."""
         heard = self._share_words(number)
-        cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
+        cosines = None if self._vectors is None else project(self._vectors[:number], self._vectors[number])
         evidence = heard if cosines is None else heard + cosines
         places = np.flatnonzero(is_near(heard, cosines) & self._made[:number])
         return [
