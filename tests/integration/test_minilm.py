@@ -20,7 +20,7 @@ from memwarden.recall.index.encode import Floats, QuestionEncoder
 from memwarden.recall.rank import features
 
 MAX_END_CHARACTERS = 512
-MAX_KEPT_PIECES = 48
+MAX_KEPT_PIECES = 64
 QUESTION_END_PIECES = 64
 
 TEXTS = [
