@@ -22,7 +22,7 @@ from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans, asks_only_for_days
 from memwarden.text.language import DEFAULT_LANGUAGE, has_capital_nouns, is_english, language_of, normalize_text
-from memwarden.text.lexicon import load_lexicon
+from memwarden.text.lexicon import load_lexicon, pattern_of
 from memwarden.text.question_words import asks_question, asks_time
 from memwarden.text.small_talk import content_terms, is_chatter
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, surface_id, term_id, terms
@@ -275,19 +275,12 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b")
 
 
-_FIRST_PERSON: Final = re.compile(
-    r"\b(?:i|i'm|im|i've|ive|i'd|i'll|me|my|mine|myself|we|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|"
-    r"je|j|moi|m|mon|ma|mes|nous|notre|nos|yo|mi|mis|mío|mía|conmigo|nosotr[oa]s|nuestr\w+|"
-    r"io|mio|mia|miei|noi|eu|meu|minha|nós|ik|mij|mijn|wij|ons|jag|mig|min|mitt|mina|я|мне|меня|мой|моя|моё|мои)\b"
-    r"|我|咱|私|僕|俺|うち|나는|내가|저는|제가",
-    re.IGNORECASE,
-)
 _NAME: Final = re.compile(r"[^\W\d_][,;:]? (?!I\b|I['’])([A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+)")
 
 
 def asks_of_self(text: str) -> bool:
     """Whether a question asks about whoever asks: it says "I" or "my" in a language that has such a word."""
-    return _FIRST_PERSON.search(text) is not None
+    return pattern_of("first_person").search(text) is not None
 
 
 def names_somebody(text: str) -> bool:

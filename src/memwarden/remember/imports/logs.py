@@ -20,33 +20,29 @@ from memwarden.errors import InvalidInput
 from memwarden.remember.imports.messages import NO_WORDS, read_one
 from memwarden.remember.imports.records import ImportedThread, MalformedPart, Spot
 from memwarden.remember.imports.source import ImportSource
+from memwarden.text.lexicon import all_words, either_of
 
 _LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
 _ROLES = {"human": "user", "ai": "assistant"}
 # Marks of the direction of writing, which WhatsApp puts before its own words.
 _MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _DAY = r"(?P<a>\d{1,4})[./\u2010-] ?(?P<b>\d{1,2})[./\u2010-] ?(?P<c>\d{1,4})\.?"
+_BEFORE_NOON = "|".join(sorted(all_words("morning_hours")))
+_AFTER_NOON = "|".join(sorted(all_words("afternoon_hours")))
 _TIME = (
-    r"(?P<before>[APap]\.?\s?[Mm]\.?|上午|下午|오전|오후|午前|午後)?\s?(?P<h>\d{1,2})[:.](?P<m>\d{2})(?:[:.](?P<s>\d{2}))?"
-    r"(?:\s?(?P<after>[APap]\.?\s?[Mm]\.?))?"
+    rf"(?P<before>[APap]\.?\s?[Mm]\.?|{_BEFORE_NOON}|{_AFTER_NOON})?\s?"
+    r"(?P<h>\d{1,2})[:.](?P<m>\d{2})(?:[:.](?P<s>\d{2}))?(?:\s?(?P<after>[APap]\.?\s?[Mm]\.?))?"
 )
 _WHATSAPP = re.compile(
-    rf"\[?{_DAY},?\s(?:(?:à|às|klo|kl\.|um|at)\s)?{_TIME}(?:\]\s?|\s?[-–]\s|:\s)(?P<rest>.*)", re.DOTALL
+    rf"\[?{_DAY},?\s(?:(?:{either_of(['at_clock'])})\s)?{_TIME}(?:\]\s?|\s?[-–]\s|:\s)(?P<rest>.*)", re.DOTALL
 )
 _SAID = re.compile(r"(?P<name>[^:\n]{1,80}?): (?P<text>.*)|(?P<silent>[^:\n]{1,80}?):$", re.DOTALL)
 # What stands in place of a picture or a deleted message.
-_PLACEHOLDER = re.compile(r"<[^<>\n]{1,80}>|[^\n]{0,60}\b(omitted|weggelassen|omitido|omitida|omessa?|absente?)")
-# What stands in place of what somebody took back, and after what somebody changed.
-_DELETED = re.compile(
-    r"(?i)(this message was deleted|you deleted this message|diese nachricht wurde gelöscht"
-    r"|du hast diese nachricht gelöscht|se eliminó este mensaje|eliminaste este mensaje|ce message a été supprimé"
-    r"|vous avez supprimé ce message|dit bericht is verwijderd|det här meddelandet togs bort"
-    r"|questo messaggio è stato eliminato|hai eliminato questo messaggio|esta mensagem foi apagada|mensagem apagada"
-    r"|このメッセージは削除されました|此消息已删除|此訊息已刪除)[.。]?"
-)
-_EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje)\.?>$")
-_AFTERNOON = ("p", "下午", "오후", "午後")
-_MORNING = ("a", "上午", "오전", "午前")
+_PLACEHOLDER = re.compile(rf"<[^<>\n]{{1,80}}>|[^\n]{{0,60}}(?:{either_of(['left_out'])})")
+_DELETED = re.compile(rf"(?:{either_of(['deleted_message'])})[.。]?", re.IGNORECASE)
+_EDITED = re.compile(rf"\s*<(?:{either_of(['edited_message'])})\.?>$", re.IGNORECASE)
+_AFTERNOON = ("p", *all_words("afternoon_hours"))
+_MORNING = ("a", *all_words("morning_hours"))
 _NICK = r"<[@+%&~! ]*(?P<nick>[^<>\s@+%&~!][^<>\s]{0,63})>"
 # Where WeeChat has the nick of a message, its notices have marks such as -->.
 _BARE_NICK = re.compile(r"[^\W\d][\w\[\]\\`^{}|-]*|[\[\]\\`^{}|][\w\[\]\\`^{}|-]+")
@@ -66,9 +62,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 OF_THE_APP = "messages of the app itself"
 # What stands in a log where a name would, and says who speaks: a person, or the program.
 _USERS = frozenset({"user", "human", "you"})
-_ASSISTANTS = frozenset({
-    "assistant", "ai", "chatgpt", "meta ai", "meta_ai", "assistent", "asistente", "assistente", "アシスタント", "助手",
-})  # fmt: skip
+_ASSISTANTS = all_words("assistant_names") | {"meta_ai"}
 
 
 class DayOrder(NamedTuple):

@@ -16,6 +16,7 @@ from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
 from memwarden.text.language import checked_text, find_misfit
+from memwarden.text.requests import cut_request
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 # The optional fields of a message beside its role and content.
@@ -317,19 +318,10 @@ class Draft:
         )
 
 
-# Asks to remember what follows, in six languages; in German the order of words tells a request with a comma alone.
-_REQUEST = re.compile(
-    r"\s*(?:please,? |bitte |por favor,? |per favore,? |s'il te plaît,? )?"
-    r"(?:(?:remember|note|keep in mind|don't forget|do not forget)(?: that|:) |merke? (?:dir|dich): |"
-    r"(?:recuerda|lembre-se de|lembra) que |(?:souviens-toi|retiens) que |(?:ricorda|ricordati) che )(?=\S)",
-    re.IGNORECASE,
-)
-
-
 def drop_request(text: str) -> str:
     """Return a statement without the request to remember it, which is not part of what is remembered."""
-    found = _REQUEST.match(text)
-    return text if found is None else text[found.end()].upper() + text[found.end() + 1 :]
+    rest = cut_request(text)
+    return text if rest is None else rest[0].upper() + rest[1:]
 
 
 # In the order in which they are tried; a single expression, so that a text is read once.

@@ -8,50 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from memwarden.records import Kind
+from memwarden.text.lexicon import pattern_of
+from memwarden.text.requests import cut_request
 from memwarden.text.sentences import split_sentences
 
 MAX_COMMAND = 200
 MAX_ERROR = 300
 _MIN_WORDS, _MAX_WORDS = 4, 50
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_EXPLICIT: Final = re.compile(r"^(?:please\s+)?(?:remember|note|keep in mind)(?:\s+that|\s*:)\s+(.+)$", re.IGNORECASE)
-_DECISION: Final = re.compile(
-    r"\b(?:we|i)(?:'ve|'re| have| are)? (?:decided|agreed|chose|chosen|settled|going with|switched|moved)\b"
-    r"|\bwe(?:'ll| will)? (?:use|keep|store|deploy|target|support|drop)\b"
-    r"|\blet's (?:use|go with|keep|stick|switch|store|drop|call)\b"
-    r"|^decision\b|\bdecision:|\binstead of\b|\bgo with\b|\brather than\b",
-    re.IGNORECASE,
-)
-_CONVENTION: Final = re.compile(
-    r"^(?:always|never)\b|\bfrom now on\b|^convention\b|\bmust (?:not |never |always )?\w+|\bour convention\b"
-    r"|\b(?:don't|do not) (?:use|add|commit|push|import|write|call|touch|edit|change|run|mock|log|create|rename)\b"
-    r"|^every \w+ (?:has|have|needs?|gets?|must)\b|^(?:we )?(?:always|never) \w+|^prefer\b|^use \w+ (?:for|not)\b",
-    re.IGNORECASE,
-)
-_OTHER_EXPLICIT: Final = re.compile(
-    r"^(?:(?:bitte\s+)?(?:merk(?:e)? dir|denk(?:e)? daran|notiere?)(?:,?\s+dass|\s*:)"
-    r"|(?:por favor,?\s+)?(?:recuerda|ten en cuenta|anota)(?:\s+que|\s*:)"
-    r"|(?:s'il te plaît,?\s+)?(?:retiens|souviens-toi|note)(?:\s+que|\s*:))\s+(.+)$",
-    re.IGNORECASE,
-)
-_OTHER_DECISION: Final = re.compile(
-    r"\bwir haben (?:uns (?:für|entschieden|geeinigt)|beschlossen|entschieden)\b"
-    r"|\bwir (?:nehmen|nutzen|verwenden|bleiben bei)\b|^(?:entscheidung|lass uns)\b|\b(?:anstelle von|anstatt)\b"
-    r"|\bhemos (?:decidido|acordado|elegido)\b|\bvamos a (?:usar|utilizar)\b|\bnos quedamos con\b"
-    r"|\b(?:usaremos|utilizaremos)\b|^decisión\b|\ben (?:lugar|vez) de\b"
-    r"|\b(?:nous avons|on a) (?:décidé|choisi|convenu)\b|\bnous (?:utilisons|utiliserons|gardons)\b"
-    r"|\bon (?:utilise|garde)\b|^décision\b|\bau lieu de?\b|\bplutôt que\b",
-    re.IGNORECASE,
-)
-_OTHER_CONVENTION: Final = re.compile(
-    r"^immer\b(?! noch| wieder)|^niemals\b|\bab (?:jetzt|sofort)\b|\bunsere konvention\b"
-    r"|^jede[rs]? \w+ (?:hat|braucht|bekommt|muss)\b"
-    r"|^(?:siempre|nunca|jamás)\b|\b(?:a partir de ahora|de ahora en adelante)\b"
-    r"|^(?:cada|todo|toda) \w+ (?:tiene|debe|lleva|necesita)\b"
-    r"|^toujours\b|\b(?:désormais|à partir de maintenant|dorénavant)\b|\bne jamais \w+"
-    r"|^chaque \w+ (?:a|doit|reçoit)\b",
-    re.IGNORECASE,
-)
 # An exit code of these says what was found, not that something is broken.
 _ASKING: Final = frozenset("[ cat cd cmp diff egrep fgrep find grep head ls pgrep rg tail test which".split())
 _TELLS: Final = re.compile(
@@ -83,13 +47,13 @@ class CommandRun(NamedTuple):
 def read_prompt(prompt: str) -> Iterator[PromptNote]:
     """Find decisions and conventions in what a person wrote to an agent; pasted code is no talk."""
     for sentence in split_sentences(_FENCE.sub("\n", prompt)):
-        explicit = _EXPLICIT.match(sentence) or _OTHER_EXPLICIT.match(sentence)
-        text = explicit[1] if explicit else sentence.lstrip("-*• ").strip()
+        request = cut_request(sentence, clauses=True)
+        text = sentence.lstrip("-*• ").strip() if request is None else request
         if not _MIN_WORDS <= len(text.split()) <= _MAX_WORDS or text.endswith("?"):
             continue
-        if _CONVENTION.search(text) or _OTHER_CONVENTION.search(text):
+        if pattern_of("convention").search(text):
             yield PromptNote(Kind.CONVENTION, text)
-        elif explicit or _DECISION.search(text) or _OTHER_DECISION.search(text):
+        elif request is not None or pattern_of("decision").search(text):
             yield PromptNote(Kind.DECISION, text)
 
 

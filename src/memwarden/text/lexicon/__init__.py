@@ -55,7 +55,10 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     # Persons and manners.
     "first_person": "words of the person who speaks",
     "please": "politeness at the beginning of a request",
-    "remember_that": "asks to remember what follows",
+    "remember_that": "asks to remember the sentence that follows",
+    "remember_clause": "asks to remember the clause that follows, which has another order of words than a sentence",
+    "decision": "says that something was decided",
+    "convention": "says how something is always done",
     "greetings": "words of greeting",
     "farewells": "words of farewell",
     "thanks": "words of thanks",
@@ -63,6 +66,15 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "small_talk_turns": "whole messages without content, in scripts without spaces",
     "pleasantries": "phrases of small talk",
     "acknowledgements": "phrases that acknowledge, wish well or offer help",
+    # Logs of chats.
+    "deleted_message": "a chat program's note on a deleted message",
+    "edited_message": "a chat program's note on an edited message",
+    "left_out": "a chat program's word for a picture or file that was left out",
+    "at_clock": "words between a date and a time",
+    "morning_hours": "before noon, in times",
+    "afternoon_hours": "after noon, in times",
+    "assistant_names": "names of an assistant in place of a speaker",
+    # Answers of an assistant.
     "address": "words with which an assistant addresses the person",
     "keeps": "an assistant says that it will remember",
 })  # fmt: skip
