@@ -95,7 +95,6 @@ PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
     ),
     "the embedder": ((QuestionEncoder, "encode", _no_vectors),),
     "word pieces": ((features, "lift_candidates", _same),),
-    "half a block where it is doubtful": ((recall, "block_budget", lambda _chance, request: request.budget_tokens),),
 }
 """What is put in the place of what, by the part that is switched off."""
 

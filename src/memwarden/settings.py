@@ -325,8 +325,8 @@ def _from_environment() -> dict[str, Any]:
 
 # An answer is given when the chance that it holds what was asked for reaches this.
 DEFAULT_THRESHOLD: Final = 0.35
-# With less evidence for an answer, in logits, a block that is put in unasked takes half of its budget.
-WHOLE_BUDGET_EVIDENCE: Final = 1.0
+# Tokens. Default limit of a block.
+DEFAULT_BLOCK_TOKENS: Final = 1_500
 # Of a threshold, the share that an item's score must reach: an item alone seldom holds an answer, and a block has room.
 QUERY_ITEM_SHARE: Final = 1 / 3
 CONTEXT_ITEM_SHARE: Final = 1 / 60

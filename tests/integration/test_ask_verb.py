@@ -59,33 +59,6 @@ def test_an_answer_cites_the_memories_that_it_rests_on() -> None:
         assert "allergy" in model.asked[0].prompt  # the overview, for planning
 
 
-def test_what_shares_a_place_is_cited_by_its_memories() -> None:
-    titles = ("Dune", "Middlemarch", "Beloved", "The Waves", "Solaris", "Emma", "Ulysses")
-    unknown = json.dumps({"known": False, "answer": "", "cites": [], "queries": ["Which books have I been reading?"]})
-
-    prompts: list[str] = []
-
-    class Second(NumberingModel):
-        def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
-            if "numbered memories" in system:
-                prompts.append(prompt)
-                if len(prompts) == 1:
-                    return unknown
-            return super().complete(system, prompt, schema=schema, max_tokens=max_tokens)
-
-    model = Second("Also said", json.dumps({"queries": []}))
-    with Warden.open("memory://", {"embedder": "auto", "extraction": "off"}, chat_model=model) as warden:
-        me = warden.scope(user="mies", thread="t")
-        for day, title in enumerate(titles, 1):
-            me.observe([{"role": "user", "content": f"I finished reading {title}.", "created_at": f"2026-01-{day:02}"}])
-        me.query("Where do I live?")  # waits until what was said is read
-        answer = warden.scope(user="mies", thread="u").ask("List all the books I have been reading.")
-        known = {memory.id for memory in me.find(limit=100)}
-        assert answer.citations
-        assert set(answer.citations) <= known
-        assert set(answer.citations) == {source for item in answer.items for source in item.sources}
-
-
 def test_what_is_not_known_is_said_after_a_second_round() -> None:
     unknown = json.dumps({"known": False, "answer": "", "cites": [], "queries": ["Do I have a car?"]})
     model = ScriptedModel(PLAN, unknown, json.dumps({"known": False, "answer": "?", "cites": []}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import render_memories_block
+from memwarden.recall.answer.render import order_items, render_memories_block
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
 from memwarden.text.tokenizer import estimate
 
@@ -167,7 +168,7 @@ def test_a_block_holds_as_many_memories_as_fit_what_was_said_last_first(warden: 
     assert [item.text for item in block.items] == [
         f"Ana sails the boat number {number}." for number in range(8, -1, -1)
     ]
-    assert block.text.startswith("<memories>\nKnown from earlier:\n- ")
+    assert re.match(r"<memories>\nKnown from earlier:\n\d+ \w{3} \d{4}\n- ", block.text)
     assert block.text.count("\n- ") == 9
     few = me.context([{"role": "user", "content": "Which boat does Ana sail?"}], budget_tokens=60)
     assert 0 < len(few.items) < 9
@@ -269,27 +270,25 @@ def here() -> Iterator[Warden]:
         yield opened
 
 
-def test_a_budget_that_is_left_shows_more_of_long_texts(here: Warden) -> None:
-    """No memory goes out for it, and the text is still the part that matches."""
+def test_a_long_text_is_shown_by_its_best_passage(here: Warden) -> None:
     me = here.scope(user="gardener")
     me.observe([{"role": "user", "content": LONG}, {"role": "assistant", "content": "Which tomatoes are in bed 41?"}])
     me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
     asked = [{"role": "user", "content": "Which sort of tomatoes does bed 41 of the allotment hold?"}]
-    blocks = [me.context(asked, budget_tokens=budget) for budget in (250, 500, 1_000, 2_000)]
-    assert len({tuple(item.id for item in found.items) for found in blocks}) == 1
-    sizes = [found.tokens for found in blocks]
-    assert sizes == sorted(sizes)
-    assert sizes[-1] > 2 * sizes[0]
-    for found in blocks:
-        assert found.tokens == estimate(found.text) <= found.budget_tokens
-        assert all(item.text in found.text for item in found.items)
-        assert "Bed 41 of the allotment" in found.text
-    (whole,) = (item.text for item in blocks[-1].items if item.text.startswith("Bed 0"))
-    assert whole == LONG  # there is no more of it to show
+    for budget in (250, 2_000):
+        found = me.context(asked, budget_tokens=budget)
+        (passage,) = (item.text for item in found.items if len(item.memory.text) > 500)
+        assert "Bed 41 of the allotment holds tomatoes of the 41th sort." in passage
+        assert passage.startswith("… ")
+        assert passage.endswith(" …")
+        assert len(passage) <= 504
+        assert passage in found.text
+    (queried,) = (item for item in me.query(asked[0]["content"]).items if len(item.memory.text) > 500)
+    assert passage in queried.text
 
 
 def test_what_only_fills_keeps_its_share(here: Warden) -> None:
-    """Profile facts that do not bear on the message stand last, in at most 40 % of the budget."""
+    """Profile facts that do not bear on the message take at most 40 % of the budget."""
     me = here.scope(user="gardener")
     me.remember(
         [f"Ana's neighbour number {number} has a boat of {number} metres." for number in range(40)], category="profile"
@@ -298,10 +297,9 @@ def test_what_only_fills_keeps_its_share(here: Warden) -> None:
     asked = [{"role": "user", "content": "When are the tomatoes of bed 41 ripe?"}]
     alone = me.context(asked, budget_tokens=300, threshold=0.0, filters={"channel": "turn"}, max_memories=1)
     found = me.context(asked, budget_tokens=300, threshold=0.0, max_memories=1)
-    assert alone.items[0].id == found.items[0].id
+    assert alone.items[0].id in [item.id for item in found.items]
     filling = [item for item in found.items if "always" in item.why.note]
-    assert filling == list(found.items[1:])
-    assert len(filling) > 3
+    assert len(filling) == len(found.items) - 1 > 3
     assert found.tokens <= alone.tokens + 0.4 * 300
     assert not me.context([{"role": "user", "content": "How do the rings of Saturn stay in place?"}])
 
@@ -346,6 +344,5 @@ def test_a_quoted_fact_shows_its_day_once() -> None:
         ):
             me.remember(text, created_at=datetime.fromisoformat(f"{day}T10:00:00+00:00"))
         found = [replace(item, text=item.memory.text) for item in me.query("goats 养羊", threshold=0, top_k=2).items]
-        shown = render_memories_block(found, clock.now(), LEAN_TEMPLATE)
-        assert '- 3 Sep 2025: Ana: "I keep goats."' in shown
-        assert '- 4 Sep 2025: 阿明: "我养羊。"' in shown
+        shown = render_memories_block(order_items(found, LEAN_TEMPLATE), clock.now(), LEAN_TEMPLATE)
+        assert '4 Sep 2025\n- 阿明: "我养羊。"\n3 Sep\n- Ana: "I keep goats."' in shown

@@ -104,7 +104,7 @@ def test_one_that_is_bigger_than_the_room_is_not_kept_and_drops_no_other() -> No
     small = memory(0, "A boat.")
     held = MemoryCache(CachedMemory(small).nbytes)
     held.hold(7, 0, small)
-    assert held.hold(7, 1, memory(1, "A long boat. " * 100)).line.startswith("A long boat.")
+    assert held.hold(7, 1, memory(1, "A long boat. " * 100)).passages[0].text.startswith("A long boat.")
     assert set(held.known(7, (0, 1))) == {0}
 
 
@@ -120,7 +120,7 @@ def test_they_take_no_more_memory_than_they_say() -> None:
                 f"Boat number {place + item} sails around the island of Fehmarn today." for item in range(sentences)
             )
             item = held.hold(7, place, memory(place, text))
-            _ = item.line, item.bullet_start, item.sentences
+            _ = item.bullet_start, item.passages
         took = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         assert took < held.nbytes

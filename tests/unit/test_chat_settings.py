@@ -41,7 +41,7 @@ def test_the_classic_configuration_reads_as_it_was_written() -> None:
 def test_the_defaults_follow_the_budget_with_lean_lines() -> None:
     settings = read_chat_settings({})
     assert settings == ChatSettings()
-    assert (settings.use_memory, settings.max_memory_context, settings.max_memory_tokens) == (False, 100, 500)
+    assert (settings.use_memory, settings.max_memory_context, settings.max_memory_tokens) == (False, 100, 1_500)
     assert (settings.memory_injection_mode, settings.memory_extraction_mode) == ("system_append", "periodic")
     assert settings.memory_extraction_interval == 5
     assert settings.memory_context_prefix == "Known from earlier:"

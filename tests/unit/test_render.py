@@ -36,7 +36,7 @@ def item(memory: Memory) -> RecallItem:
 def found(*memories: Memory) -> ContextBlock:
     items = tuple(map(item, memories))
     text = render_memories_block(items, NOW)
-    return ContextBlock(text, items, estimate(text), 500, 7)
+    return ContextBlock(text, items, estimate(text), 1_500, 7)
 
 
 GATE = a_memory("a", text="The gate is open at dawn.", kind="discovery", importance=0.8, context="On watch")

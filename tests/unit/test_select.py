@@ -23,20 +23,6 @@ def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: flo
     assert requests.bar_of(request(threshold=given)) == bar
 
 
-@pytest.mark.parametrize(
-    ("evidence", "fields", "tokens"),
-    [
-        (1.0, {}, 500),
-        (0.9, {}, 250),
-        (0.0, {"budget_tokens": 7}, 3),
-        (0.0, {"threshold": 0.2}, 500),
-        (0.0, {"budget_tokens": None}, None),
-    ],
-)
-def test_a_doubtful_block_gets_half_of_the_budget(evidence: float, fields: dict[str, Any], tokens: int) -> None:
-    assert requests.block_budget(evidence, request(**fields)) == tokens
-
-
 @pytest.mark.parametrize("chances", [calibration.CHANCES, calibration.CHANCES_OF_SPEAKER])
 def test_more_evidence_is_a_greater_chance_and_the_bar_is_met_by_the_same(chances: tuple[float, ...]) -> None:
     assert list(chances) == sorted({*chances})

@@ -10,7 +10,7 @@ from memwarden.errors import ModelUnavailable
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import FLAG, TEXT, WHOLE, list_of, object_of
-from memwarden.records import OVERVIEW_ID, CitedAnswer, Overview, QueryResult, RecallItem
+from memwarden.records import CitedAnswer, Overview, QueryResult, RecallItem
 
 MAX_PLANNED: Final = 5
 MAX_ROUNDS: Final = 2
@@ -74,24 +74,14 @@ async def answer_question(scope: AskedScope, model: ChatModel, question: str, se
     while searches and rounds < MAX_ROUNDS:
         rounds += 1
         found = await scope.query(queries=searches, top_k=TOP_K, budget_tokens=SEARCH_TOKENS)
-        items |= {_name(item): item for item in (*found.items, *found.related) if _name(item) not in items}
+        items |= {item.id: item for item in (*found.items, *found.related) if item.id not in items}
         reply = await _ask_for_answer(model, question, glance, list(items.values()), deadline)
         searches = [] if reply.known else [query for query in reply.queries if query not in asked]
         asked += searches
     shown = list(items.values())
     cited = tuple(shown[place] for place in reply.cites)
-    # What shares a place is no memory itself.
-    rests_on = dict.fromkeys(source for item in cited for source in _memories_in(item))
-    return CitedAnswer(reply.text if reply.known else "", reply.known, tuple(rests_on), cited, tuple(asked), rounds)
-
-
-def _name(item: RecallItem) -> str:
-    """By what an item is known in all rounds: what shares a place says something else each time."""
-    return item.text if item.id == OVERVIEW_ID else item.id
-
-
-def _memories_in(item: RecallItem) -> tuple[str, ...]:
-    return item.sources if item.id == OVERVIEW_ID else (item.id,)
+    citations = tuple(dict.fromkeys(item.id for item in cited))
+    return CitedAnswer(reply.text if reply.known else "", reply.known, citations, cited, tuple(asked), rounds)
 
 
 async def _ask_for_answer(

@@ -16,7 +16,6 @@ from memwarden.clock import DEFAULT_THREAD
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
 from memwarden.recall.answer.frame import NOTICE, QUOTED
 from memwarden.records import (
-    OVERVIEW_ID,
     Channel,
     ContextBlock,
     Kind,
@@ -455,9 +454,7 @@ def _search_answer(result: QueryResult) -> dict[str, Any]:
 
 
 def _bullet(item: RecallItem) -> dict[str, Any]:
-    # What shares a place is no memory that a tool could change: its sources are.
-    sources = {"sources": list(item.sources)} if item.id == OVERVIEW_ID else {}
-    return {"id": item.id, "category": item.category, "text": item.text, **sources}
+    return {"id": item.id, "category": item.category, "text": item.text}
 
 
 def _check_limit(what: str, value: int | None, default: int, most: int) -> int:

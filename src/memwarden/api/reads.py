@@ -32,6 +32,7 @@ from memwarden.remember.ingest.messages import (
     checked_names,
     read_messages,
 )
+from memwarden.settings import DEFAULT_BLOCK_TOKENS
 from memwarden.text.language import checked_text
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class ScopeReads(ScopeHandle):
     async def context(
         self,
         messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        budget_tokens: int = 500,
+        budget_tokens: int = DEFAULT_BLOCK_TOKENS,
         *,
         threshold: float | None = None,
         participants: Sequence[str] | None = None,
@@ -123,7 +124,7 @@ class ScopeReads(ScopeHandle):
                 repeated.
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least chance, 0..1, that the block holds the answer; memories with a sixtieth of it as
-                their score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
+                their score go in. None: the calibrated bar.
             participants: only memories in which any of these takes part; capitals make no difference. A filter of
                 ``characters`` must hold as well.
             max_memories: 1..100; those that only fill what is left (``context: all``) do not count.

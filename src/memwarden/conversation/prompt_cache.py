@@ -13,6 +13,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import takewhile
 from typing import Any, Final
 
@@ -23,8 +24,9 @@ from memwarden.concurrency.optimistic import change_atomically
 from memwarden.conversation.formats import Request
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.pack import pack_items
-from memwarden.recall.answer.render import render_memories_block
-from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, Scope, Trust
+from memwarden.recall.answer.render import order_items, render_memories_block
+from memwarden.recall.answer.template import Template
+from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem, Scope, Trust
 from memwarden.runtime.services import Runtime
 from memwarden.text.tokenizer import TokenCounter, estimate
 
@@ -137,25 +139,31 @@ def render_memories(
     """
     from memwarden.recall.answer.gates import GATES  # numpy is loaded by now: there is a block
 
-    moment = now or clock.now()
+    moment, template = now or clock.now(), settings.template
+    items = [item for item in block.items if item.id not in without]
     packed = pack_items(
-        (),
-        [item for item in block.items if item.id not in without],
+        [item for item in items if item.id == OVERVIEW_ID],
+        sorted((item for item in items if item.id != OVERVIEW_ID), key=partial(_worth, template)),
         most=len(block.items),
         budget=settings.max_memory_tokens,
-        render=lambda items: render_memories_block(items, moment, settings.template),
+        render=lambda items: render_memories_block(order_items(items, template), moment, template),
         count=count,
     )
     dropped = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
     return ContextBlock(
         packed.text,
-        packed.items,
+        tuple(order_items(packed.items, template)),
         packed.tokens,
         settings.max_memory_tokens,
         block.rev,
         (*dropped, *block.cut),
         overview_of=block.overview_of,
     )
+
+
+def _worth(template: Template, item: RecallItem) -> float:
+    """Return the sort key by which items are taken: the best score first, or the order given."""
+    return -item.score if template.by_day else 0.0
 
 
 def place_to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:

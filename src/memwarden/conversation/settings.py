@@ -10,7 +10,7 @@ from typing import Any, Final
 from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
 from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
-from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.settings import DEFAULT_BLOCK_TOKENS, DEFAULT_THRESHOLD
 
 # The places for memories in a prompt (:mod:`memwarden.conversation.formats`,
 # :mod:`memwarden.conversation.prompt_cache`).
@@ -56,7 +56,7 @@ class ChatSettings:
     memory_injection_mode: str = "system_append"
     memory_extraction_mode: str = "periodic"
     max_memory_context: int = MAX_IN_CONTEXT
-    max_memory_tokens: int = 500
+    max_memory_tokens: int = DEFAULT_BLOCK_TOKENS
     overview_tokens: int = 0
     memory_extraction_interval: int = 5
     memory_search_threshold: float = DEFAULT_THRESHOLD
@@ -81,14 +81,15 @@ class ChatSettings:
 
     @property
     def search_threshold(self) -> float | None:
-        """The threshold of a search; None for the default, which halves the budget where the answer is doubtful."""
+        """The threshold of a search; None for the default."""
         return None if self.memory_search_threshold == DEFAULT_THRESHOLD else self.memory_search_threshold
 
     @property
     def template(self) -> Template:
         """The template of the block."""
-        numbered = self.memory_format != LEAN_TEMPLATE.format
-        return Template(self.memory_context_prefix, self.memory_context_suffix, self.memory_format, numbered)
+        lean = self.memory_format == LEAN_TEMPLATE.format
+        prefix, suffix = self.memory_context_prefix, self.memory_context_suffix
+        return Template(prefix, suffix, self.memory_format, numbered=not lean, by_day=lean)
 
 
 def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:

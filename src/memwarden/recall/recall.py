@@ -25,24 +25,20 @@ from memwarden.recall.answer.gates import (
     unanswering_flags,
 )
 from memwarden.recall.answer.items import (
-    arrange_wanted,
     join_telling_facts,
-    join_widening,
     make_block_items,
     make_found_item,
 )
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
-from memwarden.recall.answer.overview import find_overview_item, gather_rest, read_overview
+from memwarden.recall.answer.overview import find_overview_item, read_overview
 from memwarden.recall.answer.pack import (
     BudgetedAnswer,
     classic_order,
     pack_items,
-    rearrange_items,
     tell_words_once,
-    widen_items,
 )
 from memwarden.recall.answer.related import append_related, choose_neighbours, find_neighbours
-from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, bar_of, block_budget, leaves_choice, list_searched
+from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, bar_of, list_searched
 from memwarden.recall.answer.searches import (
     Found,
     OwnedCandidate,
@@ -51,10 +47,8 @@ from memwarden.recall.answer.searches import (
     QuestionSearch,
     RankedQuery,
     answers_any,
-    arrange_found,
     choose_searched,
     interleave_questions,
-    list_leading,
 )
 from memwarden.recall.answer.select import Candidate, Selection, select_candidates
 from memwarden.recall.default_order import rerank
@@ -69,7 +63,6 @@ from memwarden.recall.question import Question, add_vectors, dense_text, prepare
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
 from memwarden.recall.time.delta import fit_delta, tell_outdated
-from memwarden.recall.time.newest_first import put_newest_first
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
     OVERVIEW_ID,
@@ -89,12 +82,8 @@ from memwarden.text.tokenizer import TokenCounter, estimate
 
 # Minimum number of candidates that a reranker reads.
 MAX_RERANKED = 50
-# Items beyond the wanted number among which time decides.
-SPARE_ITEMS = 2
 # Candidates beyond the wanted number, to fill the budget when a long memory does not fit.
 SPARE_CANDIDATES = 5
-# The same where several memories share a place; with more places they stand there themselves.
-MORE_CANDIDATES, MAX_SHARING = 10, 9
 # Omissions named without ``explain``, nearest first.
 MAX_SHOWN_CUTS = 20
 # Candidates among which importance and recency decide in a numbered block.
@@ -146,12 +135,8 @@ class Recall:
         echoed = [text for text in request.questions if asks_question(text)]
         asked = await self._ask_all(scope, request, request.questions, echoed)
         index = asked[0].ctx.index
-        gathering = self._reranker is None and 1 < request.top_k <= MAX_SHARING and leaves_choice(request)
-        reading = asked[0].question.reading
-        gathering = gathering and len(asked) == 1 and reading is not None and reading.asks_for_several
-        more = MORE_CANDIDATES if gathering else 0
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
-        searches = await self._search_all(request, asked, request.top_k + SPARE_CANDIDATES + more)
+        searches = await self._search_all(request, asked, request.top_k + SPARE_CANDIDATES)
         untold = request.as_of is not None or not request.news
         news, told = (None, False) if untold else await self._fit_changes(scope, moment, request)
         header = news.text if news else ""
@@ -159,37 +144,26 @@ class Recall:
         always = interleave_questions(searches, [search.selection.always for search in searches])
         owners = interleave_questions(searches, [search.selection.ranked for search in searches])
         answering = len({search.asked.question.text for search in searches if search.selection.ranked})
-        most = request.top_k * max(answering, 1)
-        # More than is wanted is arranged: of texts about the same matter the oldest goes, but never the best.
-        spare = SPARE_ITEMS if self._reranker is None and len(searches) == 1 and not always else 0
         packed = pack_items(
             (),
             (make_found_item(request.full, searches[item.question], item.candidate) for item in owners.values()),
             fill=(make_found_item(request.full, searches[item.question], item.candidate) for item in always.values()),
-            most=most + spare,
+            most=request.top_k * max(answering, 1),
             budget=request.budget_tokens,
             render=render,
             count=self._count,
             covering=join_telling_facts(searches),
             used=self._count(header),
         )
-        if self._reranker is None:
-            arranged = arrange_wanted(packed, owners, partial(self._arrange, searches), most)
-            packed = rearrange_items(packed, arranged, render, self._count)
-        if gathering and len(packed.items) == most and not packed.filling:
-            packed = gather_rest(searches[0], packed, packed.items[:-1], request.budget_tokens, render, self._count)
         relevant = answers_any(searches, packed, bar_of(request))
         packed, standing = await self._append_related(request, searches, always | owners if relevant else {}, packed)
-        beside = [*(item.id for item in standing), *(memory.id for memory in packed.rests_on)]
-        cuts = join_cuts(searches, packed, beside, None if request.explain else MAX_SHOWN_CUTS)
+        cuts = join_cuts(searches, packed, [item.id for item in standing], None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
-            self.change_cursor.note_shown(scope, moment, [*packed.rests_on, *_own(scope, packed.items)])
+            self.change_cursor.note_shown(scope, moment, _own(scope, packed.items))
         if told:
             # Last: an answer that fails or is cancelled has shown nothing.
             self.change_cursor.acknowledge(scope, moment)
-        sharing = len(packed.rests_on)
-        most = len(packed.items) - 1 if sharing else request.top_k
-        confidences = tuple(search.asked.ranking.confidence_of(most, sharing) for search in searches)
+        confidences = tuple(search.asked.ranking.confidence for search in searches)
         return QueryResult(
             items=packed.items,
             text=packed.text,
@@ -232,12 +206,6 @@ class Recall:
             drop_copies(searches)
         return searches
 
-    def _arrange(
-        self, searches: Sequence[QuestionSearch], question: int, shown: Sequence[RecallItem]
-    ) -> list[RecallItem]:
-        of_table = (self._encoder.name or "").startswith("wordllama")
-        return arrange_found(searches[question].asked, shown, of_table)
-
     async def _append_related(
         self,
         request: Request,
@@ -249,7 +217,7 @@ class Recall:
         owned = [item for item in packed.items if item.id in owners]
         known = {item.id: searches[owners[item.id].question].related.get(item.id, ()) for item in owned}
         wanted = []
-        for entry, item_id in choose_neighbours(known, [*owned, *packed.rests_on], self.categories.declared):
+        for entry, item_id in choose_neighbours(known, owned, self.categories.declared):
             search = searches[owners[item_id].question]
             score = float(search.asked.ranking.scores[entry.place])
             read = await self._read(search.asked.ctx, [entry.place])
@@ -266,22 +234,20 @@ class Recall:
         ctx, ranking = searches[0].asked.ctx, searches[0].asked.ranking
         index, now = ctx.index, ctx.now
         confidence = max(search.asked.ranking.confidence for search in searches)
-        budget = block_budget(max(search.asked.ranking.evidence for search in searches), request)
-        classic = request.template.numbered
+        budget, template = request.budget_tokens, request.template
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev if ctx.follows else index.rev)
         outdated, told = await self._fit_outdated(scope, moment, ctx, budget)
         header = told.text if told else ""
-        render = partial(block.render_changes_and_block, header, now, request.template, known={})
+        render = partial(block.render_changes_and_block, header, now, template, known={})
         covering = join_telling_facts(searches)
         glance, rests_on, told_whole = await self._glance(scope, ctx, ranking, budget, request)
         covering = {**covering, **{key: (*covering.get(key, ()), *by) for key, by in told_whole.items()}}
         made, filling = make_block_items(searches)
-        if classic:
-            made.sort(key=lambda item: classic_order(item, now), reverse=True)
+        if template.numbered:
+            made.sort(key=lambda item: (item.memory.pinned, classic_order(item, now)), reverse=True)
         packed = pack_items(
             glance,
-            # What is pinned first; facts before the turns that they rest on.
-            sorted(made, key=lambda item: (not item.memory.pinned, item.id in covering)),
+            made,
             most=request.most,
             budget=budget,
             render=render,
@@ -290,14 +256,11 @@ class Recall:
             used=self._count(header) if header else 0,
             fill=filling,
         )
-        packed = widen_items(packed, join_widening(searches), budget=budget, render=render, count=self._count)
-        if not classic:
-            arranged = put_newest_first(packed.items, packed.filling, list_leading(searches))
-            packed = rearrange_items(packed, arranged, render, self._count)
+        packed = replace(packed, items=tuple(block.order_items(packed.items, template)))
         cut = join_cuts(searches, packed, (), None if request.explain else MAX_SHOWN_CUTS)
         relevant = answers_any(searches, packed, bar_of(request))
         if told is not None and outdated is not None:
-            told, packed = tell_words_once(outdated, told, packed, now, request.template, self._count)
+            told, packed = tell_words_once(outdated, told, packed, now, template, self._count)
         rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
         shown = [*rests_on, *_own(scope, packed.items)]
         self.change_cursor.note_shown(scope, moment, shown, outdated)

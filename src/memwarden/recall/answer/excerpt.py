@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from memwarden.text.passages import read_passages
 from memwarden.text.sentences import split_sentences
 
 ELLIPSIS = "…"
@@ -27,36 +28,23 @@ def split_with_terms(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[
     return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in split_sentences(text))
 
 
-def cut_around_best(whole: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
-    """Return at most ``limit`` characters of a longer text as a single line, around the weightiest sentence.
+def split_to_passages(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
+    """Split a text into passages. terms: returns the terms of a text."""
+    return tuple(TermedSentence(one_line(part), tuple(dict.fromkeys(terms(part)))) for part in read_passages(text))
 
-    ``weigh`` tells how much the terms of a sentence say about the question; when all weigh nothing, the beginning is
-    taken. What was left out shows as an ellipsis.
+
+def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float]) -> str:
+    """Return the weightiest passage, the first of equals. An ellipsis marks omitted text.
+
+    weigh: returns how much the terms of a passage say about the question.
     """
-    texts = [sentence.text for sentence in whole]
-    weights = [weigh(sentence.terms) for sentence in whole]
+    if len(passages) == 1:
+        return passages[0].text
+    weights = [weigh(passage.terms) for passage in passages]
     best = weights.index(max(weights))
-    first, last = _widen(texts, weights, best, limit - 4)
-    body = " ".join(texts[first : last + 1])
-    before = f"{ELLIPSIS} " if first else ""
-    after = f" {ELLIPSIS}" if last < len(texts) - 1 else ""
-    if len(before) + len(body) + len(after) <= limit:
-        return f"{before}{body}{after}"
-    return f"{before}{body[: limit - len(before) - 2].rstrip()} {ELLIPSIS}"
-
-
-def _widen(sentences: list[str], weights: list[float], best: int, limit: int) -> tuple[int, int]:
-    """Take in neighbours, the weightier side first, as long as they fit."""
-    first = last = best
-    length = len(sentences[best])
-    while True:
-        sides = [side for side in (first - 1, last + 1) if 0 <= side < len(sentences)]
-        fitting = [side for side in sides if length + 1 + len(sentences[side]) <= limit]
-        if not fitting:
-            return first, last
-        side = max(fitting, key=lambda number: (weights[number], number))  # on a tie: read on
-        length += 1 + len(sentences[side])
-        first, last = min(first, side), max(last, side)
+    before = f"{ELLIPSIS} " if best else ""
+    after = f" {ELLIPSIS}" if best < len(passages) - 1 else ""
+    return f"{before}{passages[best].text}{after}"
 
 
 def normalize_text(text: str) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from memwarden.recall.answer.excerpt import cut_around_best
+from memwarden.recall.answer.excerpt import choose_passage
 from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
-from memwarden.recall.answer.pack import BudgetedAnswer
 from memwarden.recall.answer.render import until_of
-from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSearch, arrange_by_question, merge_places
+from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSearch, merge_places
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.question import Question, QuestionWords
 from memwarden.recall.rank.score import Ranking, explain_features
-from memwarden.recall.time.newest_first import drop_last
 from memwarden.records import (
     Memory,
     RecallItem,
@@ -26,8 +23,6 @@ from memwarden.statements.reader import load_weights
 from memwarden.statements.statement import PackedStatement, show_statements
 from memwarden.text.small_talk import content_terms
 
-MAX_BULLET_CHARACTERS = 280
-
 
 def show_whole(question: Question, held: CachedMemory) -> str:
     """Return a bullet with the whole text."""
@@ -35,28 +30,13 @@ def show_whole(question: Question, held: CachedMemory) -> str:
 
 
 def show_excerpt(question: Question, held: CachedMemory) -> str:
-    """Return a single-line bullet, cut to the part that matches."""
+    """Return a single-line bullet with the best passage."""
     return held.bullet_start + plain_excerpt(question, held) + until_of(held.memory)
 
 
-def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:
-    """Return the part that matches as a single line of at most ``characters``."""
-    short = len(held.line) <= characters
-    words = held.line if short else cut_around_best(held.sentences, question.weigh, characters)
-    return frame_memory(held.memory, words)
-
-
-def widen_item(held: Mapping[str, tuple[Question, CachedMemory]], item: RecallItem, times: int) -> RecallItem:
-    """Return the item with ``times`` an excerpt's length; itself if no more is to show.
-
-    held: the memories that may be shown longer, by id, with the question that each answers.
-    """
-    if item.id not in held:
-        return item
-    question, entry = held[item.id]
-    if len(entry.line) <= len(item.text):
-        return item
-    return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))
+def plain_excerpt(question: Question, held: CachedMemory) -> str:
+    """Return the best passage for a question as a single line. An ellipsis marks omitted text."""
+    return frame_memory(held.memory, choose_passage(held.passages, question.weigh))
 
 
 # A fact stands for a turn that says at most so many words more than its facts; else both may be shown.
@@ -163,32 +143,9 @@ def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallIte
     )
 
 
-def join_widening(searches: Sequence[QuestionSearch]) -> Callable[[RecallItem, int], RecallItem]:
-    """Return what makes an item of a block longer."""
-    held = {
-        search.found[item.place].memory.id: (search.asked.question, search.found[item.place])
-        for search in searches
-        for item in search.selection.ranked
-    }
-    return partial(widen_item, held)
-
-
 def join_telling_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
     """Map the ids of turns to the ids of facts that tell what they say, in all namespaces."""
     telling: dict[str, tuple[str, ...]] = {}
     for search in searches:
         telling |= list_telling_facts(search.selection, search.asked.ctx.index.columns.ids, search.found)
     return telling
-
-
-def arrange_wanted(
-    packed: BudgetedAnswer,
-    owners: Mapping[str, OwnedCandidate],
-    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
-    most: int,
-) -> list[RecallItem]:
-    """Return what is wanted of an answer, arranged by question; what only fills stays where it is."""
-    wanted = {key: item for key, item in owners.items() if key not in packed.filling}
-    arranged = arrange_by_question(packed.items, wanted, arrange)
-    best = next((item.id for item in packed.items if item.id not in packed.filling), None)
-    return drop_last(arranged, best, packed.filling, most)

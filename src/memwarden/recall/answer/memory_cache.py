@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_with_terms
+from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages
 from memwarden.recall.answer.frame import fit_to_show
-from memwarden.recall.answer.render import bullet_start, day_of, shown_words
+from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
-    Channel,
     Memory,
 )
 from memwarden.text import time_words, tokenizer
@@ -33,19 +32,14 @@ class CachedMemory:
         self.memory = memory
 
     @cached_property
-    def line(self) -> str:
-        """The summary, else the text, as a single line."""
-        return one_line(self._shown_text)
-
-    @cached_property
     def bullet_start(self) -> str:
         """The beginning of its bullet."""
         return bullet_start(self.memory)
 
     @cached_property
-    def sentences(self) -> Sequence[TermedSentence]:
-        """The sentences of the summary, else of the text, with their terms."""
-        return split_with_terms(self._shown_text, tokenizer.words_and_forms)
+    def passages(self) -> Sequence[TermedSentence]:
+        """The passages of the summary, else of the text, with their terms."""
+        return split_to_passages(self._shown_text, tokenizer.words_and_forms)
 
     @cached_property
     def whole(self) -> str:
@@ -58,9 +52,8 @@ class CachedMemory:
 
     @cached_property
     def is_of_assistant(self) -> bool:
-        """Whether a model said it: people who talk with each other have names."""
-        named = (self.memory.name or "assistant").casefold() != "assistant"
-        return self.memory.channel == Channel.TURN and self.memory.role == "assistant" and not named
+        """Whether a model said it."""
+        return is_of_assistant(self.memory)
 
     @cached_property
     def repeatable(self) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -16,16 +15,12 @@ from memwarden.filters import Condition, Where
 from memwarden.recall.answer.excerpt import one_line
 from memwarden.recall.answer.frame import fit_to_show, frame_memory
 from memwarden.recall.answer.gates import mask_without_cards
-from memwarden.recall.answer.items import join_telling_facts, plain_excerpt
-from memwarden.recall.answer.memory_cache import CachedMemory
-from memwarden.recall.answer.pack import ALWAYS_SHARE, BudgetedAnswer, rearrange_items
-from memwarden.recall.answer.render import by_clock_of, day_of, speaker, until_of
-from memwarden.recall.answer.searches import QueryContext, QuestionSearch
-from memwarden.recall.answer.select import Candidate, rests_on_ended
+from memwarden.recall.answer.pack import ALWAYS_SHARE
+from memwarden.recall.answer.render import by_clock_of
+from memwarden.recall.answer.searches import QueryContext
+from memwarden.recall.answer.select import rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.question import Question
-from memwarden.recall.rank.calibration import SHARED_OF_SPEAKER
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
 from memwarden.statements.reader import StatementWeights, load_weights
@@ -396,93 +391,3 @@ def _join(lines: Sequence[OverviewLine]) -> str:
             if line.about == owner
         ]
     return "\n".join(parts)
-
-
-# Tokens of what is gathered.
-MAX_GATHERED_TOKENS: Final = 200
-# Characters of a line of it.
-MAX_LINE: Final = 200
-# A single line is an item by itself.
-MIN_LINES: Final = 2
-
-
-class _GatheredLine(NamedTuple):
-    memory: Memory
-    text: str
-
-
-def gather_rest(
-    search: QuestionSearch,
-    packed: BudgetedAnswer,
-    shown: Sequence[RecallItem],
-    budget: int | None,
-    render: Callable[[Sequence[RecallItem]], str],
-    count: TokenCounter,
-) -> BudgetedAnswer:
-    """Return an answer in which what is not among the shown items stands together in one more, what is newer first.
-
-    packed: the answer so far. shown: its items that stay, but for a last one that is older than what is gathered: it
-    stands there in its order. budget: of the whole text.
-    """
-    gather = partial(_gather, search, packed, budget=budget, render=render, count=count)
-    found = gather(shown, MAX_GATHERED_TOKENS)
-    newest = max((memory.created_at for memory in found.rests_on), default=None)
-    if newest is not None and len(shown) > 1 and shown[-1].created_at < newest:
-        moved = gather(shown[:-1], MAX_GATHERED_TOKENS + count(shown[-1].text))
-        return moved if moved.rests_on else found
-    return found
-
-
-def _gather(
-    search: QuestionSearch,
-    packed: BudgetedAnswer,
-    shown: Sequence[RecallItem],
-    most: int,
-    *,
-    budget: int | None,
-    render: Callable[[Sequence[RecallItem]], str],
-    count: TokenCounter,
-) -> BudgetedAnswer:
-    asked, found = search.asked, search.found
-    rest = _list_rest(search, {item.id for item in shown})
-    lines = [_make_gathered_line(asked.question, found[item.place], item) for item in rest]
-    most = most if budget is None else min(most, budget - count(render(shown)))
-    while len(lines) >= MIN_LINES:
-        item = _make_gathered_item(lines, asked.ctx.now, _chance_of_shared(asked.ranking, len(shown), len(lines)))
-        tried = rearrange_items(packed, [*shown, item], render, count)
-        if count(item.text) <= most and (budget is None or tried.tokens <= budget):
-            return replace(tried, rests_on=tuple(line.memory for line in lines))
-        lines.pop()
-    return packed
-
-
-def _list_rest(search: QuestionSearch, shown: set[str]) -> list[Candidate]:
-    """The candidates that are not shown, best first, without turns of which a shown fact tells all."""
-    telling = join_telling_facts([search])
-    there = set(shown)
-    rest: list[Candidate] = []
-    for item in search.selection.ranked:
-        memory_id = search.found[item.place].memory.id
-        if memory_id not in there and there.isdisjoint(telling.get(memory_id, ())):
-            rest.append(item)
-            there.add(memory_id)
-    return rest
-
-
-def _make_gathered_line(question: Question, held: CachedMemory, candidate: Candidate) -> _GatheredLine:
-    memory = held.memory
-    who = f", {speaker(memory)}" if memory.name or memory.role == "assistant" else ""
-    words = plain_excerpt(question, held, MAX_LINE)
-    return _GatheredLine(memory, f"{day_of(memory)}{who}: {words}{until_of(memory)}")
-
-
-def _chance_of_shared(ranking: Ranking, beside: int, sharing: int) -> float:
-    """The chance that an item that memories share bears on the answer. beside: the other items."""
-    return ranking.confidence_of(beside, sharing) * (SHARED_OF_SPEAKER if ranking.by_name else 1)
-
-
-def _make_gathered_item(lines: Iterable[_GatheredLine], now: datetime, score: float) -> RecallItem:
-    newest = sorted(lines, key=lambda line: line.memory.created_at, reverse=True)
-    text = "\n".join(["Also said, newest first:", *(line.text for line in newest)])
-    note = "what several memories say of the question, which share a place"
-    return make_overview_item(text, [line.memory for line in newest], now, score, note)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from memwarden import checks, clock
 from memwarden.recall.answer.frame import NOTICE, QUOTED, clean_line, fit_to_show, frame_memory, shown_name, with_notice
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE, Template
 from memwarden.records import (
+    OVERVIEW_ID,
     Channel,
     Kind,
     Memory,
@@ -23,6 +24,9 @@ _INDENT = "   "
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
+
+# Names no speaker after a line that does: memories that are not turns.
+UNSAID = "noted: "
 
 _DAY = 86_400
 
@@ -62,8 +66,18 @@ def render_related_bullet(item: RecallItem) -> str:
     return "\n  ".join(f"- related: {item.text}".splitlines())
 
 
-# Entries of a block by the id of the memory, its words and whether several people speak in the block.
-KnownEntries = dict[tuple[str, str, bool], str]
+# Rendered entries of a block, by memory id, words and speaker.
+KnownEntries = dict[tuple[str, str, str], str]
+
+
+def order_items(items: Sequence[RecallItem], template: Template) -> list[RecallItem]:
+    """Return items in the order in which a template shows them: newest first by day, otherwise as given.
+
+    An overview comes first. Items of the same moment are ordered by score.
+    """
+    if not template.by_day:
+        return list(items)
+    return sorted(items, key=lambda item: (item.id == OVERVIEW_ID, item.created_at, item.score, item.id), reverse=True)
 
 
 def render_memories_block(
@@ -72,40 +86,69 @@ def render_memories_block(
     template: Template = CLASSIC_TEMPLATE,
     known: KnownEntries | None = None,
 ) -> str:
-    """Render items as a ``<memories>`` block; an empty text for no items.
+    """Render items, in the order given, as a ``<memories>`` block. No items give an empty text.
 
-    known: the entries made before for this moment and template, to which new ones are added. A block is rendered for
-    each item that is tried, and an entry takes longer than all else of it.
+    Args:
+        now: the time that ages are counted to.
+        known: entries rendered before with the same ``now`` and template. New entries are added.
     """
-    return _block([(item.memory, item.text) for item in items], now, template, known)
+    return _render_block([(item.memory, item.text) for item in items], now, template, {} if known is None else known)
 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
     """Render memories of the caller's choice as a ``<memories>`` block, ages counted to ``now``."""
-    return _block([(memory, framed_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE)
+    return _render_block(
+        [(memory, framed_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE, {}
+    )
 
 
-def _block(
-    entries: Sequence[tuple[Memory, str]], now: datetime, template: Template, known: KnownEntries | None = None
-) -> str:
+def _render_block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template, known: KnownEntries) -> str:
     if not entries:
         return ""
-    several = len({_speaker(memory) for memory, _ in entries}) > 1
-    made: KnownEntries = {} if known is None else known
-    keys = [(memory.id, words, several) for memory, words in entries]
-    for key, (memory, words) in zip(keys, entries, strict=True):
-        if key not in made:
-            made[key] = _entry(memory, words, now, template, several)
-    texts = [made[key] for key in keys]
+    texts: list[str] = []
+    for (memory, words), named in zip(entries, _name_speakers([memory for memory, _ in entries]), strict=True):
+        key = (memory.id, words, named)
+        if key not in known:
+            known[key] = _render_entry(memory, words, now, template, named)
+        texts.append(known[key])
     head = [template.prefix] if template.prefix else []
     head += [NOTICE] if any(QUOTED in text for text in texts) else []
     if not template.numbered:
         after = [template.suffix] if template.suffix else []
-        return "\n".join(["<memories>", *head, *(f"- {text}" for text in texts), *after, "</memories>"])
+        lines = [f"- {text}" for text in texts]
+        listed = _insert_days([memory for memory, _ in entries], lines) if template.by_day else lines
+        return "\n".join(["<memories>", *head, *listed, *after, "</memories>"])
     before = [*head, ""] if head else []
     after = ["", template.suffix] if template.suffix else []
-    listed = (f"{number}. {text}" for number, text in enumerate(texts, 1))
-    return "\n".join(["<memories>", *before, "\n\n".join(listed), *after, "</memories>"])
+    numbered = (f"{number}. {text}" for number, text in enumerate(texts, 1))
+    return "\n".join(["<memories>", *before, "\n\n".join(numbered), *after, "</memories>"])
+
+
+def _name_speakers(memories: Sequence[Memory]) -> list[str]:
+    """Return for each memory the words that name its speaker.
+
+    With a single person, only what an assistant said is named. Among several speakers each is named where the speaker
+    changes, and a memory that is not a turn is marked if it follows a named line.
+    """
+    speakers = [_speaker(memory) for memory in memories]
+    people = {name for memory, name in zip(memories, speakers, strict=True) if not is_of_assistant(memory)}
+    if len(people - {""}) < 2:
+        return [f"{clean_line(name)}: " if name not in people else "" for name in speakers]
+    names = [f"{clean_line(name)}: " if name else UNSAID for name in speakers]
+    return ["" if name == last else words for words, name, last in zip(names, speakers, ["", *speakers], strict=False)]
+
+
+def _insert_days(memories: Sequence[Memory], lines: Sequence[str]) -> list[str]:
+    """Put a heading above the first line of each day. The year is left out if it is that of the heading before."""
+    listed: list[str] = []
+    day: date | None = None
+    for memory, line in zip(memories, lines, strict=True):
+        said = by_clock_of(memory, memory.created_at)
+        if said.date() != day and memory.id != OVERVIEW_ID:
+            listed.append(f"{said.day} {said:%b}" if day and day.year == said.year else format_day(said))
+            day = said.date()
+        listed.append(line)
+    return listed
 
 
 def format_age(since: datetime, now: datetime) -> str:
@@ -148,6 +191,12 @@ def speaker(memory: Memory) -> str:
     return shown_name(memory.name or "") or memory.role or "someone"
 
 
+def is_of_assistant(memory: Memory) -> bool:
+    """Return whether a model said a memory. People who talk with each other have names."""
+    named = (memory.name or "assistant").casefold() != "assistant"
+    return memory.channel == Channel.TURN and memory.role == "assistant" and not named
+
+
 def _bullet_start(memory: Memory) -> str:
     return f"{speaker(memory)}, {day_of(memory)}: " if memory.channel == Channel.TURN else ""
 
@@ -156,11 +205,11 @@ def _speaker(memory: Memory) -> str:
     return speaker(memory) if memory.channel == Channel.TURN else ""
 
 
-def _entry(memory: Memory, words: str, now: datetime, template: Template, several: bool) -> str:
+def _render_entry(memory: Memory, words: str, now: datetime, template: Template, named: str) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     context = memory.context and frame_memory(memory, fit_to_show(memory, memory.context))
     occasion = context or _occasion(memory)
-    if "{{day}}" in template.format and memory.channel != Channel.TURN:
+    if template.by_day and memory.channel != Channel.TURN:
         words = _without_day(words, by_clock_of(memory, memory.created_at))
     values = {
         "memoryType": clean_line(kind.upper()),
@@ -168,8 +217,7 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template, severa
         "age": format_age(memory.created_at, now),
         "summary": clean_line(words),
         "sourceContext": clean_line(occasion),
-        "day": day_of(memory),
-        "speaker": clean_line(f", {_speaker(memory)}") if several and _speaker(memory) else "",
+        "speaker": named,
         "until": until_of(memory),
     }
     lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
@@ -204,8 +252,12 @@ def _occasion(memory: Memory) -> str:
 def render_changes_and_block(
     told: str, now: datetime, template: Template, items: Sequence[RecallItem], known: KnownEntries | None = None
 ) -> str:
-    """Render the changes and, after a blank line, the block of items. known: as for :func:`render_memories_block`."""
-    return "\n\n".join(part for part in (told, render_memories_block(items, now, template, known)) if part)
+    """Render the changes and, after a blank line, the block of items in the template's order.
+
+    known: as for :func:`render_memories_block`.
+    """
+    shown = render_memories_block(order_items(items, template), now, template, known)
+    return "\n\n".join(part for part in (told, shown) if part)
 
 
 def join_changes(told: str, items: Sequence[RecallItem]) -> str:

@@ -12,7 +12,7 @@ from memwarden.records import (
     Namespace,
     Trust,
 )
-from memwarden.settings import DEFAULT_THRESHOLD, WHOLE_BUDGET_EVIDENCE
+from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.question_words import asks_question
 from memwarden.text.small_talk import content_terms, is_chatter
 
@@ -63,12 +63,6 @@ class Request:
         return (self.query, *self.more)
 
 
-def leaves_choice(request: Request) -> bool:
-    """Whether memories may share a place: whoever filters, wants whole texts, sets a bar or a time, gets each alone."""
-    filtered = any(condition not in OF_KNOWN_TRUST for condition in request.where) or request.categories
-    return not (filtered or request.full or request.more or request.as_of is not None or request.threshold is not None)
-
-
 def bar_of(request: Request) -> float:
     return DEFAULT_THRESHOLD if request.threshold is None else request.threshold
 
@@ -83,10 +77,3 @@ def list_searched(said: Sequence[str]) -> list[str]:
     if len(said) > 1 and not closes and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
         return list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
     return [said[-1]]
-
-
-def block_budget(evidence: float, request: Request) -> int | None:
-    """Return the tokens of a block: half of the budget where it is doubtful that the block holds the answer."""
-    if request.budget_tokens is None or request.threshold is not None or evidence >= WHOLE_BUDGET_EVIDENCE:
-        return request.budget_tokens
-    return request.budget_tokens // 2

@@ -9,9 +9,6 @@ from heapq import merge
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
-from memwarden.recall.answer.excerpt import normalize_text
 from memwarden.recall.answer.gates import Gates
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.pack import BudgetedAnswer
@@ -19,13 +16,10 @@ from memwarden.recall.answer.related import Neighbour
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
-from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import Ranking
-from memwarden.recall.time.newest_first import MIN_ALIKE, MIN_ALIKE_OF_TABLE, put_newer_first
 from memwarden.records import (
     Memory,
     Namespace,
-    RecallItem,
 )
 from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
 
@@ -34,30 +28,6 @@ def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> 
     """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
     least = ITEM_THRESHOLD * CONTEXT_ITEM_SHARE
     return ranking.confidence >= threshold and any(item.score >= least for item in packed.items)
-
-
-def arrange_found(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
-    """Return a question's items with what was said in its very words first, and the newer of like items above.
-
-    of_table: whether the first vectors are means of a table.
-    """
-    arranged = list(shown) if asked.question.asks_past else _put_newer_first(asked, shown, of_table)
-    leading = {asked.ctx.index.columns.ids[place]: number for number, place in enumerate(asked.ranking.leaders)}
-    arranged.sort(key=lambda item: leading.get(item.id, len(leading)))
-    wanted = normalize_text(asked.question.text)
-    return sorted(arranged, key=lambda item: normalize_text(item.memory.text) != wanted)
-
-
-def _put_newer_first(asked: RankedQuery, shown: Sequence[RecallItem], of_table: bool) -> list[RecallItem]:
-    """Compare the items by the model that leads in the question's language."""
-    index, side = asked.ctx.index, leading(asked.question, asked.ctx.index.view)
-    if side is None or not shown:
-        return list(shown)
-    places = [-1 if (place := index.place(item.id)) is None else place for item in shown]
-    vectors = side.vectors[index.view.passages.first[places]]
-    vectors[np.less(places, 0)] = 0
-    alike = MIN_ALIKE_OF_TABLE if of_table and side.name == "first" else MIN_ALIKE
-    return put_newer_first(shown, vectors, alike, index.view.alive_count, asked.ranking.moment)
 
 
 # The candidates' memories by place.
@@ -141,31 +111,6 @@ def interleave_questions(
 def merge_places(lists: Sequence[Sequence[OwnedCandidate]]) -> list[OwnedCandidate]:
     """Merge what the same question found in several namespaces, the better first; each list keeps its order."""
     return list(lists[0] if len(lists) == 1 else merge(*lists, key=lambda item: -item.candidate.score))
-
-
-def list_leading(searches: Sequence[QuestionSearch]) -> list[str]:
-    """Return the ids of what surely tells the value that is asked for, the wanted value first."""
-    rankings = ((search.asked.ctx.index.columns.ids, search.asked.ranking.leaders) for search in searches)
-    return [ids[place] for ids, leaders in rankings for place in leaders]
-
-
-def arrange_by_question(
-    shown: Sequence[RecallItem],
-    owners: Mapping[str, OwnedCandidate],
-    arrange: Callable[[int, Sequence[RecallItem]], Sequence[RecallItem]],
-) -> list[RecallItem]:
-    """Return items in which those of each question are arranged among their own places.
-
-    owners: the candidate of each item, by id; others stay. arrange: the items of a question in another order.
-    """
-    arranged = list(shown)
-    asked = [owners[item.id].question if item.id in owners else None for item in shown]
-    for question in dict.fromkeys(number for number in asked if number is not None):
-        places = [place for place, number in enumerate(asked) if number == question]
-        ordered = arrange(question, [shown[place] for place in places])
-        for place, item in zip(places, ordered, strict=True):
-            arranged[place] = item
-    return arranged
 
 
 def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:

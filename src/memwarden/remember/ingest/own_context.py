@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -21,15 +20,18 @@ from memwarden.recall.answer.template import (
 )
 
 _OPEN, _CLOSE = "<memories>", "</memories>"
-# The head that blocks had before stands in histories that come in later, and in the threads of running programs.
-_OLD_LEAN_TEMPLATE = replace(LEAN_TEMPLATE, prefix="Known from earlier, newest first:")
-_LEAN_HEADS = (LEAN_TEMPLATE.prefix, _OLD_LEAN_TEMPLATE.prefix)
-_LEAN_HEAD = "|".join(re.escape(head) for head in _LEAN_HEADS)
+_LEAN_HEAD = re.escape(LEAN_TEMPLATE.prefix)
 _BLOCK_START = re.compile(rf"{_OPEN}\s*(?:{re.escape(PREFIX)}|{_LEAN_HEAD})")
 # What a block looks like that has no end: an answer was cut off, or a history was.
 _LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|{re.escape(NOTICE)}|Summary: .*|Context: .*)(?:\n {{3}}.*)*)*")
-# The same of a block whose lines are not numbered: a line begins with its day, so that an answer's own list stays.
-_LEAN_LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:- \d{{1,2}}\b.*|{re.escape(NOTICE)})(?:\n {{2,3}}.*)*)*")
+# A day as the heading of a block: the year is left out below a heading of the same year.
+_DAY = r"\d{1,2} [A-Z][a-z]{2}(?: \d{4})?"
+# The lines of a block by day. They begin with a heading, so that an answer's own list stays.
+_DAYS = rf"(?:[ \t]*{_DAY}[ \t]*(?:\n|\Z)(?:[ \t]*- .*(?:\n|\Z))+)"
+_GLANCE = r"(?:[ \t]*- At a glance: .*(?:\n|\Z))?"
+# The last line of a block that is cut off.
+_CUT_LINE = r"(?:(?:-|\d{1,2}(?: (?:[A-Z][a-z]{0,2}(?: \d{0,4})?)?)?(?:\n-?)?|<[/a-z]{0,9})\Z)?"
+_LEAN_LINES = re.compile(rf"[ \t]*\n?(?:{re.escape(NOTICE)}\n)?{_GLANCE}{_DAYS}*{_CUT_LINE}")
 _MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _UPDATES = re.compile(
@@ -42,11 +44,10 @@ _TIER = r"(?:(?:Task|Project) .*|Global):\n"
 _TASK = re.compile(
     rf"{re.escape(TASK_OPEN)}\n(?:{re.escape(NOTICE)}\n)?(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}"
 )
-_DATED = r"[ \t]*- \d{1,2} [A-Z][a-z]{2} \d{4}(?=[:,])"
 _SIGNS = re.compile(
-    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^{re.escape(_OLD_LEAN_TEMPLATE.prefix)}[ \t]*$|"
-    # People write the plain head, too; only a line of a memory after it makes it ours.
-    rf"^{re.escape(LEAN_TEMPLATE.prefix)}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?{_DATED}|"
+    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|"
+    # People write the plain head, too. Only a day with a line of a memory after it makes it ours.
+    rf"^{_LEAN_HEAD}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?{_GLANCE}{_DAYS}|"
     rf"^Memory updates since rev \d+:[ \t]*$|"
     rf"^{re.escape(TASK_OPEN)}\n{_TIER}- \[",
     re.MULTILINE,
@@ -60,16 +61,16 @@ _LOOSE_ENTRY = re.compile(
     re.MULTILINE,
 )
 _SENTENCES = re.compile(rf"^[ \t]*(?:{re.escape(PREFIX)}|{re.escape(SUFFIX)})[ \t]*(?:\n|\Z)", re.MULTILINE)
-# The same of the lean template: its head, and lines that begin with a day as it writes days.
+# The same of the lean template: its head and the lines of its days.
 _LOOSE_LEAN = re.compile(
-    rf"^[ \t]*(?:{_LEAN_HEAD})[ \t]*\n+(?:{re.escape(NOTICE)}\n)?(?:{_DATED}.*(?:\n|\Z))+",
+    rf"^[ \t]*{_LEAN_HEAD}[ \t]*\n+(?:{re.escape(NOTICE)}\n)?{_GLANCE}{_DAYS}+",
     re.MULTILINE,
 )
 
 
 # A line that a block shows a memory in, and a model repeats by itself. Only what a memory says word for word goes.
 _RETOLD_LINE = re.compile(
-    r"^[ \t]*(?:[-*] |\d{1,3}[.)] )?(?:Summary|I recall|\d{1,2} [A-Z][a-z]{2} \d{4}(?:, [^:\n]{1,60})?): (\S.*)$",
+    r"^[ \t]*(?:[-*] |\d{1,3}[.)] )?(?:Summary|I recall|[^:\n]{1,60}): (\S.*)$",
     re.MULTILINE,
 )
 MAX_RETOLD_LINES = 100
@@ -103,7 +104,7 @@ def _strip_loose_lines(text: str) -> str:
     """Take out a block of which the tags are gone."""
     left = _LOOSE_ENTRY.sub("", text) if ", importance=" in text else text
     left = left if left == text else _SENTENCES.sub("", left)
-    return _LOOSE_LEAN.sub("", left) if any(head in left for head in _LEAN_HEADS) else left
+    return _LOOSE_LEAN.sub("", left) if LEAN_TEMPLATE.prefix in left else left
 
 
 def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:
@@ -127,7 +128,7 @@ def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool 
 
 
 def _end_of_lines(text: str, head: re.Match[str], suffix: str) -> int:
-    pattern = _LEAN_LINES if head.group().endswith(_LEAN_HEADS) else _LINES
+    pattern = _LEAN_LINES if head.group().endswith(LEAN_TEMPLATE.prefix) else _LINES
     lines = pattern.match(text, head.end())
     end = lines.end() if lines else head.end()
     said = text[end : end + len(suffix)]
@@ -164,7 +165,7 @@ def strip_messages(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 def strip_whole_blocks(text: str, template: Template) -> str:
     """Return a text without complete blocks of memories, in a template's or the default words."""
-    for each in {template: None, LEAN_TEMPLATE: None, _OLD_LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
+    for each in {template: None, LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
         text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
     if "Memory updates since rev" not in text or (left := _UPDATES.sub(_keep_told, text)) == text:
         return text

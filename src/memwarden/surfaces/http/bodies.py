@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from memwarden.settings import DEFAULT_BLOCK_TOKENS
+
 Name = Annotated[str, Field(min_length=1, max_length=256, description="A printable line.")]
 Moment = Annotated[str, Field(description="A time as ISO 8601 text, such as 2025-03-01T12:00:00Z.", max_length=64)]
 Instant = Annotated[str | float, Field(description="A time as ISO 8601 text, or seconds since 1970.")]
@@ -119,7 +121,7 @@ class BlockBody(IdentifiedBody):
     """A conversation whose last message is to be answered."""
 
     messages: Messages
-    budget_tokens: int = Field(500, ge=1, le=1_000_000)
+    budget_tokens: int = Field(DEFAULT_BLOCK_TOKENS, ge=1, le=1_000_000)
     threshold: float | None = Field(None, ge=0, le=1)
     participants: Annotated[list[Name], Field(min_length=1)] | None = None
     filters: Filters | None = None

@@ -11,6 +11,7 @@ from memwarden.recall.answer.frame import clean_line, with_notice
 from memwarden.recall.answer.render import framed_words
 from memwarden.records import Consent, HistoryEntry, Memory, MemoryState, PendingReview, Trust, WriteResult
 from memwarden.remember.ingest.screening import screen
+from memwarden.settings import DEFAULT_BLOCK_TOKENS
 from memwarden.surfaces.mcp.schemas import FOUND, NUMBER, OBJECT, TEXT, WHOLE, WRITTEN, Schema, answer, list_of, row
 
 MAX_ENTRIES = 20
@@ -88,7 +89,7 @@ def context_tool(me: AsyncScope) -> Tool:
     """Return the tool that makes the block of memories for a message."""
 
     async def context(message: str, budget_tokens: int | None = None) -> dict[str, Any]:
-        budget = 500 if budget_tokens is None else budget_tokens
+        budget = DEFAULT_BLOCK_TOKENS if budget_tokens is None else budget_tokens
         if not 1 <= budget <= MAX_CONTEXT_TOKENS:
             raise InvalidInput(f"budget_tokens is a whole number from 1 to {MAX_CONTEXT_TOKENS:,}, not {budget:,}")
         block = await me.context(message, budget)
@@ -99,7 +100,11 @@ def context_tool(me: AsyncScope) -> Tool:
         "Make the block of memories that bear on a message, to read before it is answered.",
         (
             Parameter("message", "string", "The message to answer", required=True),
-            Parameter("budget_tokens", "integer", f"Most tokens of the block, 1 to {MAX_CONTEXT_TOKENS}; default 500"),
+            Parameter(
+                "budget_tokens",
+                "integer",
+                f"Most tokens of the block, 1 to {MAX_CONTEXT_TOKENS}; default {DEFAULT_BLOCK_TOKENS}",
+            ),
         ),
         "The block; empty when nothing is relevant",
         "read",

@@ -17,6 +17,7 @@ from memwarden.observability.instrument import MADE_PROMPTS
 from memwarden.recall.answer.gates import GATES
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem
+from memwarden.settings import DEFAULT_BLOCK_TOKENS
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage, new_thread
 from memwarden.text.tokenizer import estimate
@@ -136,7 +137,7 @@ def read_options(page: WebPage, suffix: str = "") -> PreviewOptions:
     except ValueError:
         raise InvalidInput("the bar is a number from 0 to 1, such as 0.4") from None
     return PreviewOptions(
-        budget=page.whole(f"budget{suffix}", 500, 1, 100_000),
+        budget=page.whole(f"budget{suffix}", DEFAULT_BLOCK_TOKENS, 1, 100_000),
         overview=page.whole(f"overview{suffix}", 0, 0, 100_000),
         threshold=threshold,
         template=template,

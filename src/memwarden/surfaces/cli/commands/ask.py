@@ -17,7 +17,7 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
-from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.settings import DEFAULT_BLOCK_TOKENS, DEFAULT_THRESHOLD
 from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.options import AsOf, Options, command, read_argument, read_conditions, read_moment
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
@@ -212,7 +212,7 @@ async def context(
     message: Annotated[
         str | None, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")
     ] = None,
-    budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
+    budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = DEFAULT_BLOCK_TOKENS,
     overview_tokens: Annotated[
         int, typer.Option(help="The most tokens of an overview of the person, whatever is asked; 150 tell much.")
     ] = 0,

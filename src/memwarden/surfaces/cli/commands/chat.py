@@ -22,7 +22,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.upstreams import Upstream, openai_chat
 from memwarden.errors import InvalidInput, NotFound, missing_extra
 from memwarden.records import ContextBlock, Outcome, WriteResult
-from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.settings import DEFAULT_BLOCK_TOKENS, DEFAULT_THRESHOLD
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, printer, to_json_value
 
@@ -52,7 +52,7 @@ async def chat(
         str, typer.Option(help="system_append, context_message, user_prefix or cache_stable.")
     ] = "system_append",
     extraction: Annotated[str, typer.Option(help="every_turn, periodic, on_save or llm_triggered.")] = "every_turn",
-    budget_tokens: Annotated[int, typer.Option(help="The most tokens of memories in a prompt.")] = 500,
+    budget_tokens: Annotated[int, typer.Option(help="The most tokens of memories in a prompt.")] = DEFAULT_BLOCK_TOKENS,
     threshold: Annotated[float, typer.Option(help="The least chance of an answer, 0..1.")] = DEFAULT_THRESHOLD,
 ) -> int:
     """Talk to a model that remembers; shows each prompt's memories and what was kept.
