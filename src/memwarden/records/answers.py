@@ -322,6 +322,9 @@ class Flaw(StrEnum):
     the older says. RESTATED_PROMPT: it holds what memwarden itself put into a prompt. CHATTER: a greeting, thanks
     or small talk kept as a fact. SECRET: a secret stands in its words. SOURCE_GONE: all turns that a fact rests on were
     forgotten. SUCCESSOR_GONE: a fact was replaced, and what replaced it was forgotten, so that neither holds now.
+    WRONG_END: a rule ended a fact by a newer fact, and both can be true. OTHER_SUBJECT: an extracted fact has names or
+    numbers that its turns do not, or is shown with words about another subject. MEANINGLESS: an extracted text does not
+    say what it is about.
     """
 
     DUPLICATE = "duplicate"
@@ -331,13 +334,16 @@ class Flaw(StrEnum):
     SECRET = "secret"
     SOURCE_GONE = "source_gone"
     SUCCESSOR_GONE = "successor_gone"
+    WRONG_END = "wrong_end"
+    OTHER_SUBJECT = "other_subject"
+    MEANINGLESS = "meaningless"
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
     """What would mend a finding: a verb of a scope for a memory, and its other arguments. ``undo`` takes it back.
 
-    verb: ``forget``, ``update`` or ``restore``.
+    verb: ``forget``, ``update``, ``restore``, or ``undo`` of a change.
     """
 
     verb: str

@@ -45,7 +45,10 @@ async def _apply(context: JobContext, finding: AuditFinding) -> bool:
     verbs = cast(Any, context.runtime.verbs(who))
     fix = finding.fix
     try:
-        await getattr(verbs, fix.verb)(fix.memory_id, **fix.arguments)
+        if fix.verb == "undo":
+            await verbs.journal.undo(fix.arguments["change"])
+        else:
+            await getattr(verbs, fix.verb)(fix.memory_id, **fix.arguments)
     except (Conflict, Denied, InvalidInput, NotFound):  # somebody changed it since the audit
         return False
     return True

@@ -19,8 +19,10 @@ from memwarden.records import (
     Audit,
     AuditFinding,
     Channel,
+    Event,
     Fix,
     Flaw,
+    JournalEntry,
     Memory,
     MemoryState,
     Namespace,
@@ -29,6 +31,7 @@ from memwarden.records import (
 )
 from memwarden.remember.ingest.own_context import holds_context
 from memwarden.remember.ingest.redaction import redact_secrets
+from memwarden.remember.resolve.repair import check_end, check_extracted, is_ended_by_rule, is_extracted
 from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     are_comparable,
@@ -45,6 +48,9 @@ from memwarden.text.small_talk import content_terms
 # What is corrected comes before what is forgotten, so that no fix finds its memory gone.
 _ORDER = (
     Flaw.SECRET,
+    Flaw.WRONG_END,
+    Flaw.OTHER_SUBJECT,
+    Flaw.MEANINGLESS,
     Flaw.CONTRADICTION,
     Flaw.SUCCESSOR_GONE,
     Flaw.RESTATED_PROMPT,
@@ -226,7 +232,7 @@ def check_successor(fact: Memory, last: Memory, readable: Collection[str] | None
 
 def ids_to_forget(findings: Iterable[AuditFinding]) -> set[str]:
     """The ids of memories that findings would have forgotten."""
-    return {finding.fix.memory_id for finding in findings if finding.fix.verb == "forget"}
+    return {finding.fix.memory_id for finding in findings if finding.fix.verb in ("forget", "undo")}
 
 
 def order_findings(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
@@ -245,6 +251,9 @@ def _finding_to_forget(kind: Flaw, memory: Memory, why: str) -> AuditFinding:
     return AuditFinding(kind, (memory.id,), why, Fix("forget", memory.id))
 
 
+# Journal entries of a memory, and turns of a thread, that are read to judge an earlier decision.
+MAX_ENTRIES_READ = 50
+MAX_TURNS_READ = 5_000
 # Judged in pages, so that little is held and the event loop serves others in between.
 PAGE = 200
 # Called with how many memories have been looked at, and how many will be.
@@ -307,6 +316,8 @@ class Auditor:
         notes.looked_at += len(memories)
         notes.findings += await asyncio.to_thread(self._alone, memories, gone)
         notes.findings += await self._find_closed([memory for memory in memories if memory.valid_to is not None])
+        notes.findings += await self._find_wrong_ends([memory for memory in memories if memory.valid_to is not None])
+        notes.findings += await self._find_misread([memory for memory in memories if is_extracted(memory)])
         notes.twins += await self._twins([memory for memory in memories if is_open_fact(memory)], notes.compared)
 
     def _alone(self, memories: Sequence[Memory], gone: ForgottenTurns) -> list[AuditFinding]:
@@ -339,6 +350,52 @@ class Auditor:
         found = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
         told = [check_successor(over[item], found[last], self._readable) for item, last in by.items() if last in found]
         return [item for item in told if item is not None]
+
+    async def _find_wrong_ends(self, facts: Sequence[Memory]) -> list[AuditFinding]:
+        """Find facts that a rule ended and that today's rules would not end."""
+        found = []
+        for fact in facts:
+            last = await self._last_entry(fact.id, Event.SUPERSEDE)
+            if last is None or not is_ended_by_rule(last) or last.new_version != fact.version:
+                continue
+            meta = last.meta or {}
+            for successor in await self._store.get(self._namespace, [str(meta["by"])]):
+                readable = self._readable is None or successor.category in self._readable
+                finding = check_end(fact, successor, str(meta["rule"])) if readable else None
+                found += [] if finding is None else [finding]
+        return found
+
+    async def _find_misread(self, facts: Sequence[Memory]) -> list[AuditFinding]:
+        """Find extracted memories that say nothing, or what their turns do not say."""
+        found = []
+        for fact in facts:
+            sources = await self._read_sources(fact)
+            added = await self._last_entry(fact.id, Event.ADD)
+            if not sources or added is None or fact.version > 1:
+                continue
+            finding = await asyncio.to_thread(check_extracted, fact, sources, added.seq)
+            found += [] if finding is None else [finding]
+        return found
+
+    async def _read_sources(self, fact: Memory) -> list[Memory]:
+        """Return all turns that a fact rests on; none if any is missing."""
+        names = tuple(fact.sources)
+        by_id = await self._store.get(self._namespace, names)
+        said: Where = (
+            Condition("channel", "$eq", str(Channel.TURN)),
+            Condition("thread_id", "$eq", fact.thread_id or DEFAULT_THREAD),
+        )
+        if len(by_id) < len(names):
+            turns = await self._store.find(self._namespace, said, limit=MAX_TURNS_READ)
+            by_id += [turn for turn in turns if set(turn.sources) & set(names)]
+        known = {name for turn in by_id for name in (turn.id, *turn.sources)}
+        return by_id if known.issuperset(names) else []
+
+    async def _last_entry(self, memory_id: str, event: Event) -> JournalEntry | None:
+        entries = await self._store.journal(
+            self._namespace, memory_id=memory_id, descending=True, limit=MAX_ENTRIES_READ
+        )
+        return next((entry for entry in entries if entry.event == event), None)
 
     async def _successors(self, replaced: Collection[str]) -> dict[str, list[str]]:
         """Read the successors of memories, and theirs, to the end of each chain."""

@@ -12,7 +12,8 @@ import typer
 from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
-from memwarden.errors import NotFound
+from memwarden.api.warden import AsyncWarden
+from memwarden.errors import Denied, NotFound
 from memwarden.records import Audit, Fix, Memory, MemoryState
 from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
@@ -28,16 +29,18 @@ async def audit(
     options: Options,
     limit: Annotated[int, typer.Option(help="Look at so many memories at most, those written last.")] = 10_000,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when something is wrong.")] = False,
+    mend: Annotated[bool, typer.Option("--mend", help="Apply the fixes; undo takes each back.")] = False,
 ) -> int:
-    """List contradictions, duplicates and stale memories, with the command that corrects each. Changes nothing.
+    """List wrong, double and stale memories, with the command that corrects each. Changes nothing without --mend.
 
-    Each of these commands can be taken back with undo.
+    Each of these commands can be taken back with undo. Pinned memories, and what was undone before, stay as they are.
 
     \b
     Examples:
       memwarden audit
       memwarden audit --user shop --limit 1000 --json
       memwarden audit --strict
+      memwarden audit --mend
     """
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
@@ -48,7 +51,23 @@ async def audit(
             print_json(_with_commands(found, options))
         else:
             await _print(found, me, options)
+        if mend:
+            mended = await _mend(warden, me)
+            if not options.as_json:
+                printer().print(f"Mended {mended:,} of {len(found.findings):,}. memwarden undo takes a change back.")
     return FAILED if strict and found.findings else 0
+
+
+async def _mend(warden: AsyncWarden, me: AsyncScope) -> int:
+    """Apply the fixes, run by run, and return how many were applied. Raises Denied for an agent."""
+    if me.who.agent is not None:
+        raise Denied(f"agent {me.who.agent!r} may not mend: leave --agent out")
+    mended = 0
+    while True:
+        (run,) = await warden.jobs.run("clean", user=me.who.user, tenant=me.who.namespace.tenant)
+        mended += len(run.changes)
+        if not (run.changes and run.reason):
+            return mended
 
 
 class _ProgressBar:
@@ -75,10 +94,12 @@ def command_of(fix: Fix, options: Options) -> str:
     given["tenant"] = None if options.tenant == Options().tenant else options.tenant
     for name, value in given.items():
         words += [f"--{name}", value] if value is not None else []
-    positional = [fix.memory_id]
+    positional = [fix.memory_id] if fix.verb != "undo" else []
     for name, value in fix.arguments.items():
-        if name == "text":
-            positional.append(value)
+        if name in ("text", "change"):
+            positional.append(str(value))
+        elif name == "clear":
+            words += [word for field in value for word in ("--clear", field)]
         else:
             words += [f"--{name.replace('_', '-')}", value.isoformat() if isinstance(value, datetime) else str(value)]
     # A text that begins with a dash would be read as an option without the double dash.
