@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,10 +24,17 @@ from memwarden_bench.systems import AT_DEFAULTS
 OBSERVING, HOT, LESS_MODEL = "turns observed a second", "hot query, ms", "hot query less the model's own time, ms"
 OBSERVING_CPU, HOT_CPU = "turns observed a second of processor time", "hot query, ms of processor time"
 LESS_MODEL_CPU = "hot query less the model's own, ms of processor time"
+BUSY_P95, BUSY_CPU = (
+    "hot query with one busy core, 95 % under, ms",
+    "hot query with one busy core, ms of processor time",
+)
+COMMAND_CPU = "command `find`, ms of processor time"
+MEMORY = "memory after the questions, MB"
 CALLS = 10
 """Calls of twenty turns whose rate is taken a round, at most."""
 SECONDS = 3.0
 PATIENCE = 3_600.0
+SOURCES = Path(__file__).parents[2] / "src"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +104,18 @@ def _measure_size(
         for seat in seats.values():
             seat.do("settle")
         tick(f"{rows:,} turns with their vectors")
-        asked = list_questions(questions * (rounds + 1))
+        asked = list_questions(questions * 2 * (rounds + 1))
         for number_ in range(rounds + 1):
-            some = asked[number_ * questions :][:questions]
-            own = _ask(seats, some, embedders[1], sheet if number_ else Sheet(), number_)
+            some = asked[2 * number_ * questions :][: 2 * questions]
+            # The first round loads the models and compiles byte code.
+            kept = sheet if number_ else Sheet()
+            own = _ask(seats, some[:questions], embedders[1], kept, number_)
             alone += [own] if number_ else []
+            with _busy_core():
+                _ask_with_busy_core(seats, some[questions:], kept, number_)
+            for name, code in (("before", checkout / "src"), ("now", SOURCES)):
+                kept.note("all", COMMAND_CPU, "ms", name, _command_ms(seats[name], code, Path(folder)))
+                kept.note("all", MEMORY, "MB", name, seats[name].do("memory")["now_mb"])
             tick(f"{rows:,} turns asked")
     for (_, name), figure in sheet.figures.items():
         ratio = figure.ratio("now", "before")
@@ -143,6 +161,35 @@ def _ask(seats: Mapping[str, Seat], questions: Sequence[str], model: str, sheet:
         sheet.note("all", HOT_CPU, "ms", name, cpu)
         sheet.note("all", LESS_MODEL_CPU, "ms", name, max(0.0, cpu - less.cpu))
     return own
+
+
+@contextmanager
+def _busy_core() -> Iterator[None]:
+    """Keep a core busy in another process while this lasts."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            yield
+        finally:
+            other.kill()
+
+
+def _ask_with_busy_core(seats: Mapping[str, Seat], questions: Sequence[str], sheet: Sheet, number_: int) -> None:
+    for name in rotate(list(seats), number_):
+        answer: dict[str, Any] = seats[name].do("ask", user="somebody", questions=questions, seconds=SECONDS)
+        sheet.note("all", BUSY_P95, "ms", name, metrics.percentile(answer["times"], 0.95))
+        sheet.note("all", BUSY_CPU, "ms", name, metrics.percentile(answer["cpu"], 0.5))
+
+
+def _command_ms(seat: Seat, code: Path, folder: Path) -> float:
+    """Return the processor time of the command ``find`` on a seat's store, of the interpreter too."""
+    store = next(seat.store.glob("*.db"))
+    line = [sys.executable, "-m", "memwarden", "find", "--db", f"sqlite:///{store}", "--user", "somebody"]
+    environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONPYCACHEPREFIX": str(folder / "byte code")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(line, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1_000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def against_markdown(report: AgainstReport) -> str:

@@ -264,7 +264,7 @@ def against_command(
     as_json: Json = False,
     markdown: MarkdownFile = None,
 ) -> None:
-    """Time this code beside another checkout, in turn: hot queries, and turns observed a second."""
+    """Compare this code with another checkout, in turn: queries, observed turns, a command and memory."""
     sizes, embedders = size or list(speed.SIZES), (embedder_before, embedder)
     with progress(against.count_steps(sizes, rounds)) as tick:
         own, found = against.measure_against(checkout, sizes, embedders, rounds, queries, tick)

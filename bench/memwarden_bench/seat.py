@@ -126,6 +126,8 @@ def _kind(name: str) -> Kind:
 def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None:
     """Execute orders until they end."""
     kind, folder = _kind(setting["system"]), Path(setting["folder"])
+    if kind is AT_DEFAULTS:
+        sys.modules["threadpoolctl"] = None  # type: ignore[assignment]  # it comes with packages of the tests alone
     system = MemwardenAtDefaults(folder) if kind is AT_DEFAULTS else kind.driver(folder, model(setting["embedder"]))
     for line in orders:
         order = json.loads(line)

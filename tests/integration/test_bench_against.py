@@ -30,6 +30,10 @@ def test_a_checkout_beside_itself(tmp_path: Path) -> None:
         (45, "hot query less the model's own time, ms"),
         (45, "hot query, ms of processor time"),
         (45, "hot query less the model's own, ms of processor time"),
+        (45, "hot query with one busy core, 95 % under, ms"),
+        (45, "hot query with one busy core, ms of processor time"),
+        (45, "command `find`, ms of processor time"),
+        (45, "memory after the questions, MB"),
     ]
     assert printed["model_ms"] > 0
     assert printed["embedders"] == ["wordllama", "wordllama"]
