@@ -122,7 +122,7 @@ def _end_at_once(folder: Path) -> None:
     try:
         process = psutil.Process(int((folder / "postmaster.pid").read_text(encoding="utf-8").split("\n")[0]))
         process.send_signal(signal.SIGQUIT)
-        process.wait(20)
+        process.wait(200)
     except (FileNotFoundError, psutil.NoSuchProcess):
         return
 

@@ -51,7 +51,7 @@ class ServerProcess:
         """Send a signal and wait for the end."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(30)
+            self.process.wait(300)
         assert self.process.stdout is not None
         self.process.stdout.close()
 

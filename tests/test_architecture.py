@@ -86,7 +86,7 @@ print(json.dumps({{"loaded": loaded, "events": events}}), file=sys.stderr)
 def watch(code: str) -> dict[str, list[str]]:
     """Run code in a fresh Python and tell what it loaded and which socket events it raised."""
     done = subprocess.run(
-        [sys.executable, "-c", WATCHED.format(code=code)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", WATCHED.format(code=code)], capture_output=True, text=True, check=True, timeout=600
     )
     answer: dict[str, list[str]] = json.loads(done.stderr.splitlines()[-1])
     return answer

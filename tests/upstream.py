@@ -43,7 +43,7 @@ class Upstream:
 
     def stop(self) -> None:
         """End the process."""
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=100)
 
     def says(self, content: str, *, after: str = "", letters: int = 20) -> None:
         """Answer each request whose last user message holds ``after`` with these words; the first that fits wins.
@@ -98,5 +98,5 @@ class Upstream:
         request = urllib.request.Request(
             self.url + path, method=method, data=None if given is None else json.dumps(given).encode()
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=100) as answer:
             return json.load(answer)

@@ -115,7 +115,7 @@ REFUSED = {"review_decide", "consent_decide", "memory_import", "memory_erase"}
 def inspect(url: str, *arguments: str) -> dict[str, Any]:
     """What the inspector prints for a call."""
     command: list[str | Path] = [NODE, PROGRAMS / "mcp-inspector", "--cli", url, "--transport", "http", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=600, check=False)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -80,7 +80,7 @@ class Nursery:
         return int(self._process.stdout.readline())
 
     def close(self) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=200)
 
 
 @pytest.fixture(scope="module")

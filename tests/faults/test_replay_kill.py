@@ -136,7 +136,7 @@ def _wait_for_the_end(database: str) -> None:
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
         "AND application_name <> 'emptying'"  # conftest's
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     with psycopg.connect(database, autocommit=True) as db:
         while db.execute(f"{others} AND backend_type = 'client backend'").fetchone() != (0,):
             assert time.monotonic() < deadline, "the server does not let go of a killed process"
@@ -198,7 +198,7 @@ def killed_at(call: str, nth: int, child: list[str], folder: Path) -> str:
         pytest.skip("strace is not there; kills at statements are tested above")
     trace = folder / f"trace{nth}"
     options = ["-f", "-y", "-e", f"trace={call}", f"--inject={call}:signal=KILL:when={nth}", "-o", str(trace)]
-    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=600)
     if "ptrace" in done.stderr and "permitted" in done.stderr:
         pytest.skip("this machine does not let a test trace a process")
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -235,7 +235,7 @@ def synced_before_told(child: list[str], folder: Path, calls: int) -> bool:
         pytest.skip("strace is not there; the settings of the live connections are read back elsewhere")
     trace = folder / "trace"
     options = ["-f", "-y", "-e", "trace=write,pwrite64,fdatasync,fsync", "-o", str(trace)]
-    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=600)
     if "ptrace" in done.stderr and done.returncode:
         pytest.skip("this machine does not let a test trace a process")
     assert done.returncode == 0, done.stderr

@@ -268,7 +268,7 @@ asyncio.run(main())
 def _run_child(folder: Path, body: str) -> None:
     script = _CHILD.format(nobody=NOBODY, body=textwrap.indent(textwrap.dedent(body), "    "))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, str(folder)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "error", "-c", script, str(folder)], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
 
@@ -577,7 +577,7 @@ asyncio.run(main())
         for i in range(6)
     ]
     for child in children:
-        _, errors = child.communicate(timeout=60)
+        _, errors = child.communicate(timeout=600)
         assert child.returncode == 0, errors.decode()
     store = SqliteStore(path)
     await store.open()

@@ -255,7 +255,7 @@ def test_a_commit_is_synced_before_it_is_acknowledged(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     calls = "trace=write,pwrite64,fdatasync,fsync"
     command = [strace, "-f", "-y", "-e", calls, "-o", str(trace), sys.executable, "-c", _SYNC_CHILD]
-    done = subprocess.run([*command, str(tmp_path / "memory.db")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, str(tmp_path / "memory.db")], capture_output=True, text=True, timeout=600)
     if "ptrace" in done.stderr and done.returncode != 0:
         pytest.skip("this machine does not let a test trace a process")
     assert done.returncode == 0, done.stderr

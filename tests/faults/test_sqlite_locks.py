@@ -32,7 +32,7 @@ def opened(file: Path) -> Warden:
 def seen_by_another_process(file: Path) -> str:
     """What a process reads that opens the file, and closes it as the last who has it open, if it takes it for that."""
     command = [sys.executable, "-c", _OTHER, f"sqlite:///{file}"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout.strip()
 
 
 def open_again(file: Path) -> None:

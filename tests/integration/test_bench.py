@@ -374,6 +374,7 @@ def test_quality_command_needs_questions(tmp_path: Path) -> None:
     assert "hold no questions" in str(result.exception)
 
 
+@pytest.mark.soak
 def test_speed_command_on_a_tiny_namespace(tmp_path: Path, locomo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "STARTS", 1)
     asked = ("speed", "--embedder", "none", "--no-peers", "--size", "45", "--queries", "7", "--data", str(locomo))

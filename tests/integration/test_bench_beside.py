@@ -64,6 +64,7 @@ def found() -> Beside:
         return beside.compare(kinds, [CROWD, ALONE], plan())
 
 
+@pytest.mark.soak
 def test_every_figure_is_there_for_every_round(found: Beside) -> None:
     for system in (BASE, FLOOR):
         told = told_of(found, CROWD, system)
@@ -74,6 +75,7 @@ def test_every_figure_is_there_for_every_round(found: Beside) -> None:
     assert all(value > 0 for item in timed for values in item.rounds.values() for value in values)
 
 
+@pytest.mark.soak
 def test_all_give_ten_items_and_the_floor_gives_the_exact_ones(found: Beside) -> None:
     items = found.figure(ALONE.name, "items")
     share = found.figure(ALONE.name, "of the exact ten")
@@ -83,6 +85,7 @@ def test_all_give_ten_items_and_the_floor_gives_the_exact_ones(found: Beside) ->
     assert share.rounds[FLOOR] == [1.0, 1.0]
 
 
+@pytest.mark.soak
 def test_who_is_missing_or_fails_is_named(found: Beside) -> None:
     remarks = {(remark.system, remark.scenario): remark.text for remark in found.remarks}
     assert "pip install no-such-package-at-all" in remarks["ghost", "everything"]
@@ -93,6 +96,7 @@ def test_who_is_missing_or_fails_is_named(found: Beside) -> None:
     assert "×; " in text
 
 
+@pytest.mark.soak
 def test_the_comparison_can_be_drawn(found: Beside, tmp_path: Path) -> None:
     beside_plot(found, tmp_path / "beside.png")
     assert (tmp_path / "beside.png").read_bytes().startswith(b"\x89PNG")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from memwarden_bench.app import app
 
 
+@pytest.mark.soak
 def test_every_load_is_measured(tmp_path: Path) -> None:
     page = tmp_path / "report.md"
     options = ["--memories", "40", "--seconds", "0.3", "--embedder", "wordllama", "--markdown", str(page), "--json"]

@@ -21,7 +21,7 @@ main(sys.argv[1:])
 
 def run_without_bench(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT_BENCH, *words], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", WITHOUT_BENCH, *words], capture_output=True, text=True, timeout=600, check=False
     )
 
 

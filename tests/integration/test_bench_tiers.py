@@ -26,6 +26,7 @@ def found() -> TiersReport:
     )
 
 
+@pytest.mark.soak
 def test_every_system_is_measured_in_everything(found: TiersReport) -> None:
     assert found.remarks == []
     assert {figure.name for figure in found.figures} == NAMES
@@ -38,6 +39,7 @@ def test_every_system_is_measured_in_everything(found: TiersReport) -> None:
     assert page.count("×)") == 2 * len(NAMES)
 
 
+@pytest.mark.soak
 def test_the_report_goes_with_that_of_speed(found: TiersReport) -> None:
     made = speed.SpeedReport({}, "wordllama", "x", 1.0, 2.0, [], None, tiers=found)
     assert "## Three tiers" in report.speed_markdown(made)
@@ -68,6 +70,7 @@ def test_one_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert "not installed: pip install no-such-package" in "\n".join(tiers.markdown(found))
 
 
+@pytest.mark.soak
 def test_the_command(monkeypatch: pytest.MonkeyPatch, found: TiersReport) -> None:
     given = []
 

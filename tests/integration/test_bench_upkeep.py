@@ -87,6 +87,7 @@ def test_a_year_is_lived_with_upkeep_and_without(tmp_path: Path) -> None:
     assert code == 1
 
 
+@pytest.mark.soak
 def test_a_year_of_realmem_counts_sessions(tmp_path: Path) -> None:
     code, found = run("year", write_dialogues(tmp_path))
     assert code == 0

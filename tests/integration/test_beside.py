@@ -177,7 +177,7 @@ async def test_what_models_were_shown_stays_and_hinders_nothing(tmp_path: Path) 
     async def ask(warden: AsyncWarden) -> None:
         me = warden.scope(user="ana")
         assert (await me.context("Which bread does Ana bake?", threshold=0.0)).items
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not (await warden.store.holdings(me.who.namespace)).items:  # noqa: ASYNC110  # noted beside the calls
                 await asyncio.sleep(0.05)
 

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from commands import run_here
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreFull
 from memwarden.records import Namespace
@@ -218,7 +219,7 @@ asyncio.run(run())
 def test_a_killed_import_goes_on_where_it_was(engine: str, new_url: Callable[[str], str], tmp_path: Path) -> None:
     file, url = tmp_path / "b", new_url(engine)
     asyncio.run(a_bundle(file, memories=600))
-    killed = subprocess.run([sys.executable, "-c", _KILLED, url, file], timeout=60, check=False)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, url, file], timeout=600, check=False)
     assert killed.returncode == -signal.SIGKILL
 
     async def go_on() -> None:
@@ -263,16 +264,12 @@ async def test_an_import_that_breaks_off_tells_what_is_in_and_goes_on(
 
 
 def test_the_commands_export_and_import(tmp_path: Path) -> None:
-    def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memwarden", *arguments], timeout=60, check=False, capture_output=True, text=True
-        )
-
     one, two, file = (f"sqlite:///{tmp_path / 'a.db'}", f"sqlite:///{tmp_path / 'b.db'}", str(tmp_path / "ana.zip"))
-    assert cli("add", "Ana keeps bees.", "--user", "ana", "--db", one, "--embedder", "none").returncode == 0
-    assert cli("export", file, "--user", "ana", "--db", one).returncode == 0  # of events it is said that they stay
-    assert cli("export", file, "--user", "ana", "--db", one).returncode == 1  # nothing is overwritten
-    assert "1 changes" in cli("import", file, "--db", two, "--embedder", "none", "--dry-run").stdout
-    assert cli("find", "--user", "ana", "--db", two).returncode != 0 or "bees" not in cli("find", "--db", two).stdout
-    assert cli("import", file, "--db", two, "--embedder", "none").returncode == 0
-    assert "Ana keeps bees." in cli("find", "--user", "ana", "--db", two).stdout
+    assert run_here("add", "Ana keeps bees.", "--user", "ana", "--db", one, "--embedder", "none").returncode == 0
+    assert run_here("export", file, "--user", "ana", "--db", one).returncode == 0  # of events it is said that they stay
+    assert run_here("export", file, "--user", "ana", "--db", one).returncode == 1  # nothing is overwritten
+    assert "1 changes" in run_here("import", file, "--db", two, "--embedder", "none", "--dry-run").stdout
+    searched = run_here("find", "--user", "ana", "--db", two)
+    assert searched.returncode != 0 or "bees" not in searched.stdout
+    assert run_here("import", file, "--db", two, "--embedder", "none").returncode == 0
+    assert "Ana keeps bees." in run_here("find", "--user", "ana", "--db", two).stdout

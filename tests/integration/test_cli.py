@@ -67,7 +67,7 @@ class Cli(NamedTuple):
             capture_output=True,
             cwd=self.folder,
             env={**QUIET, **self.settings, "HOME": str(self.folder), **(env or {})},
-            timeout=60,
+            timeout=600,
             check=False,
         )
         return checked(Ran(done.returncode, done.stdout.decode(), done.stderr.decode()), code)
@@ -173,7 +173,7 @@ def test_observing_twice_stores_nothing_twice(demo: Cli) -> None:
 
 
 def test_observe_says_what_was_left_out(fresh: Cli) -> None:
-    ran = fresh("observe", str(CHAT))
+    ran = fresh.inside("observe", str(CHAT))
     assert "Stored 22 new turns of 1 session" in ran.out
     assert "messages of the role 'system' (1)" in ran.out
     assert ran.err == ""
@@ -252,7 +252,7 @@ def test_query_finds_and_explains(demo: Cli) -> None:
     assert found["relevant"]
     assert found["items"][0]["sources"] == ["s5-17"]
     assert found["tokens"] <= found["budget_tokens"] == 512
-    ran = demo("query", question, "--explain")
+    ran = demo.inside("query", question, "--explain")
     for part in ("expires November", "s5-17", "matches", "passport", "words and meaning", "Left out", "more:"):
         assert part in ran.out
 
@@ -315,7 +315,8 @@ def test_a_bar_shows_on_any_terminal(demo: Cli) -> None:
 
 
 def test_a_memory_from_add_to_forget(fresh: Cli) -> None:
-    written = fresh("add", "Tomas is allergic to hazelnuts only.", "--tag", "health", "--importance", "0.9", "--json")
+    marks = ("--tag", "health", "--importance", "0.9", "--json")
+    written = fresh.inside("add", "Tomas is allergic to hazelnuts only.", *marks)
     (identity,) = [item["id"] for item in written.json["results"]]
     assert fresh.inside("get", identity, "--json").json["tags"] == ["health"]
     assert "hazelnuts" in fresh.inside("get", identity).out
@@ -323,7 +324,7 @@ def test_a_memory_from_add_to_forget(fresh: Cli) -> None:
     assert "hazelnuts" in fresh.inside("query", "What is Tomas allergic to?").out
     assert "Forgotten" in fresh.inside("forget", identity).out
     assert identity in fresh.inside("get", identity, code=3).err
-    assert fresh("forget", identity, "--json", code=3).out == ""
+    assert fresh.inside("forget", identity, "--json", code=3).out == ""
     assert "No memory fits" in fresh.inside("find").out
 
 
@@ -398,7 +399,7 @@ def test_a_read_only_folder_is_refused(fresh: Cli) -> None:
         folder = Path("/proc/self")  # root writes everywhere, but not there
         if not folder.exists():
             pytest.skip("no folder is read-only for this user")
-    ran = fresh("add", "The stall opens at eight.", "--db", f"sqlite:///{folder}/a.db", code=1)
+    ran = fresh.inside("add", "The stall opens at eight.", "--db", f"sqlite:///{folder}/a.db", code=1)
     assert "is read-only" in ran.err
 
 
@@ -452,12 +453,13 @@ def test_no_word_at_all_shows_the_help(fresh: Cli) -> None:
     assert "Begin here" in done.stdout
 
 
-def test_config_and_version(bare: Cli) -> None:
+def test_config_and_version(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = bare
+    monkeypatch.chdir(fresh.folder)
     (fresh.folder / "memwarden.toml").write_text('embedder = "none"\n')
-    assert fresh("config", "show", "--json").json["embedder"] == "none"
+    assert fresh.inside("config", "show", "--json").json["embedder"] == "none"
     assert fresh("config", "show", "--json", env={"MEMWARDEN_EMBEDDER": "wordllama"}).json["embedder"] == "wordllama"
-    paths = fresh("config", "path", "--json").json
+    paths = fresh.inside("config", "path", "--json").json
     assert paths == {
         "settings_file": str((fresh.folder / "memwarden.toml").resolve()),
         "environment": [],
@@ -492,7 +494,7 @@ def test_a_default_that_is_given_is_the_same_word(fresh: Cli, monkeypatch: pytes
 
 def test_a_closed_pipe_is_no_traceback(demo: Cli) -> None:
     command = f"{MEMWARDEN} find --limit 1000 --json --db {demo.db} | head -c 20"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=QUIET, timeout=60, check=False)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=QUIET, timeout=600, check=False)
     assert len(done.stdout) == 20
     assert done.stderr == ""
 
@@ -504,7 +506,7 @@ def on_terminal(*words: str, env: Mapping[str, str]) -> str:
 
     screen, terminal = openpty()
     tcsetwinsize(terminal, (40, 80))
-    subprocess.run([MEMWARDEN, *words], stdout=terminal, stderr=terminal, env={**QUIET, **env}, timeout=60, check=True)
+    subprocess.run([MEMWARDEN, *words], stdout=terminal, stderr=terminal, env={**QUIET, **env}, timeout=600, check=True)
     os.close(terminal)
     shown = b""
     with contextlib.suppress(OSError):  # Linux says that the other end is closed
@@ -526,7 +528,7 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(demo: Cli) -> None:
 
 def test_control_signs_do_not_reach_a_terminal(fresh: Cli) -> None:
     fresh.inside("add", "The red\x1b[2J alert in the harbour is \x9bover for today, says the captain.")
-    out = fresh("query", "Is the red alert over?", "--threshold", "0").out + fresh.inside("find").out
+    out = fresh.inside("query", "Is the red alert over?", "--threshold", "0").out + fresh.inside("find").out
     assert "alert" in out
     assert "\x1b" not in out
     assert "\x9b" not in out
@@ -534,7 +536,7 @@ def test_control_signs_do_not_reach_a_terminal(fresh: Cli) -> None:
 
 def test_no_text_turns_the_direction_of_a_terminal(fresh: Cli) -> None:
     fresh.inside("add", "The harbour is \u202eesolc\u202c\u2066 today\u2069, says\u200f the captain.")
-    out = fresh("find").out + fresh("find", "--json").out
+    out = fresh.inside("find").out + fresh.inside("find", "--json").out
     assert "harbour" in out
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", out)
 
@@ -549,7 +551,7 @@ def test_ctrl_c_is_exit_130(fresh: Cli) -> None:
             time.sleep(0.05)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=200) == 130
         assert process.stderr.read() == b""
 
 
@@ -562,11 +564,12 @@ def test_a_store_of_another_embedder_opens_for_what_needs_no_vector(fresh: Cli) 
     assert "the setting embedder is 'none'" in told
 
 
-def test_without_the_option_the_store_s_own_embedder_is_taken(fresh: Cli) -> None:
+def test_without_the_option_the_store_s_own_embedder_is_taken(fresh: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh.inside("add", "Tomas is allergic to hazelnuts.", "--embedder", "minilm")
     asked = ("query", "What is Tomas allergic to?")
     for setting in ("wordllama", "none", "auto"):
-        assert "hazelnuts" in fresh(*asked, env={"MEMWARDEN_EMBEDDER": setting}).out
+        monkeypatch.setenv("MEMWARDEN_EMBEDDER", setting)
+        assert "hazelnuts" in fresh.inside(*asked).out
 
 
 @pytest.mark.parametrize(
@@ -601,7 +604,7 @@ def test_commands_without_a_model_load_none(words: tuple[str, ...], demo: Cli) -
         capture_output=True,
         cwd=demo.folder,
         env={**QUIET, "HOME": str(demo.folder)},
-        timeout=60,
+        timeout=600,
         text=True,
     )
     assert done.returncode == 0, done.stderr

@@ -47,7 +47,7 @@ def memwarden(*words: str, code: int = 0) -> str:
 def test_a_real_process_shows_findings_and_their_commands_mend_them(db: str) -> None:
     def process(*words: str) -> str:
         program = Path(sys.executable).with_name("memwarden")
-        done = subprocess.run([str(program), *words], capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run([str(program), *words], capture_output=True, text=True, timeout=600, check=True)
         assert done.stderr == ""
         return done.stdout
 

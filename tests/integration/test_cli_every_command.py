@@ -227,7 +227,7 @@ def run_mcp() -> Ran:
         server.stdin.write(typed)
         server.stdin.flush()
         answers = [server.stdout.readline() for _ in range(2)]
-        rest, log = server.communicate(timeout=60)
+        rest, log = server.communicate(timeout=600)
     assert rest == ""
     return Ran(server.returncode, answers[1], log)
 

@@ -24,15 +24,15 @@ def test_from_a_proposal_to_the_decision(cli: Cli) -> None:
     waiting = {item["value"]: item["id"] for item in cli.inside("consent", "list", "--json").json}
     assert waiting.keys() == {"Lisbon", "run", "read", "she/her"}
     assert cli.inside("consent", "context", "--json").json["city"] is None
-    listed = cli("consent", "list").out
+    listed = cli.inside("consent", "list").out
     assert "city = Lisbon" in listed
     assert "a new goal, run" in listed
     assert "until " in listed
-    assert "Approved: city = Lisbon." in cli("consent", "approve", waiting["Lisbon"]).out
-    assert "Declined: pronouns = she/her." in cli("consent", "decline", waiting["she/her"]).out
+    assert "Approved: city = Lisbon." in cli.inside("consent", "approve", waiting["Lisbon"]).out
+    assert "Declined: pronouns = she/her." in cli.inside("consent", "decline", waiting["she/her"]).out
     decided = cli.inside("consent", "approve", waiting["run"], "--json").json
     assert (decided["state"], decided["decided_by"], decided["way"]) == ("approved", "default", "cli")
-    shown = " ".join(cli("consent", "context").out.split())
+    shown = " ".join(cli.inside("consent", "context").out.split())
     assert "preferred_name - pronouns - city Lisbon language - tone - goals run" in shown
     everything = cli.inside("consent", "list", "--state", "all").out
     assert everything.count("by default (cli)") == 3

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from test_erase import BOB, held_in_files, held_in_tables, live
 
+from commands import run_here
 from memwarden import AsyncScope, AsyncWarden, Warden
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.observability.records import EventFilter
@@ -192,12 +193,11 @@ def test_a_killed_erasure_on_postgresql_is_brought_to_its_end(
         me.observe([{"role": "user", "content": "My daughter Quokkamia is allergic to peanuts.", "id": "m1"}])
         warden.scope(user="bob").remember("Bob has a van.")
     erase = ["erase", "--user", "ana", *part, "--confirm", "ana", "--receipt", str(receipt), "--db", url]
-    killed = subprocess.run([sys.executable, "-c", _KILLED, point, *erase], timeout=60, check=False, env=os.environ)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, point, *erase], timeout=600, check=False, env=os.environ)
     assert killed.returncode == -signal.SIGKILL
-    cli = [sys.executable, "-m", "memwarden"]
-    assert subprocess.run([*cli, "verify", "--erased", str(receipt), "--db", url], timeout=60, check=False).returncode
-    subprocess.run([*cli, *erase], timeout=60, check=True, capture_output=True)
-    subprocess.run([*cli, "verify", "--erased", str(receipt), "--db", url], timeout=60, check=True)
+    assert run_here("verify", "--erased", str(receipt), "--db", url).returncode
+    assert run_here(*erase).returncode == 0
+    assert run_here("verify", "--erased", str(receipt), "--db", url).returncode == 0
     assert held_in_tables(url, ("quokkamia",)) == set()
     with Warden.open(url, config=CONFIG) as warden:
         assert [item.text for item in warden.scope(user="bob").find({})] == ["Bob has a van."]

@@ -138,7 +138,7 @@ def test_the_command_exports(tmp_path: Path) -> None:
     with Warden.open(url, config=CONFIG) as warden:
         warden.scope(user="ana").remember("Ana keeps bees.")
     command = [sys.executable, "-m", "memwarden", "export", str(file), "--user", "ana", "--format", "mem0", "--db", url]
-    told = subprocess.run(command, timeout=60, check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(command, timeout=600, check=True, capture_output=True, text=True).stdout
     assert "(mem0): 1 memories, 0 turns." in told
     assert json.loads(file.read_text())["results"][0]["memory"] == "Ana keeps bees."
 
@@ -229,7 +229,7 @@ def test_an_export_streams(tmp_path: Path) -> None:
     _fill(url, "little", 110)
     _fill(url, "much", 400)
     ran = subprocess.run(
-        [sys.executable, "-c", _EXPORTED, tmp_path], timeout=60, check=True, capture_output=True, text=True
+        [sys.executable, "-c", _EXPORTED, tmp_path], timeout=600, check=True, capture_output=True, text=True
     )
     assert (tmp_path / "mem0-much").stat().st_size > 7_500_000
     assert all(int(line) < 10_000 for line in ran.stdout.split()), ran.stdout
@@ -294,7 +294,7 @@ with Warden.open(sys.argv[1], config={"embedder": "none", "extraction": "off"}) 
 def test_a_killed_export_leaves_nothing_under_its_name(form: str, name: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'm.db'}"
     _fill(url, "ana", 300)
-    killed = subprocess.run([sys.executable, "-c", _KILLED, url, tmp_path / name, form], timeout=60, check=False)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, url, tmp_path / name, form], timeout=600, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / name).exists()
     with Warden.open(url, config=CONFIG) as warden:

@@ -348,7 +348,7 @@ async def test_a_short_thread_is_looked_through_when_it_is_quiet(model: str | No
         me = warden.scope(user="ana", thread="t1")
         await me.observe([{"role": "user", "content": "I work as a nurse at St Mary's hospital in Porto.", "id": "m1"}])
         assert await me.find({"channel": "semantic"}) == []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not (found := await me.find({"channel": "semantic"})):  # noqa: ASYNC110 - it is found by the next look
                 await asyncio.sleep(0.02)
         assert [item.text for item in found] == ["The user works as a nurse at St Mary's hospital in Porto."]
@@ -363,7 +363,7 @@ async def test_who_goes_on_talking_is_read_in_a_single_batch() -> None:
             await me.observe([{"role": "user", "content": f"and this is line {number}", "id": f"m{number}"}])
             await asyncio.sleep(0.02)
         assert model.asked == []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not model.asked:  # noqa: ASYNC110 - there is nothing to wait for but the call
                 await asyncio.sleep(0.02)
         (call,) = model.asked

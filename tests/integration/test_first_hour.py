@@ -194,7 +194,7 @@ def test_a_store_that_was_never_named_says_where_it_is(tmp_path: Path, monkeypat
 def test_a_reader_that_has_enough_is_no_failure(db: str) -> None:
     cli("add", "Ana keeps bees.", "--db", db)
     command = f"set -o pipefail; {MEMWARDEN} find --json --db {db} | head -c 20"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

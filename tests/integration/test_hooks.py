@@ -227,7 +227,7 @@ def test_the_settings_start_this_command(tmp_path: Path) -> None:
         command = hooks[name][0]["hooks"][0]["command"]
         event = json.dumps({"hook_event_name": name, "session_id": "s1", "cwd": str(tmp_path), **fields})
         done = subprocess.run(
-            command, shell=True, input=event, capture_output=True, text=True, env=environment, timeout=60, check=True
+            command, shell=True, input=event, capture_output=True, text=True, env=environment, timeout=600, check=True
         )
         return done.stdout
 
@@ -295,5 +295,5 @@ def test_commands_that_only_ask_and_interrupted_commands_do_not_fail() -> None:
 
 def test_the_settings_name_the_tenant_that_was_given() -> None:
     command = [MEMWARDEN, "hook", "--settings", "--tenant", "acme"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
     assert told["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "memwarden hook --tenant acme"

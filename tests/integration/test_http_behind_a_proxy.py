@@ -26,7 +26,7 @@ def test_pages_know_their_path_and_that_the_way_is_safe(tmp_path: Path) -> None:
     key = asyncio.run(new_key(db))
     with (
         ServerProcess(db, tmp_path, *OPTIONS, "--root-path", "/memory") as server,
-        httpx2.Client(base_url=server.url, headers=PROXIED, timeout=30) as client,
+        httpx2.Client(base_url=server.url, headers=PROXIED, timeout=300) as client,
     ):
         hosts = ("memory.example.org", "localhost", "other.example.org")
         assert [client.get("/healthz", headers={"Host": host}).status_code for host in hosts] == [200, 200, 421]

@@ -30,7 +30,7 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
                 program = block.text.replace("http://127.0.0.1:8765", server.url)
                 done = subprocess.run(
                     [sys.executable, "-W", "error", "-c", program],
-                    cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+                    cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False,
                 )  # fmt: skip
                 assert "cello" in done.stdout, done.stderr
             if block.language != "console":
@@ -39,7 +39,7 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
                 there = command.replace("http://127.0.0.1:8765", server.url)
                 done = subprocess.run(
                     ["bash", "-euo", "pipefail", "-c", there],
-                    cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+                    cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False,
                 )  # fmt: skip
                 printed = flat(done.stdout + done.stderr)
                 assert done.returncode == 0, printed
@@ -72,16 +72,16 @@ def test_make_serve_answers_from_the_history_of_the_demo(tmp_path: Path) -> None
             line = process.stderr.readline()
             assert line, said
             said += line
-        answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question, "user_id": "ines"}, timeout=30)
+        answer = httpx2.post(f"{serving[1]}/v1/memory/query", json={"query": question, "user_id": "ines"}, timeout=300)
         names = ("inbox", "state", "trash", "shown", "session")
         pages = {
-            name: httpx2.get(f"{serving[1]}/ui/{name}?user=ines&session=planning", timeout=30).text for name in names
+            name: httpx2.get(f"{serving[1]}/ui/{name}?user=ines&session=planning", timeout=300).text for name in names
         }
         assert f"{serving[1]}/ui/" in process.stderr.readline()
-        page = httpx2.get(f"{serving[1]}/ui/", follow_redirects=True, timeout=30).text
+        page = httpx2.get(f"{serving[1]}/ui/", follow_redirects=True, timeout=300).text
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
     assert question in said, "it tells what to ask"
     assert "ONLY hazelnuts" in answer.json()["text"]
     assert "What is known of" in page

@@ -262,7 +262,7 @@ async def test_a_call_brings_at_most_so_much(warden: AsyncWarden) -> None:
 @pytest.mark.parametrize("option", ["--forwarded-from=127.0.0.1", "--allow-host=memory.example", "--root-path=/m"])
 def test_a_store_without_keys_is_not_served_behind_a_proxy(option: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "memwarden", "serve", "--db", f"sqlite:///{tmp_path}/a.db", "--port", "0", option]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 2
     assert "memwarden key create" in ended.stderr
 

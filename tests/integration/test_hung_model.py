@@ -36,7 +36,7 @@ class Hung:
 
     def complete(self, *said: Any, **more: Any) -> str:
         self.asked += 1
-        self.wakes.wait(30)
+        self.wakes.wait(600)
         return '{"answer": 1}'
 
 
@@ -55,7 +55,7 @@ async def test_no_thread_of_reads_and_writes_hangs_with_it(hung: Hung, tmp_path:
     async with AsyncWarden.open(f"json:///{tmp_path / 'm'}", {"embedder": "none"}, chat_model=hung) as warden:
         await asyncio.gather(*(ask(hung) for _ in range(2 * THREADS)))
         me = warden.scope(user="eve")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(100):
             assert (await me.remember("Eve lives in Oslo. " * 400)).results[0].id
             assert (await me.query("Where does Eve live?")).items
 
@@ -68,7 +68,7 @@ async def test_while_it_hangs_it_is_asked_no_more_and_then_again(hung: Hung) -> 
         await isolated(hung, lambda: 1)
     assert await isolated(object(), lambda: 1) == 1  # another model is not held up
     hung.wakes.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(100):
         while await ask(hung, 5.0) is None:  # noqa: ASYNC110 - there is nothing to wait for but its answer
             await asyncio.sleep(0.01)
     assert hung.asked == MAX_CALLS + 1
@@ -109,4 +109,4 @@ def test_a_warden_closes_while_it_hangs(hung: Hung) -> None:
         overseer.relevant("kudos list")
         assert hung.asked == 1
         begun = time.monotonic()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 100

@@ -15,6 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from commands import run_here
 from memwarden import AsyncWarden, Warden
 from memwarden.api import imports
 from memwarden.errors import InvalidInput
@@ -274,7 +275,7 @@ with Warden.open(sys.argv[1], config={"embedder": "none", "extraction": "off"}) 
 
 def test_a_killed_import_goes_on(tmp_path: Path) -> None:
     url, file = f"sqlite:///{tmp_path / 'm.db'}", written(tmp_path, chatgpt(20, 4))
-    killed = subprocess.run([sys.executable, "-c", _KILLED, url, file], timeout=60, check=False)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, url, file], timeout=600, check=False)
     assert killed.returncode == -signal.SIGKILL
     with Warden.open(url, config=CONFIG) as warden:
         done = warden.import_files(file, user="ana")
@@ -370,13 +371,7 @@ async def test_an_import_that_waits_leaves_nothing_without_its_meaning(tmp_path:
 
 def test_the_command_imports_and_says_what_was_left_out(tmp_path: Path) -> None:
     def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memwarden", *arguments, "--db", f"sqlite:///{tmp_path / 'm.db'}"],
-            timeout=60,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        return run_here(*arguments, "--db", f"sqlite:///{tmp_path / 'm.db'}")
 
     file = written(
         tmp_path, "31/12/2023, 22:05 - Ana: I bake rye bread\n31/12/2023, 22:06 - Bo: <Media omitted>", "c.txt"

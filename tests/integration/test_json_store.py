@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import run_here
 from memwarden import Warden
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import Batch, Namespace, Put, WriteMode
@@ -126,7 +127,7 @@ def test_another_process_is_told_to_wait_or_to_move(tmp_path: Path) -> None:
     with opened(tmp_path) as warden:
         warden.scope().remember("Ana lives in Lisbon.")
         code = f"from memwarden import Warden; Warden.open('json:///{tmp_path}', config={{'embedder': 'none'}})"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
         assert "StoreUnavailable: another process has" in done.stderr
         assert "sqlite:///FILE for several" in done.stderr
         with pytest.raises(StoreUnavailable, match="another process"):
@@ -141,7 +142,7 @@ def test_a_killed_process_lets_the_next_one_in(tmp_path: Path) -> None:
         f"with Warden.open('json:///{tmp_path}', config={{'embedder': 'none'}}) as warden:\n"
         "    warden.scope().remember('Ana lives in Lisbon.'); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-c", code], timeout=600).returncode == -signal.SIGKILL
     with opened(tmp_path) as warden:
         assert [item.text for item in warden.scope().find()] == ["Ana lives in Lisbon."]
 
@@ -383,8 +384,7 @@ def test_everything_moves_on_to_a_file_and_back(tmp_path: Path) -> None:
         warden.scope(user="ana").forget(str(ids[1]))
     urls = [f"json:///{tmp_path / 'store'}", f"sqlite:///{tmp_path / 'm.db'}", f"json:///{tmp_path / 'again'}"]
     for source, target in pairwise(urls):
-        command = [sys.executable, "-m", "memwarden", "migrate", "--from", source, "--to", target]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = run_here("migrate", "--from", source, "--to", target)
         assert done.returncode == 0, done.stderr
     with opened(tmp_path / "again") as warden:
         me = warden.scope(user="ana")

@@ -85,7 +85,7 @@ def test_two_processes_write_at_once(kept_url: str) -> None:
             for name in ("p", "q")
         ]
         for child in children:
-            _, told = child.communicate(timeout=60)
+            _, told = child.communicate(timeout=600)
             assert child.returncode == 0, told
         index = {"embed": lambda texts: [[1.0, 2.0] for _ in texts]}
         store = MemwardenStore(warden, index=index)
@@ -391,7 +391,7 @@ async def all_gone(store: MemwardenStore) -> None:
 
 
 def wait_until(condition: Any) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -406,7 +406,7 @@ def test_a_sweeper_thread_removes_what_expired(warden: Warden) -> None:
     store.put(("a",), "k", {})
     wait_until(lambda: store.list_namespaces() == [])
     assert not future.done()
-    assert store.stop_ttl_sweeper(timeout=10) is True
+    assert store.stop_ttl_sweeper(timeout=100) is True
     assert future.done()
     assert store.stop_ttl_sweeper() is True
     store.put(("a",), "k", {})
@@ -415,7 +415,7 @@ def test_a_sweeper_thread_removes_what_expired(warden: Warden) -> None:
     again = store.start_ttl_sweeper(sweep_interval_minutes=0.01 / 60)
     wait_until(lambda: store.list_namespaces() == [])
     assert again.cancel()
-    assert store.stop_ttl_sweeper(timeout=10)
+    assert store.stop_ttl_sweeper(timeout=100)
 
 
 def test_without_lifetimes_nothing_is_swept(warden: Warden) -> None:
@@ -431,10 +431,10 @@ def test_a_sweeper_ends_with_its_store_and_with_its_warden(url: str) -> None:
         future = left.start_ttl_sweeper()
         del left
         gc.collect()
-        future.result(timeout=10)
+        future.result(timeout=100)
         kept = MemwardenStore(warden, ttl=ttl)
         other = kept.start_ttl_sweeper()
-    other.result(timeout=10)
+    other.result(timeout=100)
 
 
 async def test_a_sweeper_task_ends_with_its_warden(url: str) -> None:
@@ -444,7 +444,7 @@ async def test_a_sweeper_task_ends_with_its_warden(url: str) -> None:
         task = await store.astart_ttl_sweeper()
         await asyncio.sleep(0.05)
         assert not task.done()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 100)
 
 
 async def test_a_sweeper_task_removes_what_expired(url: str) -> None:
@@ -456,7 +456,7 @@ async def test_a_sweeper_task_removes_what_expired(url: str) -> None:
         assert await store.astart_ttl_sweeper() is task
         await store.aput(("a",), "k", {})
         await all_gone(store)
-        assert await store.stop_ttl_sweeper(timeout=10) is True
+        assert await store.stop_ttl_sweeper(timeout=100) is True
         assert task.done()
         assert await store.astop_ttl_sweeper() is True
         await (await MemwardenStore(warden).start_ttl_sweeper())

@@ -469,7 +469,7 @@ class Slow:
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
         self.asked += 1
-        assert self.let.wait(10)
+        assert self.let.wait(100)
         sources = [json.loads(line)["id"] for line in prompt.splitlines() if '"by": "user"' in line]
         return by_model({"text": f"The user's daughter number {self.asked} is called Mia.", "sources": sources})
 

@@ -142,7 +142,7 @@ def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:
         while 4 not in answers:
             answer = json.loads(server.stdout.readline())
             answers[answer.get("id")] = answer
-        rest, log = server.communicate(timeout=60)
+        rest, log = server.communicate(timeout=600)
     assert not rest
     assert server.returncode == 0
     assert answers[2]["result"]["isError"]

@@ -139,7 +139,7 @@ async def test_a_block_an_overview_and_the_prompt() -> None:
         assert block["text"].startswith("<memories>")
         assert "peanuts" in block["text"]
         assert "from 1 to 2,000" in await refusal(client, "memory_context", message="x", budget_tokens=50_000)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(200):
             # Statements are read beside the call, by a model that takes a second to load.
             while "peanuts" not in (await answer(client, "memory_overview"))["text"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)

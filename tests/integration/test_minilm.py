@@ -145,7 +145,7 @@ class SlowModel:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         self.asked += texts
-        assert self.going.wait(10)
+        assert self.going.wait(100)
         return np.array([[1.0, 0.0]] * len(texts), np.float32)
 
 
@@ -176,14 +176,14 @@ class _Part:
         self.name, self._both = name, both
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        self._both.wait(timeout=5)
+        self._both.wait(timeout=100)
         return np.full((len(texts), 2), 2, np.float32)
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
         return EncodedTexts(np.ones((len(texts), 2), np.float32), [])
 
     def question(self, text: str) -> EncodedQuestion:
-        self._both.wait(timeout=5)
+        self._both.wait(timeout=100)
         return EncodedQuestion(np.ones(2, np.float32), np.ones((1, 2), np.float32), [text])
 
 
@@ -201,7 +201,7 @@ async def test_the_other_vector_is_at_hand_while_the_slower_model_still_reads() 
 
     class English(_Part):
         def question(self, text: str) -> EncodedQuestion:
-            assert gone_on.wait(5)
+            assert gone_on.wait(100)
             return super().question(text)
 
     def go_on(second: Floats) -> None:

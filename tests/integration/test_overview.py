@@ -30,7 +30,7 @@ def me() -> Iterator[Any]:
             {"role": role, "content": text, "created_at": at, "id": str(n)} for n, (role, text, at) in enumerate(SAID)
         ]
         wrote = me.observe(messages)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not me.statements(wrote.results[-1].id) and time.monotonic() < deadline:
             time.sleep(0.05)
         me.ids = [result.id for result in wrote.results]  # by the place of the message

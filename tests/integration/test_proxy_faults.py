@@ -200,7 +200,7 @@ def test_a_caller_who_hangs_up_ends_the_upstream_and_keeps_what_came(
         assert next(got.iter_raw())
     gone.set()
     assert wait_for(server, user, 2)[1].startswith("word")
-    assert faulty.broken_off.wait(10)
+    assert faulty.broken_off.wait(100)
 
 
 def test_a_caller_who_hangs_up_before_the_answer_ends_the_upstream(
@@ -213,7 +213,7 @@ def test_a_caller_who_hangs_up_before_the_answer_ends_the_upstream(
     head_of_call = f"POST {CHAT} HTTP/1.1\r\nHost: {place.netloc}\r\nX-Memory-User: {user}\r\n"
     with socket.create_connection((str(place.hostname), int(place.port or 0))) as caller:
         caller.sendall(head_of_call.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while not faulty.calls and time.monotonic() < until:
             time.sleep(0.02)
     assert wait_for(server, user, 1) == [QUESTION]
@@ -224,7 +224,7 @@ def test_a_caller_who_hangs_up_before_the_answer_ends_the_upstream(
             time.sleep(0.02)
     assert 'route="/v1/chat/completions",status="499"' in told
     never.set()
-    assert faulty.broken_off.wait(10)
+    assert faulty.broken_off.wait(100)
 
 
 def test_an_encoding_that_nobody_asked_for_passes_with_its_name(
@@ -283,7 +283,7 @@ async def test_a_store_that_hangs_holds_the_end_of_a_stream_up_once(
 
 def wait_for(server: ServerProcess, user: str, number: int) -> list[str]:
     """What is kept, once so much is."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while len(found := kept(server, user)) < number and time.monotonic() < until:
         time.sleep(0.02)
     return found

@@ -198,7 +198,7 @@ async def test_a_process_follows_a_store_that_is_moved_on_while_it_goes_over(
     def load_slowly(settings: Settings, bound: str, *, follow: bool) -> Embedder | None:
         if bound.startswith("all-minilm"):
             going_over.set()
-            assert moved_on.wait(60)
+            assert moved_on.wait(600)
         return make_embedder(settings, bound, follow=follow)
 
     caplog.set_level(logging.INFO, "memwarden.api.services")

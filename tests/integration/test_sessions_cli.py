@@ -12,7 +12,7 @@ from memwarden import Warden
 
 def cli(db: str, *arguments: str, code: int = 0) -> str:
     command = [sys.executable, "-m", "memwarden", "sessions", *arguments, "--db", db, "--user", "ana"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == code, done.stderr
     return done.stdout or done.stderr
 

@@ -166,7 +166,7 @@ asyncio.run(main())
     for number in range(10):
         mine = await store.apply(a_batch(a_put(f"mine{number}")))
         child.stdin.write(f"{number}\n".encode())
-        seen = await asyncio.wait_for(child.stdout.readline(), 30)
+        seen = await asyncio.wait_for(child.stdout.readline(), 300)
         assert int(seen) == mine.rev  # it saw my write
         scan = await store.scan(NAMESPACE, since=mine.rev)
         assert [row.id for row in scan.rows] == [f"theirs{number}"]  # I see its write

@@ -14,7 +14,7 @@ from memwarden.surfaces.cli.main import run
 
 def process(db: str, *arguments: str) -> str:
     command = [sys.executable, "-m", "memwarden", "state", *arguments, "--db", db, "--user", "ana"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

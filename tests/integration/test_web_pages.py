@@ -70,7 +70,7 @@ def test_why_an_item_was_put_into_a_prompt_yesterday_is_found_with_its_question_
 ) -> None:
     asked = {"messages": [{"role": "user", "content": "Where does Mira live these days?"}], "thread_id": "kitchen"}
     with httpx2.Client(base_url=pages.url, headers={"Authorization": f"Bearer {pages.keys['ana']}"}) as client:
-        assert "Leipzig" in client.post("/v1/memory/context", json=asked, timeout=30).json()["text"]
+        assert "Leipzig" in client.post("/v1/memory/context", json=asked, timeout=300).json()["text"]
     ana.goto("/ui/")
     ana.get_by_role("link", name="What was shown").click()
     prompt = ana.get_by_role("article", name="Where does Mira live these days?")
@@ -341,7 +341,7 @@ def test_a_person_is_erased_for_good_once_their_name_is_typed_and_the_receipt_is
     headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
     with httpx2.Client(base_url=pages.url, headers=headers) as client:
         body = {"text": "Bo collects stamps.", "user_id": "bo", "thread_id": "letters"}
-        assert client.post("/v1/memories", json=body, timeout=30).is_success
+        assert client.post("/v1/memories", json=body, timeout=300).is_success
     with tab(chromium, pages, "operator") as page:
         page.goto("/ui/overview?user=bo")
         page.get_by_role("link", name="Erase bo…").press("Enter")

@@ -105,14 +105,14 @@ async def test_a_late_model_costs_its_time_limit(monkeypatch: pytest.MonkeyPatch
         name = "slow"
 
         def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
-            over.wait(10)
+            over.wait(300)
             return relations("same")
 
     began = time.monotonic()
     judged = await judge_by_model(Slow(), "new", [a_pair()])
     over.set()
     assert judged[0].judgement.label == "check"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 150
 
 
 async def test_who_is_patient_waits_as_long_as_the_model_says() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from commands import run_here
 from memwarden import Warden
 from memwarden.errors import InvalidConfig
 from memwarden.stores.memory.store import MemoryStore
@@ -60,12 +60,10 @@ def test_a_url_is_shown_without_its_login(url: str, shown: str) -> None:
     assert without_login(url) == shown
 
 
-def test_the_command_line_shows_no_password(tmp_path: Path) -> None:
+def test_the_command_line_shows_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for command in ("show", "path"):
-        done = subprocess.run(
-            [sys.executable, "-m", "memwarden", "config", command, "--json", "--db", "postgresql://me:secret@host/base"],
-            capture_output=True, text=True, check=True, cwd=tmp_path,
-        )  # fmt: skip
+        done = run_here("config", command, "--json", "--db", "postgresql://me:secret@host/base")
         assert json.loads(done.stdout)["db"] == "postgresql://...@host/base"
 
 
@@ -97,14 +95,13 @@ def test_a_missing_extra_is_named_with_both_ways_to_install_it(
     assert f"pip install 'memwarden[{extra}]'" in str(caught.value)
 
 
-def test_a_json_store_is_not_served_and_moves_to_a_file_that_is(tmp_path: Path) -> None:
-    def memwarden(*words: str) -> subprocess.CompletedProcess[str]:
-        program = Path(sys.executable).with_name("memwarden")
-        return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
-
-    assert memwarden("add", "Ana lives in Leipzig.", "--db", "json:///told").returncode == 0
-    refused = memwarden("serve", "--db", "json:///told", "--port", "0")
+def test_a_json_store_is_not_served_and_moves_to_a_file_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_here("add", "Ana lives in Leipzig.", "--db", "json:///told").returncode == 0
+    refused = run_here("serve", "--db", "json:///told", "--port", "0")
     assert refused.returncode == 2
     assert "use memory://, SQLite or PostgreSQL" in refused.stderr
-    assert memwarden("migrate", "--from", "json:///told", "--to", "sqlite:///told.db").returncode == 0
-    assert "Leipzig" in memwarden("query", "Where does Ana live?", "--db", "sqlite:///told.db").stdout
+    assert run_here("migrate", "--from", "json:///told", "--to", "sqlite:///told.db").returncode == 0
+    assert "Leipzig" in run_here("query", "Where does Ana live?", "--db", "sqlite:///told.db").stdout
