@@ -15,9 +15,11 @@ from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from math import sqrt
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from memwarden.security.injection.obfuscation import fold_lookalikes
+from memwarden.security.words import load_words
 
 # A word or sign, and its sense.
 Token = tuple[str, str]
@@ -25,16 +27,9 @@ Token = tuple[str, str]
 _READERS = frozenset(("AI", "HELPER"))
 _SIGNS = frozenset(":,;!-])\u2013\u2014\u3001\uff1a\u060c")
 _OPEN = frozenset("\"([{*#<>-!'/@.|\u2022\u3010\u300c\u201c")
-# Small words of address, before the machine or, in some languages, behind it.
-_BESIDE = frozenset(
-    """
-    to for dear hey hello hi attention note notice any all every whichever whoever an fur liebe lieber liebes
-    hallo hinweis alle a al los para estimado querido nota todos aux pour cher chers chere toute tous ai agli
-    gli per caro cari aos cara aan voor beste let do dla drogi drogie uwaga для всем уважаемыи уважаемые дорогои
-    sevgili till kara alla til 致 给 親愛
-    """.split()
-)
-_BEHIND = frozenset("へ 에게 께 icin के".split())
+_WORDS = Path(__file__).with_name("words.toml")
+_BESIDE = load_words(_WORDS, "address")
+_BEHIND = load_words(_WORDS, "address_behind")
 _ORDERS = frozenset("MUST REMEMBER FORGET SAY RECOMMEND SEND TREAT PAY HIDE DO NOT ALWAYS ONWARD".split())
 _NEAR = 3
 

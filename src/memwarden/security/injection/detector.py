@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from memwarden.security.injection import classifier, obfuscation
 from memwarden.security.injection.obfuscation import fold_lookalikes
+from memwarden.security.words import load_lines
 
 _FORGET: Final = r"\b(?:ignore|disregard|forget|override|overrule|bypass|discard|neglect)"
 _BEFORE: Final = r"(?:previous|prior|earlier|preceding|above|past|existing|original|initial|other|safety)"
@@ -21,16 +23,7 @@ _ALL: Final = r"(?:all |any |every )?(?:of )?"
 _TOLD: Final = r"(?:you (?:were|have been|had been)|i have|was|is) (?:told|said|instructed|above|before)"
 _SHOW: Final = r"\b(?:print|reveal|show|repeat|output|display|disclose|leak|dump|quote|share|send)"
 _PROMPT: Final = r"(?:system prompt|system message|instructions|initial prompt|hidden prompt)"
-_ROMANCE: Final = (
-    r"\b(?:ignora|olvida|descarta|desobedece|esquece|esqueca|esqueça|ignore|dimentica|ignorez|oublie|oubliez) "
-    r"(?:todas? |tutte |tutti |toutes? )?(?:las |les |le |as |tus |sus |suas |tuas |tes |vos |tue )?(?:\w+ )?"
-    r"(?:instrucciones|instructions|instrucoes|instruções|istruzioni|consignes)\b"
-)
-_GERMAN: Final = (
-    r"\b(?:ignorier|vergiss|missacht|verwirf)\w* (?:bitte )?(?:alle\w* |sämtliche\w* |samtliche\w* )?"
-    r"(?:deine\w* |die |ihre\w* )?(?:bisherige\w* |vorherige\w* |vorige\w* |frühere\w* |obige\w* )?"
-    r"(?:anweisungen|instruktionen|vorgaben)\b"
-)
+_WORDS: Final = Path(__file__).with_name("words.toml")
 
 _CLASSICS: Final[tuple[re.Pattern[str], ...]] = tuple(
     re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE)
@@ -41,13 +34,7 @@ _CLASSICS: Final[tuple[re.Pattern[str], ...]] = tuple(
         rf"{_SHOW} (?:me |us |out )?(?:all of )?your (?:\w+ )?(?:\w+ )?{_PROMPT}\b",
         r"\byou are now (?:an? )?(?:\w+ )?(?:\w+ )?without (?:any )?(?:rules|filters?|limits|restrictions)",
         r"\bfrom now on,? (?:you (?:must|will|shall|should) )?(?:always |never |only )?(?:recommend|promote|prefer) ",
-        _GERMAN,
-        r"\bdu bist (?:jetzt|nun) (?:\w+ )?(?:\w+ )?(?:\w+ )?ohne (?:\w+ )?(?:regeln|filter|grenzen)\b",
-        _ROMANCE,
-        r"(?:игнориру[йи]\w*|забуд[ьb]\w*) (?:все |всe |свои |предыдущие |прежние |прошлые )*(?:инструкции|указания)",
-        r"(?:忽略|无视|無視|忘记|忘掉)(?:你|您)?(?:所有|之前|以上|先前|此前|全部|的|一切|前面){0,5}(?:指令|指示|提示)",
-        r"(?:以前|これまで|上記|すべて|全て)(?:の|全ての|すべての){0,2}(?:指示|命令|プロンプト)(?:を|は)?(?:すべて|全て)?(?:無視|忘れ)",
-        r"(?:تجاهل|انس) (?:جميع |كل )?(?:التعليمات|الأوامر)",
+        *load_lines(_WORDS, "orders"),
     )
 )
 
@@ -81,9 +68,7 @@ _ROLE_LINE = re.compile(
 )
 
 _SYSTEM_LINE = re.compile(
-    r"(?:^|\n)[\s>*#\[(]{0,6}(?:SYSTEM ?(?:MESSAGE|NOTICE|PROMPT)|SYSTEM-?(?:MELDUNG|HINWEIS|NACHRICHT|ANWEISUNG)|"
-    r"MENSAJE DEL SISTEMA|MESSAGE (?:DU )?SYSTÈME|MENSAGEM DO SISTEMA|СИСТЕМНОЕ СООБЩЕНИЕ|"
-    r"系[统統](?:消息|訊息|通知|指令|提示)|システム(?:メッセージ|通知|指示))\s{0,3}[\])]?\s?[:：]"
+    rf"(?:^|\n)[\s>*#\[(]{{0,6}}(?:{'|'.join(load_lines(_WORDS, 'system_line'))})\s{{0,3}}[\])]?\s?[:：]"
 )
 
 _ACTS = (
@@ -235,15 +220,7 @@ def _by_classifier(kind: str, folded: str, far: float = 0.0) -> list[tuple[str, 
 
 # Who speaks of attacks, of examples or of words of others.
 _ABOUT = re.compile(
-    r"\b(?:attack\w*|injections?|injected|hostile|malicious|threat model|owasp|phishing|jailbreak\w*|for example|"
-    r"e\.g\.|(?<![.@/-])examples?(?![.-])|such as|phrases?|"
-    r"verse|lyrics|song|walkthrough|choose|angriff\w*|angreif\w*|beispiel\w*|satze wie|sätze wie|ataque\w*|"
-    r"atacante\w*|por ejemplo|letra|inyecci[oó]n|"
-    r"attaques?|pirates?|injection|par exemple|paroles|attacc\w*|per esempio|iniezion\w*|inje[cç][aã]o|atacante|"
-    r"por exemplo|voorbeeld|aanval\w*|przykład\w*|atak\w*|"
-    r"saldırı\w*|örneğin)\b|атак\w*|например|инъекци\w*|вроде|攻击|攻擊|注入|例如|之类|之類|攻撃|インジェクション|といった|例えば|هجوم|حقن|مثل|"
-    r"공격|인젝션|예를 들어|हमला|उदाहरण",
-    re.I,
+    rf"\b(?:{'|'.join(load_lines(_WORDS, 'about'))})\b|{'|'.join(load_lines(_WORDS, 'about_unspaced'))}", re.I
 )
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,120}\"|“[^”\n]{1,120}”|„[^“”\n]{1,120}[“”]|«[^»\n]{1,120}»|「[^」\n]{1,120}」|『[^』\n]{1,120}』|"

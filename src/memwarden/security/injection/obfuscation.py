@@ -10,7 +10,10 @@ import quopri
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import unquote, unquote_plus
+
+from memwarden.security.words import load_words
 
 # Signs that show nothing: zero-width, soft hyphen, direction marks, variation selectors, tags.
 _INVISIBLE = re.compile(
@@ -72,13 +75,7 @@ _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
 _ESCAPED_LETTERS = re.compile(
     r"(?:(?:&#(?:x[0-9a-f]{2}|\d{2,3});|\\u00[2-7][0-9a-f]|\\x[2-7][0-9a-f])\s?){12,}", re.IGNORECASE
 )
-# Small words by which a text shows that it is one, in six languages. Those of two letters come out of any cipher.
-_SMALL_WORDS = frozenset(
-    """the and all you your from that not with for now this her his him she they them when then before after will any
-    are was has have must into about their our says tell user owner die und der das nicht dem den alle deine ein eine
-    auf ihr sie ist von mit aus für los las que del todas una por con como les des tes moi est pour dans tous une vous
-    votre che per non tutti gli uma não para seu com""".split()
-)
+_SMALL_WORDS = load_words(Path(__file__).with_name("words.toml"), "small")
 _MIN_SMALL_WORDS = 2
 _MIN_PROSE_WORDS = 4
 # So much of prose is letters and blanks.

@@ -9,70 +9,41 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from memwarden.security.secrets.providers import SecretSpan
+from memwarden.security.words import load_lines
 
 KIND: Final = "home-code"
-# What a code opens, what people call it or do with it, in fifteen languages.
-_PLACE: Final = (
-    r"(?:\b(?:front|back|side|cellar|garden|garage|entry|entrance|stair\w*|building|main|flat|apartment|house|office|"
-    r"lift|elevator|shed|bike|bicycle|suitcase|luggage|gun|wall|hotel|gym|mail|parcel|post|key|drug|medicine)?[ -]?"
-    r"(?:doors?|gates?|garages?|lockers?|alarms?|panels?|keypads?|safes?|lock ?box(?:es)?|key ?(?:box|safe)(?:es)?|"
-    r"intercom|buzzer|padlocks?|locks?|barrier|strongbox|building|stairwell)\b|"
-    r"\b\w{0,10}(?:tür|tor|alarm|spind|tresor|schließfach|schranken|gebäude)-?code\b|"
-    r"\w{0,12}(?:türe?n?|tor|garagentor|schließfach|spind|tresor|alarmanlage|alarm|schlüsselkasten|schlüsselbox|"
-    r"schlüsseltresor|zahlenschloss|schloss|schranke|kellertür|briefkasten)\b|"
-    r"\b(?:portes?|portail|portillon|digicode|immeuble|casier|coffre(?:-fort)?|alarme|boîte à cl[ée]f?s?|cadenas|"
-    r"interphone|puertas?|port[oó]n|portal|taquilla|caja fuerte|alarma|garaje|candado|portero|"
-    r"porta|portone|cancello|armadietto|cassaforte|allarme|lucchetto|citofono|"
-    r"port[aã]o|cofre|cacifo|armário|cadeado|garagem|"
-    r"deur|voordeur|poort|kluis(?:je)?|hangslot|slot|sleutelkastje|"
-    r"drzwi|bramy?|domofonu?|szafk[ai]|sejfu?|alarmu|kłódk[ai]|"
-    r"kapı\w{0,4}|kasa\w{0,3}|dolap|kilit|dör\w{0,3}|port\w{0,3}kod|skåp|kassaskåp)\b|"
-    r"двер\w{1,3}|домофон\w{0,2}|ворот\w{0,2}|шкафчик\w{0,2}|сейф\w{0,2}|сигнализаци\w|подъезд\w{0,2}|"
-    r"门|門|柜|櫃|保险箱|ドア|玄関|ロッカー|金庫|オートロック|현관|도어락|사물함|금고|باب|خزنة|دरवाज|दरवाज़|तिजोरी)"
-)
-_CODE: Final = (
-    r"(?:(?<!error )(?<!source )(?<!post )(?<!postal )(?<!zip )(?<!area )(?<!discussed )\b(?:\w{0,10}codes?(?! review)|"
-    r"combination|combo|pin|passcode|keypad|takes|opens? (?:with|on|to)|unlocks? (?:with|on)|"
-    r"enter|dial|press|punch in|key in|type|tap|number is|set to|disarm\w*|"
-    r"kombination|zahlen\w{0,12}|geht mit|öffnet mit|lautet|combinai?son|codice|combinazione|código|clave|"
-    r"combinación|combinação|cijfer\w*|combinatie|kodu?|kodem|szyfr|kodu|şifre\w{0,3}|koden|kombinacja|tik|wählen|"
-    r"tippe?n?|drücken?|taper?|tapez|marca[rn]?|digita(?:re)?)\b|"
-    r"код\w{0,2}|пароль|密码|密碼|暗証番号|番号|番號|コード|비밀번호|번호|رمز|كود|कोड)"
-)
+_WORDS: Final = Path(__file__).with_name("homes.toml")
+
+
+def _any_of(role: str) -> str:
+    return f"(?:{'|'.join(load_lines(_WORDS, role))})"
+
+
 _DIGITS: Final = re.compile(
     r"(?<![A-Za-z0-9_.,:/€$£#*-])([#*]?(?:\d{3,8}|\d{1,2}(?:-\d{1,2}){2,3}|\d{2} \d{2}(?: \d{2})?)[#*]?)"
     r"(?![A-Za-z0-9_€$£]|[.,:/-]\d)(?! ?(?:%|€|\$|£|(?:euros?|dollars?|mm|cm|m|km|kg|watt|uhr|hours?|o'clock|am|pm|"
     r"units?|people|steps|years?|times)\b))",
     re.I,
 )
-_IN_PLACE: Final = re.compile(_PLACE, re.I)
-_CODED: Final = re.compile(_CODE, re.I)
-_OPENS: Final = re.compile(
-    r"(?i)\s(?:opens?|unlocks?|disarms?|gets you (?:in|through)|öffnet|ouvre|abre|apre|opent|otwiera)\b"
-)
+_IN_PLACE: Final = re.compile(_any_of("place"), re.I)
+_CODED: Final = re.compile(_any_of("code"), re.I)
+_OPENS: Final = re.compile(rf"(?i)\s{_any_of('opens')}\b")
 _USED: Final = re.compile(r"(?i)\b(?:use|enter|press|dial|type|with|with code)\s$")
 _SENTENCE_END: Final = re.compile(r"[!?\n]|\.(?=\s)")
 _BEFORE: Final = 80
 _BEHIND: Final = 40
-_WIFI: Final = re.compile(
-    r"(?i)\b(?:wi-?fi|wlan|w-lan|hotspot|router|wireless|ssid)|вай-?фа\w|无线|無線|ワイファイ|와이파이"
-)
+_WIFI: Final = re.compile(_any_of("wifi"), re.I)
 # A word for a password, up to a few words ("for it", "of the guests'"), what ties a value to them, and the value.
 _TOLD: Final = re.compile(
-    r"(?i)(?:pass(?:word|wort|phrase|code)|\bpw\b|kennwort|schlüssel|\bkey\b|contraseña|clave|mot de passe|"
-    r"\bcl[ée]f?\b|parola|chiave|senha|chave|пароль|ключ|wachtwoord|hasło|şifre\w{0,3}|lösenord\w{0,2}|密码|密碼|パスワード|비밀번호)"
-    r"[^\n.!?:=]{0,30}?(?:\s?[:=：]\s?|\s(?:is|ist|lautet|es|est|è|é|это|jest|to|är)(?:\s(?:still|now|noch|jetzt))?\s|"
-    r"(?:是|は|는|은|为|為)\s?)"
+    rf"(?i){_any_of('password')}"
+    rf"[^\n.!?:=]{{0,30}}?(?:\s?[:=：]\s?|\s{_any_of('is')}\s|{_any_of('is_unspaced')}\s?)"
     r"(?:[\"“„«'`「]([^\"”“»'`」\n]{4,60})[\"”“»'`」]|([^\s\"“„«'`「,;]{4,60}))"
 )
-_NOT_A_VALUE: Final = re.compile(
-    r"(?i)(?:the|on|in|at|a|an|not|too|very|my|your|our|still|written|printed|stuck|called|set|changed|wrong|weak|strong|"
-    r"long|short|same|different|unknown|needed|required|below|above|under|behind|beside|"
-    r"auf|unter|im|am|nicht|zu|noch|der|die|das|dem|falsch|en|sur|dans|está|escrita|sul|sotto|на|не|под|\[redacted.*)$"
-)
+_NOT_A_VALUE: Final = re.compile(rf"(?:{_any_of('not_value')}|\[redacted.*)$", re.I)
 _QR: Final = re.compile(r"WIFI:[^\n]{0,100}?P:((?:[^;\\\n]|\\.){4,80});")
 
 
