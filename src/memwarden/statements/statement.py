@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memwarden.records import Memory, Statement
 from memwarden.statements.wording import parts_of_introduction
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.sentences import split_spans
 
 Sort = Literal["state", "change", "end"]
 SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
@@ -155,15 +156,7 @@ LONG_SENTENCE: Final = 70
 MIN_CLAUSE: Final = 8
 SHORT_CLAUSE: Final = 18
 
-# The lookbehinds keep the sign with the sentence before it, and are of fixed length, so that time stays linear.
-_SENTENCE_END: Final = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]]{0,3}\s+(?=\S))|(?<=[。！？!?])(?=\S)|\n+|;\s+|；")
-_ABBREVIATION: Final = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Prof|St|Jr|vs|etc|approx|No|Nr|Str|ca|bzw|z\.B|u\.a|d\.h|a\.m|p\.m|e\.g|i\.e|[A-Z]|"
-    r"\d)\.$"
-)
-# "Am 30. Juni" is one clause.
-_DAY: Final = re.compile(r"\b\d{1,2}\.$")
-_GERMAN_MONTH: Final = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_SEMICOLON: Final = re.compile(r";\s+|；")
 # "I live in Leeds and I teach maths" states two things.
 _JOINED: Final = (
     r"\s+(?=(?:and (?:i|i'm|i've|my|we|our)|und (?:ich|wir|mein|meine|wohne|arbeite|bin)|"
@@ -253,15 +246,9 @@ def clauses_of(text: str) -> list[Clause]:
 
 
 def _cut(text: str) -> list[Clause]:
-    found: list[Clause] = []
-    for part in _split(text, 0, _SENTENCE_END):
-        # "Dr. Hahn" was cut in two: the dot belongs to the word before it.
-        before = found[-1].text if found else ""
-        if found and (_ABBREVIATION.search(before) or (_DAY.search(before) and _GERMAN_MONTH.match(part.text))):
-            start = found.pop().start
-            part = Clause(text[start : part.end], start, part.end)
-        found.append(part)
-    return found
+    """Return the sentences of a text, cut at semicolons too."""
+    spans = split_spans(text, small_starts=True)
+    return [part for span in spans for part in _split(span.text, span.start, _SEMICOLON)]
 
 
 def _parts(sentence: Clause) -> list[Clause]:

@@ -31,30 +31,32 @@ _DAY: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
 _MAX_LOOKAHEAD: Final = 40
 
 
-def split_spans(text: str) -> Iterator[SentenceSpan]:
+def split_spans(text: str, *, small_starts: bool = False) -> Iterator[SentenceSpan]:
     """Yield the sentences and lines of a text in order, none of them empty.
 
-    A full stop ends no sentence after an abbreviation, a single capital or a day ("am 3. Mai"), nor before a small
-    letter.
+    A full stop does not end a sentence after an abbreviation, a single capital or a day ("am 3. Mai"), nor before a
+    lower-case letter.
+
+    small_starts: whether sentences may begin with a lower-case letter, as in texts typed in a hurry.
     """
     begin = 0
     for hit in _END.finditer(text):
-        if hit.lastgroup == "spaced" and hit[0].startswith(".") and not _ends_sentence(text, begin, hit):
+        if hit.lastgroup == "spaced" and hit[0].startswith(".") and not _ends_sentence(text, begin, hit, small_starts):
             continue
         yield from _stripped(text, begin, hit.start() if hit.lastgroup == "line" else hit.end())
         begin = hit.end()
     yield from _stripped(text, begin, len(text))
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text in order, each on a single line."""
-    return [" ".join(span.text.split()) for span in split_spans(text)]
+def split_sentences(text: str, *, small_starts: bool = False) -> list[str]:
+    """Return the sentences and lines of a text in order, each on a single line (:func:`split_spans`)."""
+    return [" ".join(span.text.split()) for span in split_spans(text, small_starts=small_starts)]
 
 
-def _ends_sentence(text: str, begin: int, hit: re.Match[str]) -> bool:
+def _ends_sentence(text: str, begin: int, hit: re.Match[str], small_starts: bool) -> bool:
     """Whether a full stop ends the sentence that began at ``begin``."""
     after = text[hit.end() : hit.end() + _MAX_LOOKAHEAD].lstrip(" \t")
-    if after[:1].islower():
+    if after[:1].islower() and not small_starts:
         return False
     if len(hit[0]) > 1 and hit[0][1] == ".":
         return True  # "..." before a capital

@@ -20,6 +20,7 @@ from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Memory, UserContext
 from memwarden.remember.ingest.messages import normalize_line
+from memwarden.text.sentences import split_sentences
 
 # The id of the memory that holds the user context of a namespace.
 CONTEXT_ID = "user-context"
@@ -210,7 +211,7 @@ def _only_question(text: str) -> str | None:
     text = re.sub(r"か。\s*$", "か?", _answers_fold(text).strip())
     if not text.endswith("?") or text.count("?") != 1:
         return None
-    return re.split(r"[.!。\n](?=\s|$)|。", text[:-1].strip())[-1]
+    return split_sentences(text, small_starts=True)[-1][:-1]
 
 
 def _names(question: str, proposal: ContextEdit, language: _AnswerWords) -> bool:

@@ -64,8 +64,6 @@ MAX_LINES: Final = 4
 MAX_WORDS_BEFORE: Final = 2
 # "ok." tells nothing, whoever says that it does.
 MIN_LETTERS: Final = 4
-# Who types in a hurry begins sentences with small letters.
-_TYPED_SENTENCE: Final = re.compile(r"[^\s].*?(?:[.!?…]+(?=\s|$)|[。！？]+|$)", re.MULTILINE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 # Where a sentence that is too long is cut, the better place first.
 _CUTS: Final = (re.compile(r"[,;:](?=\s)|[，、；：]"), re.compile(r"\s"))
@@ -335,7 +333,7 @@ def quote_told(
     """
     if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
         return []
-    told = [hit[0].strip() for hit in _TYPED_SENTENCE.finditer(turn.text) if not _ASKS.search(hit[0])]
+    told = [span.text for span in split_spans(turn.text, small_starts=True) if not _ASKS.search(span.text)]
     pieces: list[str] = []
     for part in (part for sentence in told for part in _fitting(sentence)):
         if pieces and len(pieces[-1]) + len(part) < MAX_QUOTED:
