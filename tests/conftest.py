@@ -7,7 +7,7 @@ import os
 import signal
 import tempfile
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Browser
 
+from law_stores import opened_stores
 from memwarden import AsyncScope, AsyncWarden, Warden
 from upstream import Upstream
 from web_site import Site, browser, site
@@ -70,6 +71,13 @@ def items_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def embedded_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store of each kind that most programs have, for what no engine does otherwise."""
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture(scope="session")
+def remembered() -> Iterator[Callable[[Sequence[str]], Any]]:
+    """Opens a store of texts in memory, once for the same texts."""
+    with opened_stores() as remember:
+        yield remember
 
 
 @pytest.fixture

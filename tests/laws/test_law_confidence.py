@@ -1,0 +1,32 @@
+"""L8: without the answer, confidence is lower. A block is empty for another subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from law_stores import each_store, texts_of, vocabulary
+
+SIZE = 30
+
+
+@each_store
+def test_l8_without_the_answer_confidence_is_lower(
+    language: str, seed: int, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    notes = vocabulary(language).notes(seed, SIZE)
+    asked, kept = notes[:6], notes[6:]
+    with_all, without = remembered([note.text for note in notes]), remembered([note.text for note in kept])
+    wrong = []
+    for note in asked:
+        for ask in ("query", "context"):
+            known, unknown = (getattr(me, ask)(note.question).confidence for me in (with_all, without))
+            if unknown >= known:
+                wrong.append(f"{ask} {known:.3f} {unknown:.3f} {note.question}")
+    assert wrong == []
+
+
+def test_an_unrelated_question_gets_an_empty_block(remembered: Callable[[Sequence[str]], Any]) -> None:
+    me = remembered([note.text for note in vocabulary("en").notes(1, SIZE)])
+    worlds = ("How many moons does Jupiter have?", "What is the boiling point of tungsten?", "Who wrote Faust?")
+    assert [texts_of(me.context(world)) for world in worlds] == [[], [], []]
