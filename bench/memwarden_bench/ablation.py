@@ -19,9 +19,8 @@ from memwarden import Warden
 from memwarden.recall import question as questions
 from memwarden.recall import recall
 from memwarden.recall.answer import gates, searches
-from memwarden.recall.index import columns
 from memwarden.recall.index.encode import QuestionEncoder
-from memwarden.recall.rank import features, score
+from memwarden.recall.rank import adjustments, combine
 from memwarden.statements.reader import StatementReader
 from memwarden_bench.everyday import (
     CONTEXT,
@@ -45,13 +44,19 @@ Replacement = tuple[Any, str, Any]
 """Where something stands, its name there, and what takes its place."""
 
 
-def _without(*left_out: features.Feature) -> Replacement:
-    """The weights of ranking without some features."""
-    kept = {
-        name: {feature: weight for feature, weight in preset.items() if feature not in left_out}
-        for name, preset in score.PRESETS.items()
+def _without(*signals: str) -> Sequence[Replacement]:
+    """The weights of ranking without some signals."""
+    closeness = {
+        kind: {name: 0.0 if name in signals else weight for name, weight in weights.items()}
+        for kind, weights in combine.CLOSENESS.items()
     }
-    return score, "PRESETS", kept
+    shape = {name: 0.0 if name in signals else weight for name, weight in combine.SHAPE.items()}
+    return (combine, "CLOSENESS", closeness), (combine, "SHAPE", shape)
+
+
+def _without_adjustment(name: str) -> Replacement:
+    kept = tuple(each for each in adjustments.ADJUSTMENTS if each.name != name)
+    return adjustments, "ADJUSTMENTS", kept
 
 
 async def _no_vectors(_encoder: QuestionEncoder, *_asked: object) -> None:
@@ -63,38 +68,27 @@ def _idle(given: Any) -> Callable[..., Any]:
     return lambda *_args, **_named: given
 
 
-def _same(first: Any, *_args: Any, **_named: Any) -> Any:
-    return first
-
-
-def _second(_first: Any, second: Any, *_args: Any, **_named: Any) -> Any:
-    return second
-
-
 PARTS: Final[Mapping[str, Sequence[Replacement]]] = {
     EVERYTHING: (),
-    "statements": ((StatementReader, "question", _idle(None)),),
-    "the current value first": ((score, "demote_outdated", _second), (searches, "put_newer_first", _same)),
-    "what is newer counts more": (_without(features.newness, features.recent),),
+    "what a question asks for": ((StatementReader, "question", _idle(None)),),
+    "the current value first": (_without_adjustment("newer says the same"),),
     "a statement once, questions no answers": (
         (recall, "fold_repeats", _idle(None)),
         (gates, "unanswering_flags", _idle(0)),
-        _without(features.only_asks),
     ),
-    "whom a question is about": (
-        (columns, "with_other_keys", _idle(())),  # no keys: whoever it is about
-        (features, "asks_of_nobody", _idle(False)),
-    ),
-    "calibrated confidence": ((score, "logit", lambda _weights, signals: float(signals["item"])),),
-    "refusing": ((score, "logit", _idle(score.MAX_LOGIT)),),
-    "who speaks": (_without(features.from_person, features.said_by_named),),
+    "refusing": ((searches, "SUBJECT_THRESHOLD", 0.0),),
+    "words": _without("words", "around"),
+    "maps from questions to answers": _without("answering", "before", "after"),
+    "MiniLM": _without("first", "pieces"),
+    "word pieces": _without("pieces"),
+    "shape of a message": _without("assistant", "asks", "length"),
+    "turns around": _without("around", "before", "after"),
     "dates": (
         (questions, "asked_spans", _idle(())),
         (questions, "find_dates", _idle(())),
         (questions, "asks_time", _idle(False)),
     ),
     "the embedder": ((QuestionEncoder, "encode", _no_vectors),),
-    "word pieces": ((features, "lift_candidates", _same),),
 }
 """What is put in the place of what, by the part that is switched off."""
 
@@ -161,9 +155,7 @@ def ablation_markdown(report: AblationReport) -> str:
         grid(("what", "value"), list(report.circumstances.items())),
         "Each line is the same histories and questions without a part. No setting does that: the benchmark puts "
         "something idle in its place in the code while a question is asked. Histories are observed with everything on. "
-        "Without calibrated confidence the best memory's own score decides, which is on another scale; `auc` tells how "
-        f"well it tells what can be answered. Blocks have {report.budget:,} tokens; the figures are those of "
-        "`bench everyday`.",
+        f"Blocks have {report.budget:,} tokens; the figures are those of `bench everyday`.",
     ]
     for way in (CONTEXT, QUERY):
         rows = [row for row in report.rows if row.way == way]

@@ -33,34 +33,22 @@ EVENTS = ("on", "off")
 EXTERNAL = ("quote", "held", "off")
 SECRETS = ("standard", "strict")
 PRESETS = ("auto", "chat", "assistant")
-# The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`).
+# The signals of a score that can be left out (:mod:`memwarden.recall.rank.combine`).
 FEATURES = (
-    "bm25_turn",
-    "bm25_pair",
-    "bm25_session",
-    "cosine_turn",
-    "cosine_pair",
-    "cosine_session",
-    "cosine_other",
-    "cosine_before",
-    "cosine_after",
-    "adapted",
-    "words_heard",
-    "stated",
-    "from_person",
-    "says_much",
-    "newness",
-    "said_by_named",
+    "words",
+    "multilingual",
+    "answering",
+    "first",
+    "pieces",
+    "assistant",
+    "asks",
+    "length",
+    "around",
+    "before",
+    "after",
     "says_when",
+    "speaker",
     "on_day",
-    "only_asks",
-    "related",
-    "recent",
-    "word_pieces",
-    # Parts of an earlier release: settings that name them still load.
-    "best_in_session",
-    "on_date",
-    "answers_question",
 )
 
 # What each setting but ``categories`` and ``extraction_instructions`` takes.
@@ -323,7 +311,9 @@ def _from_environment() -> dict[str, Any]:
     return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}
 
 
-# An answer is given when the chance that it holds what was asked for reaches this.
+# Least chance that the store knows the subject of a question: below it a query and a block are empty.
+SUBJECT_THRESHOLD: Final = 0.5
+# Least confidence at which an empty block is worth a search.
 DEFAULT_THRESHOLD: Final = 0.35
 # Tokens. Default limit of a block.
 DEFAULT_BLOCK_TOKENS: Final = 1_500

@@ -12,49 +12,6 @@ SAID = [
 ]
 
 
-def test_an_outdated_home_stands_below_the_current_home() -> None:
-    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
-        me = warden.scope(user="nora", thread="t")
-        me.observe([{"role": "user", "content": text, "created_at": at} for text, at in SAID])
-        # Asked at once: the question waits for the vectors of what was said just before.
-        shown = [item.text for item in me.query("what's my home town", top_k=10).items]
-        assert "Porto" in shown[0]
-        assert any("Ghent" in text for text in shown[1:])
-
-
-def test_what_an_assistant_says_back_or_asks_leads_no_answer() -> None:
-    talk = [
-        ("user", "We live on Quarry Street, above the bakery"),
-        ("user", "signed for a flat in Mill Lane 4, moving on Friday"),
-        ("assistant", "A new home! Does it have a balcony?"),
-        ("user", "I work as a carpenter"),
-        ("assistant", "A job with your hands, lovely."),
-        ("assistant", "Working as a carpenter must be hard. Did you always work there?"),
-        ("assistant", "Welcome home! Sleep well."),
-    ]
-    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
-        said = [
-            {"role": role, "content": text, "created_at": f"2025-03-{day:02}"}
-            for day, (role, text) in enumerate(talk, 1)
-        ]
-        warden.scope(user="nora", thread="t").observe(said)
-        me = warden.scope(user="nora", thread="other")
-        for question, value in (("What's my address?", "Mill Lane"), ("Where do I live?", "Mill Lane")):
-            assert value in me.query(question).items[0].text, question
-        for question in ("What is my job?", "Where do I work?"):
-            block = me.context([{"role": "user", "content": question}])
-            assert block.text.splitlines()[2].endswith("I work as a carpenter"), question
-
-
-def test_a_question_about_the_past_gets_the_past_first() -> None:
-    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
-        me = warden.scope(user="nora", thread="t")
-        me.observe([{"role": "user", "content": text, "created_at": at} for text, at in SAID])
-        assert "Porto" in me.query("where do I live now?", top_k=1).items[0].text
-        for question in ("where did I live before?", "what was my old address?", "wo habe ich früher gewohnt?"):
-            assert "Ghent" in me.query(question, top_k=1).items[0].text, question
-
-
 def test_of_more_items_than_are_wanted_the_outdated_goes() -> None:
     rents = [
         ("The rent for the workshop is 400 a month.", "2025-01-10"),

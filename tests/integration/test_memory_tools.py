@@ -14,7 +14,7 @@ from memwarden.api.blocking import BoundScope
 from memwarden.conversation.formats import detect_format
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Denied, InvalidInput, NotFound
-from memwarden.recall.rank.score import is_unsure
+from memwarden.recall.evidence.answer import is_unsure
 from memwarden.records import ContextBlock, Kind, MemoryState, Trust
 
 DEFAULT_THRESHOLD = 0.35

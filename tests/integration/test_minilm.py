@@ -17,7 +17,7 @@ from memwarden.models.minilm import MiniLMEmbedder
 from memwarden.models.protocols import EncodedQuestion, EncodedTexts
 from memwarden.models.side_by_side import SideBySidePieceEmbedder
 from memwarden.recall.index.encode import Floats, QuestionEncoder
-from memwarden.recall.rank import features
+from memwarden.recall.rank import dense
 
 MAX_END_CHARACTERS = 512
 MAX_KEPT_PIECES = 64
@@ -64,14 +64,12 @@ def test_the_closest_pieces_are_found_as_by_a_loop(model: MiniLMEmbedder) -> Non
     pieces = model.encode([*TEXTS, ""]).pieces
     flat = np.concatenate(pieces)
     starts = np.cumsum([0, *(len(piece) for piece in pieces)])
-    places, previous = np.arange(6), np.array([-1, 0, 1, 2, 3, 4])
     assert question.pieces is not None
-    weights = np.linspace(0.5, 2, len(question.pieces)).astype(np.float32)
-    found = features.match_closeness(question.pieces, weights, flat, starts, places, previous)
-    for place, before in zip(places.tolist(), previous.tolist(), strict=True):
-        rows = [pieces[item].astype(np.float32) / 127 for item in (place, before) if item >= 0 and len(pieces[item])]
-        best = [max([0.0, *(float((row @ piece).max()) for row in rows)]) for piece in question.pieces]
-        assert found[place] == pytest.approx(float(np.dot(weights, best) / weights.sum()), abs=1e-3)
+    found = dense.best_matches(question.pieces, flat, starts, np.arange(6))
+    for passage, rows in enumerate(pieces):
+        near = rows.astype(np.float32) / 127 @ question.pieces.T
+        best = near.max(axis=0) if len(rows) else np.full(len(question.pieces), -1)
+        assert np.allclose(found[:, passage], best, atol=1e-3)
 
 
 def test_of_a_long_question_both_ends_are_looked_at(model: MiniLMEmbedder) -> None:

@@ -351,7 +351,7 @@ async def test_two_workers_never_work_on_a_file_at_once_and_a_dead_one_is_taken_
 OTHERS = {
     "embedder": "openai", "embedding_model": "m", "embedding_url": "http://a/v1", "embedding_dimensions": 7,
     "max_text_bytes": 7, "index_bytes": 7, "search_above": 7, "session_gap_hours": 2.5, "preset": "chat",
-    "relation_weight": 0.5, "leave_out": ("on_date",), "merging": "off", "extraction": "periodic",
+    "relation_weight": 0.5, "leave_out": ("on_day",), "merging": "off", "extraction": "periodic",
     "extraction_turns": 7, "extraction_quiet_seconds": 7.5, "facts_a_day": 7, "link_min": 0.25, "chat_model": "m",
     "chat_url": "http://b/v1", "chat_model_size": "small", "chat_seconds": 7.5, "chat_sampling": "free",
     "chat_reasoning_tokens": 7, "upstream": "http://c/v1",

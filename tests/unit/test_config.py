@@ -11,18 +11,18 @@ import pytest
 from memwarden import settings as config
 from memwarden.categories import read_categories
 from memwarden.errors import InvalidConfig
-from memwarden.recall.rank import features, score
+from memwarden.recall.rank import combine
 
 
 def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memwarden.toml"
-    file.write_text('embedder = "none"\nmax_text_bytes = 1000\nleave_out = ["on_date"]\n')
+    file.write_text('embedder = "none"\nmax_text_bytes = 1000\nleave_out = ["on_day"]\n')
     monkeypatch.delenv("MEMWARDEN_EMBEDDER")
     monkeypatch.setenv("MEMWARDEN_MAX_TEXT_BYTES", "2000")
     monkeypatch.setenv("MEMWARDEN_SESSION_GAP_HOURS", "1.5")
     settings = config.load(file, session_gap_hours=2, index_bytes=None)
     assert (settings.embedder, settings.max_text_bytes, settings.session_gap_hours) == ("none", 2000, 2.0)
-    assert settings.leave_out == ("on_date",)
+    assert settings.leave_out == ("on_day",)
     assert settings.index_bytes == config.Settings().index_bytes
 
 
@@ -40,7 +40,7 @@ def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatc
         ({"embeder": "none"}, "unknown setting 'embeder'; settings are: db, embedder"),
         ({"embedder": "gpt"}, "^embedder is auto, .*, openai or none, not 'gpt'$"),
         ({"preset": "forum"}, "^preset is auto, chat or assistant, not 'forum'$"),
-        ({"leave_out": "on_date bm26"}, "a feature in leave_out is bm25_turn, .* or answers_question, not 'bm26'"),
+        ({"leave_out": "on_day bm26"}, "a feature in leave_out is words, .* or on_day, not 'bm26'"),
         ({"leave_out": 3}, "leave_out is a list of texts, not 3"),
         ({"max_text_bytes": "big"}, "max_text_bytes is a whole number from 1, not 'big'"),
         ({"max_text_bytes": 0}, "max_text_bytes is a whole number from 1, not 0"),
@@ -166,11 +166,8 @@ def test_wrong_categories_are_named_with_their_place(tmp_path: Path, content: st
 
 
 def test_the_named_features_are_those_of_the_score() -> None:
-    weighted = {feature.__name__ for preset in score.PRESETS.values() for feature in preset} - {"base"}
-    signals = {feature.__name__ for preset in features.SIGNALS.values() for feature in preset}
-    earlier = {"best_in_session", "on_date", "answers_question"}
-    assert set(config.FEATURES) - {"word_pieces"} - earlier == weighted | signals
-    assert set(config.PRESETS) == {"auto", *score.PRESETS}
+    signals = {name for weights in combine.CLOSENESS.values() for name in weights}
+    assert set(config.FEATURES) == {*signals, *combine.SHAPE, "speaker", "on_day"}
 
 
 def test_references_in_a_categories_file_are_refused(tmp_path: Path) -> None:

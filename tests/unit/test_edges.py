@@ -12,8 +12,8 @@ from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import Edges
 from memwarden.recall.question import Question
-from memwarden.recall.rank import features
-from memwarden.recall.rank.score import rank
+from memwarden.recall.rank.neighbours import lend_by_relations
+from memwarden.recall.rank.ranking import rank
 from memwarden.records import Edge, Head, Scan
 from memwarden.stores.shared.decide import index_row
 from memwarden.testing.examples import START, a_memory
@@ -75,10 +75,13 @@ def about_boats() -> Question:
     return Question("boat", (term_id("boat"),), (0.001,), ("boat",), ("boat",))
 
 
-def related(*links: Edge, allowed: str = "abcd") -> list[float]:
-    question = about_boats()
-    question.memo["allowed"] = np.array([name in allowed for name in TEXTS])
-    return [round(float(item), 6) for item in features.related(question, an_index(*links).view)]
+TOTAL = np.array([4.0, 3.0, 1.0, 1.0], np.float32)
+
+
+def lent(*links: Edge, allowed: str = "abcd") -> list[float]:
+    """What relations lend to the four texts, which score as TOTAL says."""
+    mask = np.array([name in allowed for name in TEXTS])
+    return [round(float(item), 6) for item in lend_by_relations(an_index(*links).view, TOTAL, mask)]
 
 
 def link(text: str, other: str, strength: float, **fields: Any) -> Edge:
@@ -86,24 +89,19 @@ def link(text: str, other: str, strength: float, **fields: Any) -> Edge:
 
 
 def test_a_relation_lends_strength_times_what_the_other_end_has_more() -> None:
-    a, b, c, d = features.base(about_boats(), an_index().view).tolist()
-    assert min(a, b) > c == d == 0
-    assert related() == [0, 0, 0, 0]
-    assert related(link("c", "a", 0.5)) == [0, 0, round(0.5 * a, 6), 0]  # a has more than c, and gains nothing
-    both = related(link("c", "a", 0.5), link("b", "c", 0.9), link("d", "c", 1.0))
-    assert both == [0, 0, round(max(0.5 * a, 0.9 * b), 6), 0]
-    assert related(link("a", "b", 0.5)) == [round(0.5 * max(b - a, 0), 6), round(0.5 * max(a - b, 0), 6), 0, 0]
-    assert related(link("c", "a", 0.5, type="supersedes")) == [0, 0, 0, 0]
-    assert related(link("c", "a", 0.5, live=False)) == [0, 0, 0, 0]
-    assert related(link("c", "a", 0.5), allowed="bcd") == [0, 0, 0, 0]  # what may not be in the answer lends nothing
+    assert lent() == [0, 0, 0, 0]
+    assert lent(link("c", "a", 0.5)) == [0, 0, 1.5, 0]  # a has more than c, and gains nothing
+    assert lent(link("c", "a", 0.5), link("b", "c", 0.9), link("d", "c", 1.0)) == [0, 0, 1.8, 0]
+    assert lent(link("a", "b", 0.5)) == [0, 0.5, 0, 0]
+    assert lent(link("c", "a", 0.5, type="supersedes")) == [0, 0, 0, 0]
+    assert lent(link("c", "a", 0.5, live=False)) == [0, 0, 0, 0]
+    assert lent(link("c", "a", 0.5), allowed="bcd") == [0, 0, 0, 0]  # what may not be in the answer lends nothing
 
 
-def test_the_boost_is_weight_times_the_feature_and_costs_nothing_without_edges() -> None:
+def test_what_is_related_to_a_better_memory_rises_and_says_why() -> None:
     view = an_index(link("c", "a", 0.8)).view
     ranking = rank(about_boats(), view, view.alive, relation_weight=0.25)
-    (values, weight) = next((values, weight) for name, values, weight in ranking.parts if name == "related")
-    assert (weight, values[2]) == (0.25, np.float32(0.8) * features.base(about_boats(), view)[0])
     without = rank(about_boats(), an_index().view, view.alive)
-    assert "related" not in dict(without.weights)
     assert ranking.scores[2] > without.scores[2]
     assert ranking.scores[3] == without.scores[3]
+    assert (ranking.moves_of(2), ranking.moves_of(3), without.moves_of(2)) == (("related",), (), ())

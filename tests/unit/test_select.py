@@ -9,28 +9,12 @@ import pytest
 from memwarden.recall.answer import excerpt, gates
 from memwarden.recall.answer import request as requests
 from memwarden.recall.answer.request import Request
-from memwarden.recall.rank import calibration
-from memwarden.recall.rank.score import is_unsure
+from memwarden.recall.evidence.answer import is_unsure
 
 
 def request(**fields: Any) -> Request:
     given = {"categories": None, "where": (), "top_k": 3, "threshold": None, "budget_tokens": 500}
     return Request("Where?", **{**given, "full": False, "explain": False, **fields})
-
-
-@pytest.mark.parametrize(("given", "bar"), [(None, 0.35), (0.0, 0.0), (0.7, 0.7)])
-def test_the_bar_is_the_default_unless_it_is_named(given: float | None, bar: float) -> None:
-    assert requests.bar_of(request(threshold=given)) == bar
-
-
-@pytest.mark.parametrize("chances", [calibration.CHANCES, calibration.CHANCES_OF_SPEAKER])
-def test_more_evidence_is_a_greater_chance_and_the_bar_is_met_by_the_same(chances: tuple[float, ...]) -> None:
-    assert list(chances) == sorted({*chances})
-    assert list(calibration.EVIDENCE) == sorted({*calibration.EVIDENCE})
-    told = dict(zip(calibration.EVIDENCE, chances, strict=True))
-    assert (told[0.3], told[2.65]) == (0.35, 0.7)
-    assert chances[0] == 0
-    assert chances[-1] < 1
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.clock import moment
 from memwarden.models.protocols import EncodedQuestion
-from memwarden.recall.index.columns import Counts, Floats, Rows
 from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.rank.bm25 import form_ids
 from memwarden.records import local_time
 from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
@@ -25,167 +24,10 @@ from memwarden.text.language import DEFAULT_LANGUAGE, has_capital_nouns, is_engl
 from memwarden.text.lexicon import load_lexicon, pattern_of
 from memwarden.text.question_words import asks_question, asks_time
 from memwarden.text.small_talk import content_terms, is_chatter
-from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, surface_id, term_id, terms
+from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, term_id, terms
 
 if TYPE_CHECKING:
     from memwarden.statements.reader import QuestionReading
-
-
-PSEUDO_MASS: Final = 2.0  # idf mass of doubt: a single matched word is less than five
-PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have an idf
-# Up to so many words times places are a table. Measured, it takes two thirds of the time at 100 places, and as long
-# as the other way at 20,000 cells.
-TABLE_CELLS: Final = 10_000
-
-
-class WordSignals(NamedTuple):
-    """What the words of a question say of every place.
-
-    Attributes:
-        turn, pair: BM25 a place. session: BM25 a session.
-        heard: share of the idf mass in a place or the turn before. own: the share in the place alone.
-    """
-
-    turn: Floats
-    pair: Floats
-    session: Floats
-    heard: Floats
-    own: Floats
-
-
-class QueryWord(NamedTuple):
-    """A word of the question that some places hold. tf: how often each of them does. term: its id."""
-
-    idf: float
-    rows: Rows
-    tf: Counts
-    term: int = 0
-
-
-def idf(total: int, df: int, prior: float) -> float:
-    """idf with everyday rows behind it: in a store of ten rows "name" is still a common word."""
-    return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
-
-
-def form_ids(term: int, form: str) -> tuple[int, ...]:
-    """Return the ids beside a stem's under which memories hold a word, given its surface form in the question.
-
-    They are for memories that were taken for another language: there the word has another stem, or is one itself.
-    """
-    stem = term_id(form)
-    return (surface_id(form),) if stem == term else (stem, surface_id(form))
-
-
-def find_word(postings: Callable[[int], tuple[Rows, Counts]], term: int, others: Sequence[int]) -> tuple[Rows, Counts]:
-    """Return the rows that hold a stem or one of its other ids, ascending, and how often each does."""
-    rows, tf = postings(term)
-    for other in others:
-        more, counts = postings(other)
-        if not len(more):
-            continue
-        if len(rows):
-            alone = rows[np.minimum(rows.searchsorted(more), len(rows) - 1)] != more
-            if not alone.any():  # nearly always: what holds the surface form holds the stem
-                continue
-            more, counts = more[alone], counts[alone]
-        together = np.concatenate((rows, more))
-        order = np.argsort(together, kind="stable")
-        rows, tf = together[order], np.concatenate((tf, counts))[order]
-    return rows, tf
-
-
-def find_rows(
-    terms: Sequence[int], view: NamespaceView, forms: Mapping[int, Sequence[int]] = MappingProxyType({})
-) -> list[tuple[Rows, Counts]]:
-    """Find the rows that hold each term. forms: by a term its other ids (:func:`form_ids`)."""
-    return [find_word(view.postings, term, forms.get(term, ())) for term in terms]
-
-
-def weigh_terms(
-    terms: Sequence[int], priors: Sequence[float], view: NamespaceView, found_words: Sequence[tuple[Rows, Counts]]
-) -> list[float]:
-    """Return the idf of each term. priors: the share of everyday texts that hold each. found_words: their rows."""
-    return [
-        idf(view.alive_count, len(rows) if view.whole is None else view.whole.holding(term, len(rows)), prior)
-        for term, prior, (rows, _) in zip(terms, priors, found_words, strict=True)
-    ]
-
-
-def word_signals(
-    terms: Sequence[int], weights: Sequence[float], view: NamespaceView, found_words: Sequence[tuple[Rows, Counts]]
-) -> WordSignals:
-    """Compute the signals, by the cheaper of the two ways.
-
-    terms: ids, once each. weights: their idf (:func:`weigh_terms`). found_words: their rows (:func:`find_rows`).
-    """
-    words: list[QueryWord] = []
-    mass = 0.0
-    for term, weight, (rows, tf) in zip(terms, weights, found_words, strict=True):
-        mass += weight
-        if len(rows):
-            words.append(QueryWord(weight, rows, tf, term))
-    way = sum_by_table if words and len(words) * view.size <= TABLE_CELLS else sum_by_word
-    found = way(words, view)
-    doubted = np.float32(mass + PSEUDO_MASS)
-    return found._replace(heard=found.heard / doubted, own=found.own / doubted)
-
-
-def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
-    """The sums over the words; ``heard`` and ``own`` are idf mass. Each word touches only the places that hold it."""
-    turn, pair, heard_mass, own_mass = np.zeros((4, view.size), np.float32)
-    session = np.zeros(view.sessions, np.float32)
-    turn_part, pair_part, session_part = view.norms
-    frequency = np.zeros(view.size, np.float32)
-    for weight, rows, tf, term in words:
-        turn[rows] += weight * tf / (tf + turn_part[rows])
-        own_mass[rows] += weight
-        after = view.following[rows]
-        has_after = after >= 0
-        after = after[has_after]
-        frequency[rows] = tf
-        only_before = after[frequency[after] == 0]
-        frequency[after] += tf[has_after]
-        both = np.concatenate((rows, only_before))
-        heard = frequency[both]
-        pair[both] += weight * heard / (heard + pair_part[both])
-        heard_mass[both] += weight
-        frequency[both] = 0
-        if view.sessions:
-            said = np.bincount(view.slot[rows], tf, view.sessions + 1)[:-1]
-            spread = int(np.count_nonzero(said))
-            if view.whole is not None:
-                spread = view.whole.sessions_holding(term, spread)
-            rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
-            session += (rare * said / (said + session_part)).astype(np.float32)
-    return WordSignals(turn, pair, session, heard_mass, own_mass)
-
-
-def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
-    """Compute the same sums from tables, a line a word and a column a place; at least 1 word."""
-    weights = np.array([[word.idf] for word in words], np.float32)
-    # Of places alone and with the turn before; the last column stands for no turn before.
-    table = np.zeros((2, len(words), view.size + 1), np.float32)
-    own, heard = table[:, :, :-1]
-    for line, word in zip(own, words, strict=True):
-        line[word.rows] = word.tf
-    np.add(own, table[0][:, view.preceding], out=heard)
-    both = table[:, :, :-1]
-    session = np.zeros(view.sessions, np.float32)
-    if view.sessions:
-        order, starts, slots = view.by_session
-        counted = np.zeros((len(words), view.sessions + 1))
-        counted[:, slots] = np.add.reduceat(own[:, order], starts, axis=1)
-        said = counted[:, :-1]
-        spread = np.add.reduce(said > 0, axis=1, dtype=np.int64)[:, None]
-        if view.whole is not None:
-            pairs = zip(words, spread[:, 0].tolist(), strict=True)
-            spread = np.array([[view.whole.sessions_holding(word.term, found)] for word, found in pairs])
-        rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
-        session = np.add.reduce((rare * said / (said + view.norms[2])).astype(np.float32), axis=0)
-    # The lines are added in their order, as ``sum_by_word`` adds words.
-    turn, pair = np.add.reduce(weights * both / (both + view.place_norms), axis=1)
-    own_mass, heard_mass = np.add.reduce(weights * (both > 0), axis=1)
-    return WordSignals(turn, pair, session, heard=heard_mass, own=own_mass)
 
 
 _MONTH_NUMBER: Final = {
@@ -376,21 +218,9 @@ class QuestionWords:
         return tuple(self.spellings.get(stem, stem) for stem, form in pairs if stem in held or form in held)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSpread:
-    """Spread of a question's signals over a whole namespace (:mod:`memwarden.recall.large.statistics`).
-
-    Attributes:
-        deviations: standard deviation of each signal, by name. session_means: of the sessions' own signals.
-    """
-
-    deviations: Mapping[str, float]
-    session_means: Mapping[str, float]
-
-
 @dataclass(frozen=True)
 class Question:
-    """A question prepared for a view. ``memo`` caches values that several features share.
+    """A question prepared for a view.
 
     Attributes:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
@@ -399,15 +229,12 @@ class Question:
             although its stem there may be that of another language.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         second: its multilingual embedding, from an embedder of two sides. english: whether it shows no other language.
-        preset: the weights that were asked for; None for those of the view.
         reading: what it asks for, where statements are read; else None.
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. asked_days: the days that it asks about.
         of_days: whether it asks for whatever was on these days, and nothing else.
         small_talk: whether it asks memory nothing.
-        left_out: names of features that do not count.
-        measure: how the signals spread over the whole namespace, when the view is only a part of it; else None.
     """
 
     text: str
@@ -418,7 +245,6 @@ class Question:
     vector: npt.NDArray[np.float32] | None = None
     second: npt.NDArray[np.float32] | None = None
     english: bool = True
-    preset: str | None = None
     reading: QuestionReading | None = None
     pieces: npt.NDArray[np.float32] | None = None
     piece_words: tuple[str, ...] = ()
@@ -427,9 +253,6 @@ class Question:
     asked_days: tuple[DaySpan, ...] = ()
     of_days: bool = False
     small_talk: bool = False
-    left_out: frozenset[str] = frozenset()
-    measure: QuestionSpread | None = None
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def whole_vector(self) -> npt.NDArray[np.float32]:
@@ -498,7 +321,6 @@ def prepare_question(
     view: NamespaceView,
     encoded: EncodedQuestion | None,
     now: datetime,
-    left_out: frozenset[str] = frozenset(),
 ) -> Question:
     """Prepare a question for a view.
 
@@ -521,7 +343,6 @@ def prepare_question(
         asked_days=asked_days,
         of_days=asks_only_for_days(text, asked_days, partners),
         small_talk=not asked_days and is_small_talk(text, partners),
-        left_out=left_out,
     )
     return question if encoded is None else add_vectors(question, view, encoded)
 

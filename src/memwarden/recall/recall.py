@@ -38,7 +38,7 @@ from memwarden.recall.answer.pack import (
     tell_words_once,
 )
 from memwarden.recall.answer.related import append_related, choose_neighbours, find_neighbours
-from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, bar_of, list_searched
+from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, list_searched
 from memwarden.recall.answer.searches import (
     Found,
     OwnedCandidate,
@@ -49,18 +49,21 @@ from memwarden.recall.answer.searches import (
     answers_any,
     choose_searched,
     interleave_questions,
+    is_answerable,
 )
 from memwarden.recall.answer.select import Candidate, Selection, select_candidates
 from memwarden.recall.default_order import rerank
-from memwarden.recall.index.columns import Floats, Mask
+from memwarden.recall.evidence.answer import is_unsure
+from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
-from memwarden.recall.question import Question, add_vectors, dense_text, prepare_question
-from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, begin_ranking, is_unsure, rank
+from memwarden.recall.question import Question, dense_text, prepare_question
+from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
+from memwarden.recall.rank.ranking import Ranking, rank
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
 from memwarden.recall.time.delta import fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
@@ -155,7 +158,7 @@ class Recall:
             covering=join_telling_facts(searches),
             used=self._count(header),
         )
-        relevant = answers_any(searches, packed, bar_of(request))
+        relevant = answers_any(searches, packed, request.threshold)
         packed, standing = await self._append_related(request, searches, always | owners if relevant else {}, packed)
         cuts = join_cuts(searches, packed, [item.id for item in standing], None if request.explain else MAX_SHOWN_CUTS)
         if not untold:
@@ -174,7 +177,7 @@ class Recall:
             categories=request.categories,
             confidence=max(confidences),
             confidences=confidences,
-            preset=searches[0].asked.ranking.preset,
+            preset=index.view.preset if self._preset == "auto" else self._preset,
             relevant=relevant,
             related=tuple(standing),
             delta=news,
@@ -258,7 +261,7 @@ class Recall:
         )
         packed = replace(packed, items=tuple(block.order_items(packed.items, template)))
         cut = join_cuts(searches, packed, (), None if request.explain else MAX_SHOWN_CUTS)
-        relevant = answers_any(searches, packed, bar_of(request))
+        relevant = answers_any(searches, packed, request.threshold)
         if told is not None and outdated is not None:
             told, packed = tell_words_once(outdated, told, packed, now, template, self._count)
         rests_on = rests_on if OVERVIEW_ID in {item.id for item in packed.items} else []
@@ -284,7 +287,7 @@ class Recall:
         texts = list_searched(said)
         asked = await self._ask_all(scope, request, texts, said)
         places = (asked[start : start + len(texts)] for start in range(0, len(asked), len(texts)))
-        chosen = [choose_searched(some, bar_of(request)) for some in places]
+        chosen = [choose_searched(some, request.threshold) for some in places]
         most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most
         # All are chosen before anything is awaited, as for a query.
         choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
@@ -384,18 +387,10 @@ class Recall:
         ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
-        view, begun = ctx.index.view, dict[str, Question]()
-        begin = partial(self._begin, begun, ctx, view)
-        encoded = [await self._encoder.encode(dense_text(text, view), partial(begin, text)) for text in texts]
+        view = ctx.index.view
+        encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
         echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
-        return partial(self._rank_all, scope, ctx, request, zip(texts, encoded, strict=True), echoes, (view, begun))
-
-    def _begin(self, begun: dict[str, Question], ctx: QueryContext, view: NamespaceView, text: str, on: Floats) -> None:
-        """Put a question into ``begun``, ranked as far as its words and its multilingual vector go."""
-        if ctx.index.view is view and view.second is not None and view.vectors is not None:
-            question = replace(prepare_question(text, view, None, ctx.now, self._left_out), second=on)
-            begun[text] = self._with_reading(question)
-            begin_ranking(begun[text], view)
+        return partial(self._rank_all, scope, ctx, request, zip(texts, encoded, strict=True), echoes)
 
     def _rank_all(
         self,
@@ -404,16 +399,9 @@ class Recall:
         request: Request,
         texts: Iterable[tuple[str, EncodedQuestion | None]],
         echoes: Sequence[int],
-        begun: tuple[NamespaceView, Mapping[str, Question]],
     ) -> list[RankedQuery]:
         view = ctx.index.view  # as it is now
-        known = begun[1] if view is begun[0] else {}
-        asked = [
-            add_vectors(known[text], view, encoded)
-            if text in known and encoded is not None
-            else self._with_reading(prepare_question(text, view, encoded, ctx.now, self._left_out))
-            for text, encoded in texts
-        ]
+        asked = [self._with_reading(prepare_question(text, view, encoded, ctx.now)) for text, encoded in texts]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for item in asked))
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
 
@@ -439,8 +427,8 @@ class Recall:
         assert self._larges is not None
         now = self._now()
         encoded = await self._encoder.encode(dense_text(text, large.view))
-        question = self._with_reading(prepare_question(text, large.view, encoded, now, self._left_out))
-        question = replace(question, measure=measure_question(question, large.view, large.whole))
+        question = self._with_reading(prepare_question(text, large.view, encoded, now))
+        spread = measure_question(question, large.view, large.whole)
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
@@ -451,7 +439,7 @@ class Recall:
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         words = [await index_ids(text) for text in said]
         bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
-        ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
+        ranked = await self._larges.rank(namespace, large, question, bounds, spread, self._rank)
         if ranked is None:
             return None
         index, ranking, echoes = ranked
@@ -472,15 +460,23 @@ class Recall:
         readable = self.categories.readable(scope.agent, None)
         return open_gates(ctx.index, request, readable, ctx.hidden, echoes, None if past else ctx.now)
 
-    def _rank(self, question: Question, view: NamespaceView, allowed: Mask, among: int | None = None) -> Ranking:
+    def _rank(
+        self,
+        question: Question,
+        view: NamespaceView,
+        allowed: Mask,
+        among: int | None = None,
+        spread: Mapping[str, Spread] | None = None,
+    ) -> Ranking:
         return rank(
             question,
             view,
             allowed,
-            among=among,
-            preset=self._preset,
             model=self._encoder.name,
             relation_weight=self._relation_weight,
+            left_out=self._left_out,
+            among=among,
+            spread=spread,
         )
 
     async def _index(self, namespace: Namespace) -> NamespaceIndex:
@@ -507,12 +503,12 @@ class Recall:
         self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
     ) -> Selection:
         """share: the part of the threshold that an item's score must reach."""
-        least = max(ITEM_THRESHOLD * share, ranking.floor) if request.threshold is None else request.threshold * share
+        least = ITEM_THRESHOLD * share if request.threshold is None else request.threshold * share
         return select_candidates(
             index,
             ranking.scores,
             gates,
-            relevant=ranking.confidence >= bar_of(request),
+            relevant=is_answerable(ranking, request.threshold),
             threshold=least,
             declared=self.categories.declared,
             limit=limit,

@@ -13,7 +13,7 @@ from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSear
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.question import Question, QuestionWords
-from memwarden.recall.rank.score import Ranking, explain_features
+from memwarden.recall.rank.ranking import Ranking, explain_features
 from memwarden.records import (
     Memory,
     RecallItem,

@@ -21,7 +21,7 @@ from memwarden.recall.answer.searches import QueryContext
 from memwarden.recall.answer.select import rests_on_ended
 from memwarden.recall.index.columns import Mask, TableRow
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.rank.score import Ranking
+from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
 from memwarden.statements.reader import StatementWeights, load_weights
 from memwarden.statements.statement import MAX_CHARACTERS, NONE, SORTS

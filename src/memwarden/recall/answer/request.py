@@ -12,7 +12,6 @@ from memwarden.records import (
     Namespace,
     Trust,
 )
-from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.question_words import asks_question
 from memwarden.text.small_talk import content_terms, is_chatter
 
@@ -61,10 +60,6 @@ class Request:
     def questions(self) -> tuple[str, ...]:
         """All questions, in the order given."""
         return (self.query, *self.more)
-
-
-def bar_of(request: Request) -> float:
-    return DEFAULT_THRESHOLD if request.threshold is None else request.threshold
 
 
 def list_searched(said: Sequence[str]) -> list[str]:

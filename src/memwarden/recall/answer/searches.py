@@ -16,18 +16,23 @@ from memwarden.recall.answer.related import Neighbour
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
-from memwarden.recall.rank.score import Ranking
+from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import (
     Memory,
     Namespace,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD
 
 
-def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
+def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
+    """Return whether anything may be shown: the subject is known, or the confidence reaches a given threshold."""
+    return ranking.subject >= SUBJECT_THRESHOLD if threshold is None else ranking.confidence >= threshold
+
+
+def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float | None) -> bool:
     """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
     least = ITEM_THRESHOLD * CONTEXT_ITEM_SHARE
-    return ranking.confidence >= threshold and any(item.score >= least for item in packed.items)
+    return is_answerable(ranking, threshold) and any(item.score >= least for item in packed.items)
 
 
 # The candidates' memories by place.
@@ -79,10 +84,12 @@ class OwnedCandidate(NamedTuple):
     candidate: Candidate
 
 
-def choose_searched(asked: Sequence[RankedQuery], bar: float) -> RankedQuery:
+def choose_searched(asked: Sequence[RankedQuery], threshold: float | None) -> RankedQuery:
     """Return the search that answers: that of the message alone where it reaches the bar, else the surest."""
     alone = asked[0]
-    return alone if alone.ranking.confidence >= bar else max(asked, key=lambda item: item.ranking.confidence)
+    if is_answerable(alone.ranking, threshold):
+        return alone
+    return max(asked, key=lambda item: item.ranking.subject if threshold is None else item.ranking.confidence)
 
 
 def interleave_questions(
@@ -113,9 +120,9 @@ def merge_places(lists: Sequence[Sequence[OwnedCandidate]]) -> list[OwnedCandida
     return list(lists[0] if len(lists) == 1 else merge(*lists, key=lambda item: -item.candidate.score))
 
 
-def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, bar: float) -> bool:
+def answers_any(searches: Sequence[QuestionSearch], packed: BudgetedAnswer, threshold: float | None) -> bool:
     """Whether the answer holds something relevant to any of the questions."""
-    return any(has_relevant(packed, search.asked.ranking, bar) for search in searches)
+    return any(has_relevant(packed, search.asked.ranking, threshold) for search in searches)
 
 
 class PendingSignals(Protocol):

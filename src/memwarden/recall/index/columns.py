@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
-from memwarden.models.products import multiply_with_earlier
-from memwarden.statements.reader import QuestionReading, StatementWeights, attribute_code, load_weights, with_other_keys
-from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, WIDTH, PackedStatement, unpack
+from memwarden.statements.reader import QuestionReading, attribute_code, load_weights, with_other_keys
+from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, PackedStatement, unpack
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -281,39 +280,10 @@ def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray
     )
 
 
-# Chosen by how often the current value stands above an outdated value: the meaning of two statements counts most, then
-# what they are statements of, that both state something, and that the later text tells of a change.
-ATTRIBUTE_SHARE: Final = 0.3
-STATES_SHARE: Final = 0.3
-CHANGE_SHARE: Final = 0.3
-# From this score on the later of two texts that both bear on a question replaces the earlier text.
-REPLACES: Final = 1.0
-TYPICAL_ENOUGH: Final = np.float32(64)  # of 255: so near to others of its attribute a statement tells its value
-# Vectors that are widened at a time: more leave the processor's cache.
-CHUNK_ROWS: Final = 8_192
-
 # A part of a text tells what the whole tells where it is nearly as sure.
 NEARLY: Final = 0.7
 
 _NONE_CODE: Final = attribute_code(NONE)
-
-
-class PlaceEvidence(NamedTuple):
-    """What statements say for each place. Places without statements have zeros: unknown, not far.
-
-    similarity: how near the best statement lies to where the answer lies, -1..1.
-    attribute: how much the question and a statement of its subject ask for and tell the same attribute, 0..1.
-    states: the chance that something is stated that holds.
-    sure: the same where the statement is typical of its attribute, so that it tells a value.
-    known: that the place has statements. subject: that a statement may be of whom the question is about.
-    """
-
-    similarity: Floats
-    attribute: Floats
-    states: Floats
-    sure: Floats
-    known: Mask
-    subject: Mask
 
 
 class TableRow(NamedTuple):
@@ -336,10 +306,8 @@ class TableRow(NamedTuple):
 class StatementTable:
     """Statements in the order of arrival of their texts; a text has several or none."""
 
-    def __init__(self, weights: StatementWeights | None = None) -> None:
-        """weights: None for those of the wheel."""
-        self._given, self._place = weights, GrowingArray(np.int64)
-        self._vectors = GrowingArray(np.int8, WIDTH)
+    def __init__(self) -> None:
+        self._place = GrowingArray(np.int64)
         self._codes = GrowingArray(np.uint32, 3)
         self._chances = GrowingArray(np.uint8, 3)
         self._states = GrowingArray(np.uint8)
@@ -351,11 +319,10 @@ class StatementTable:
         self._subject = GrowingArray(np.int32)
         self._columns = GrowingArray(np.int32, 3)
         self._subjects: list[tuple[str, ...]] = []
-        self._subject_of: dict[str, int] = {}
         self._of_anybody: list[int] = []
         self._of_several_keys: list[tuple[str, ...]] = []
+        self._subject_of: dict[str, int] = {}
         self._with_key: dict[str, list[int]] = {}
-        self.replacements = np.zeros((0, 0), np.int8)  # what is known of two places, see recall.rank.score
 
     def __len__(self) -> int:
         return len(self._place.array)
@@ -364,11 +331,11 @@ class StatementTable:
     def nbytes(self) -> int:
         """About how much memory the statements take."""
         numbers = (
-            *(self._codes, self._columns, self._chances, self._states),
+            *(self._codes, self._chances, self._states),
             *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
-        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._vectors))
-        return arrays + self.replacements.nbytes + 100 * len(self._subjects)
+        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject))
+        return arrays + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
         """Take in the statements of the texts at the places from ``first`` on."""
@@ -376,7 +343,6 @@ class StatementTable:
         if not rows:
             return
         self._place.extend([place for place, _ in rows])
-        self._vectors.extend(np.frombuffer(b"".join(each.vector for _, each in rows), np.int8).reshape(-1, WIDTH))
         self._codes.extend(np.array([each.attributes for _, each in rows], np.uint32))
         self._chances.extend(np.array([each.chances for _, each in rows], np.uint8))
         self._states.extend([each.states for _, each in rows])
@@ -428,109 +394,43 @@ class StatementTable:
         place, code, sort, start, end = map(int, numbers)
         return TableRow(place, code, chance, sort, self._subjects[int(self._subject.array[row])], start, end)
 
-    def evidence(self, question: QuestionReading, size: int, among: Ints | None = None) -> PlaceEvidence:
-        """Return what the statements say about a question, for each of ``size`` places.
+    def share_attribute(self, question: QuestionReading, size: int) -> Floats:
+        """Return how much each of ``size`` places tells the attribute that a question asks for, 0..1.
 
-        among: only these places are looked at, the others have zeros; None for all.
+        Only statements that may be of whom the question is about count.
         """
-        similarity, attribute, states, sure = (np.zeros(size, np.float32) for _ in range(4))
-        known, subject = (np.zeros(size, np.bool_) for _ in range(2))
-        rows = self._rows(size, among)
+        shared = np.zeros(size, np.float32)
+        rows = slice(int(self._place.array.searchsorted(size)))
         owner = self._place.array[rows]
         if len(owner):
-            # The rows of a place follow each other: the best of each is found without looking at single rows.
-            starts = _find_starts(owner)
-            place = owner[starts]
-            mine = self._are_about(rows, question.subjects)
-            known[place] = True
-            similarity[place] = np.maximum.reduceat(self._closeness(rows, question.vector), starts).clip(min=-1)
-            told = self._shared_attribute(rows, question.attributes) * (mine | question.is_request)
-            attribute[place] = np.maximum.reduceat(told, starts)
-            sure[place] = np.maximum.reduceat(told * np.minimum(self._typical.array[rows] / TYPICAL_ENOUGH, 1), starts)
-            states[place] = np.maximum.reduceat(self._states.array[rows], starts).astype(np.float32) / 255
-            subject[place] = np.logical_or.reduceat(mine, starts)
-        return PlaceEvidence(similarity, attribute, states, sure, known, subject)
+            # The rows of a place follow each other.
+            starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
+            about = self._are_about(rows, question.subjects) | question.is_request
+            told = self._shared_attribute(rows, question.attributes) * about
+            shared[owner[starts]] = np.maximum.reduceat(told, starts)
+        return shared
 
-    def replacement_scores(self, places: Sequence[int], times: Ints) -> Floats:
-        """Return how surely the text at a place replaces that at another: line and column number ``places``.
-
-        Only a later text replaces an earlier text; all else, and what lies below REPLACES, is -inf. From there on two
-        texts that bear on the same question tell an old and a new value; of texts that do not, the score says little.
-
-        Args:
-            times: when the texts were said, one number a place.
-        """
-        size = len(places)
-        scores = np.full((size, size), -np.inf, np.float32)
-        # By when they were said, not by place: a row whose signals followed later has a later place.
-        order = np.argsort(times, kind="stable")
-        rows, sizes = self._rows_of(np.asarray(places, np.int64)[order])
-        if not len(rows):
-            return scores
-        owner = np.repeat(order, sizes)
-        said = times[owner]
-        sure = self._states.array[rows] * np.float32(STATES_SHARE / 255)
-        pair = multiply_with_earlier(self._traits(rows))
-        pair += np.minimum.outer(sure, sure)
-        pair += (self._changes.array[rows] * np.float32(CHANGE_SHARE / 255))[:, None]
-        left, right = np.nonzero((pair >= REPLACES) & (said[:, None] > said))
-        np.maximum.at(scores, (owner[left], owner[right]), pair[left, right])
-        return scores
-
-    def _traits(self, rows: Ints) -> Floats:
-        """The meanings and the attributes of rows, side by side: the product of two is how alike both are."""
-        self._find_columns()
-        columns = self._columns.array[rows]
-        # The attributes of these rows alone; what no column knows, -1, is the last and counts for nothing.
-        used = np.zeros(len((self._given or load_weights()).attributes) + 1, np.bool_)
-        used[columns] = used[-1] = True
-        place = np.cumsum(used) + (WIDTH - 1)
-        traits = np.zeros((len(rows), int(place[-1]) + 1), np.float32)
-        np.multiply(self._vectors.array[rows], np.float32(1 / 127), out=traits[:, :WIDTH])
-        chances = self._chances.array[rows] * np.float32(ATTRIBUTE_SHARE / 255)
-        traits[np.arange(len(rows))[:, None], place[columns]] = np.sqrt(chances)
-        traits[:, -1] = 0
-        return traits
-
-    def _rows(self, size: int, among: Ints | None) -> Ints | slice:
-        if among is None:
-            return slice(int(self._place.array.searchsorted(size)))
-        return self._rows_of(np.sort(among))[0]
-
-    def _rows_of(self, places: Ints) -> tuple[Ints, Ints]:
-        """The rows of ascending places, and how many each place has: texts arrive in the order of their places."""
-        starts = self._place.array.searchsorted(places)
-        sizes = self._place.array.searchsorted(places, side="right") - starts
-        ends = np.cumsum(sizes)
-        return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes), sizes
-
-    def _are_about(self, rows: Ints | slice, subjects: Sequence[str]) -> Mask:
-        """Whether each statement may be of whom a question is about (:func:`same_subject`)."""
+    def _are_about(self, rows: slice, subjects: Sequence[str]) -> Mask:
+        """Return whether each statement may be of whom a question is about."""
         asked = with_other_keys(subjects, self._of_several_keys)
         about = np.full(len(self._subjects), not asked or ANYBODY in asked)
         for numbers in (self._of_anybody, *(self._with_key.get(key, []) for key in asked)):
             about[numbers] = True
         return np.asarray(about[self._subject.array[rows]], np.bool_)
 
-    def _closeness(self, rows: Ints | slice, vector: Floats) -> Floats:
-        vectors = self._vectors.array[rows]
-        chunks = (vectors[start : start + CHUNK_ROWS] for start in range(0, len(vectors), CHUNK_ROWS))
-        return np.concatenate([np.vecdot(some * np.float32(1 / 127), vector) for some in chunks], dtype=np.float32)
-
-    def _shared_attribute(self, rows: Ints | slice, asked: Floats) -> Floats:
-        """How much each statement tells what is asked for: the overlap of both chances, without "none"."""
+    def _shared_attribute(self, rows: slice, asked: Floats) -> Floats:
+        """Return the overlap of what each statement tells and what is asked for, without "none"."""
         self._find_columns()
-        # What no column knows is asked for with no chance: the last.
+        # The last is for statements of an attribute without a column.
         told = np.append(asked, np.float32(0))[self._columns.array[rows]]
-        chance = told * self._chances.array[rows] / np.float32(255)
-        return np.asarray(np.sqrt(chance).sum(axis=1), np.float32)
+        return np.asarray(np.sqrt(told * self._chances.array[rows] / np.float32(255)).sum(axis=1), np.float32)
 
     def _find_columns(self) -> None:
-        """Note for the statements that came since the last question in which columns of the weights they stand."""
+        """Find the columns of the attributes of statements that came since the last question."""
         codes = self._codes.array[len(self._columns.array) :]
         if not len(codes):
             return
-        weights = self._given or load_weights()
+        weights = load_weights()
         order = np.argsort(weights.codes)
         places = order[np.minimum(np.searchsorted(weights.codes, codes, sorter=order), len(order) - 1)]
         known = (weights.codes[places] == codes) & (codes != _NONE_CODE)
@@ -548,11 +448,6 @@ class StatementTable:
             for each in keys:
                 self._with_key.setdefault(each, []).append(number)
         return number
-
-
-def _find_starts(groups: Ints) -> Ints:
-    """Return where each run of equal numbers begins; there is a first."""
-    return np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
 
 
 class QuestionMaps(NamedTuple):

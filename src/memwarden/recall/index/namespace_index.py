@@ -34,7 +34,6 @@ from memwarden.recall.index.passages import PassageTable, sum_by_place
 from memwarden.recall.index.rows import ModelWatch, MultilingualSide, RelatedEdges
 from memwarden.recall.index.view import (
     Edges,
-    LinkVectors,
     NamespaceView,
     derive_links,
     unpack_spans,
@@ -104,8 +103,6 @@ class NamespaceIndex:
         self._stating = stating
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
-        self._derived = LinkVectors()
-        self._second_derived = LinkVectors()
         self._view: NamespaceView | None = None
         self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
@@ -360,11 +357,9 @@ class NamespaceIndex:
         said = self.columns.number("created_at")
         links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
         passages = self._passages.view(self.passage_postings)
-        pair_norm, session_norm = self._derived.norms(passages.of_first(passages.vectors), links)
         second = None
         if passages.second is not None and self._passages.adapted_norm is not None:
-            norms = self._second_derived.norms(passages.of_first(passages.second), links)
-            second = MultilingualSide(passages.second, *norms, self._passages.adapted_norm)
+            second = MultilingualSide(passages.second, self._passages.adapted_norm)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
         return NamespaceView(
@@ -384,8 +379,6 @@ class NamespaceIndex:
             days=self._days.array,
             statements=self._statements,
             live=self.live,
-            pair_norm=pair_norm,
-            session_norm=session_norm,
             second=second,
             by_model=self._by_model(),
             related=self._joined,

@@ -198,13 +198,11 @@ class MultilingualSide(NamedTuple):
     """The second vector of every passage, for languages that the first model cannot read.
 
     Attributes:
-        vectors, pair_norm, session_norm: as of the first side (:class:`memwarden.recall.index.view.NamespaceView`).
+        vectors: a row a passage, of unit length.
         adapted_norm: length of each vector as :class:`memwarden.recall.index.columns.QuestionMaps` map what was said.
     """
 
     vectors: Floats
-    pair_norm: Floats | None
-    session_norm: Floats | None
     adapted_norm: Floats
 
 

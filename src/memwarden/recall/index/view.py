@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     from memwarden.recall.index.columns import StatementTable
 
 Values = npt.NDArray[Any]
-K1: Final = 0.9
-B: Final = 0.4
-PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
-RECENT_SESSIONS: Final = 30.0
-SHORT_TERMS: Final = 12
-ANSWER_TERMS: Final = 4
-MAX_SAYS_MUCH: Final = 5.0  # some 14 words that say something: a pasted mail says no more for its length
-SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
+SENTENCE_TERMS: Final = 14  # terms of a sentence that says something
+TALK_TERMS: Final = 25  # terms of a message of a talk
 
 _DAY: Final = 86_400_000_000
 _MINUTE: Final = np.int64(60_000_000)
@@ -39,24 +33,16 @@ class NamespaceStatistics(Protocol):
     """Statistics of a namespace of which only some places are at hand.
 
     Attributes:
-        alive: how many memories it has. sessions: how many sessions with words. mean_lengths: see
-        :class:`NamespaceView`. clock: see :class:`NamespaceView`.
+        alive: number of memories. clock: see :class:`NamespaceView`.
     """
 
     @property
     def alive(self) -> int: ...
     @property
-    def sessions(self) -> int: ...
-    @property
-    def mean_lengths(self) -> tuple[float, float, float]: ...
-    @property
     def clock(self) -> tuple[int, int] | None: ...
 
     def holding(self, term: int, found: int) -> int:
         """Return how many memories hold a term; found: how many of those at hand do."""
-
-    def sessions_holding(self, term: int, found: int) -> int:
-        """Return how many sessions hold a term."""
 
 
 class NamespaceView:
@@ -74,15 +60,12 @@ class NamespaceView:
         statements: what the texts state; None for a part of a large namespace.
         live: the places that are not dead.
         passages: the passages of the places, with their words and vectors.
-        pair_norm: |E_i + .7 E_prev| of first passages, so that a pair's cosine needs no second matrix product.
-        session_norm: length of each session's summed vectors.
         second: the multilingual vectors, or None for an embedder with one side.
         by_model: which places an assistant said; None where nobody says.
         related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
         whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
         worded: the facts that were extracted in words of their own, dead ones too; None without any.
-        ages: how many sessions began after a place's own, where the numbers of the sessions do not tell.
     """
 
     def __init__(
@@ -104,19 +87,15 @@ class NamespaceView:
         statements: StatementTable | None,
         live: Mask,
         passages: Passages,
-        pair_norm: Floats | None,
-        session_norm: Floats | None,
         related: RelatedEdges | None,
         preset: str,
         whole: NamespaceStatistics | None = None,
-        ages: Ints | None = None,
         second: MultilingualSide | None = None,
         by_model: Mask | None = None,
         worded: Mask | None = None,
     ) -> None:
         self.worded = worded
         self.whole = whole
-        self._ages = ages
         self.postings = postings
         self.length = length
         self.previous = previous
@@ -134,8 +113,6 @@ class NamespaceView:
         self.alive = live
         self.live = None if bool(live.all()) else live
         self.passages = passages
-        self.pair_norm = pair_norm
-        self.session_norm = session_norm
         self.second = second
         self.by_model = by_model
         self.related = related
@@ -173,51 +150,6 @@ class NamespaceView:
         return said
 
     @cached_property
-    def caution(self) -> np.float32:
-        """How far z-scores of a namespace of this size are trusted, 0..1."""
-        return np.float32((self.alive_count / (self.alive_count + SMALL_STORE)) ** 0.5)
-
-    @cached_property
-    def newness(self) -> Floats:
-        """0..1: the share of the live places that were not said later; in a small store it hardly counts."""
-        share = np.zeros(self.size, np.float32)
-        # By time and not by place: a row that is filled later gets a new place.
-        order = np.argsort(self.created_at, kind="stable")
-        counted = np.cumsum(self.alive[order])
-        share[order] = counted / max(int(counted[-1]) if len(counted) else 0, 1)
-        return share * self.caution**3
-
-    @cached_property
-    def says_much(self) -> Floats:
-        """Logarithm of a text's length, so that "ok" lies below a statement; longer than a paragraph counts no more.
-
-        In a small store it hardly counts.
-        """
-        return np.minimum(np.log(10 * self.length + 10), np.float32(MAX_SAYS_MUCH)).astype(np.float32) * self.caution
-
-    @cached_property
-    def short_questions(self) -> Mask:
-        """Places that ask something and say little else."""
-        return np.asarray(self.asks_question & (self.length <= SHORT_TERMS))
-
-    @cached_property
-    def only_asks(self) -> Floats:
-        """1 where a place asks something and says little else, .4 where it asks something, else 0."""
-        return np.maximum(self.short_questions, np.float32(0.4) * self.asks_question).astype(np.float32)
-
-    @cached_property
-    def short_answers(self) -> Ints:
-        """Places that say little but the answer to what the turn before asks: "Braga."."""
-        short = self.has_previous & self.alive & ~self.chatter & ~self.asks_question & (self.length <= ANSWER_TERMS)
-        return np.flatnonzero(short & self.asks_question[self.previous])
-
-    def with_answers(self, values: Values, asked: Values | None = None) -> Values:
-        """Return values of the places, for a short answer at least that of ``asked`` of the question before it."""
-        found, answers = values.copy(), self.short_answers
-        found[answers] = np.maximum(values[answers], (values if asked is None else asked)[self.previous[answers]])
-        return found
-
-    @cached_property
     def nothing(self) -> Floats:
         """A 0 for each place, shared by all features that have nothing to say: adding it may be left out."""
         zeros = np.zeros(self.size, np.float32)
@@ -229,11 +161,6 @@ class NamespaceView:
         return np.asarray(self.previous >= 0)
 
     @cached_property
-    def before_share(self) -> Floats:
-        """.7 where a place has a turn before it, else 0."""
-        return np.where(self.has_previous, np.float32(PREVIOUS), np.float32(0))
-
-    @cached_property
     def following(self) -> Ints:
         """The turn after each place, or -1."""
         after = np.full(self.size, -1, np.int64)
@@ -242,78 +169,24 @@ class NamespaceView:
         return after
 
     @cached_property
-    def preceding(self) -> Ints:
-        """The turn before each place, or the number of places."""
-        before = np.full(self.size, self.size, np.int64)
-        places = np.flatnonzero(self.following >= 0)
-        before[self.following[places]] = places
-        return before
-
-    @cached_property
     def slot(self) -> Ints:
         """Session of each place; places without a session, and dead places, share the last slot."""
         return np.where((self.session >= 0) & self.alive, self.session, self.sessions)
 
     @cached_property
-    def in_session(self) -> Mask:
-        return np.asarray(self.slot < self.sessions)
+    def mean_passage_length(self) -> float:
+        """Terms of a passage. Of a part of a large namespace, the namespace's mean is set from outside."""
+        return max(_mean(self.passages.length, self.alive[self.passages.owners]), 1e-6)
 
     @cached_property
-    def recency(self) -> Floats:
-        """exp(-sessions since / 30); nothing for places without a session."""
-        age = np.maximum(self.last_session - self.session, 0) if self._ages is None else self._ages
-        return np.where(self.in_session, np.exp(-age / RECENT_SESSIONS), 0).astype(np.float32)
+    def log_length(self) -> Floats:
+        """Logarithm of a text's number of terms, up to that of a sentence: a long mail says no more for its length."""
+        return np.log1p(np.minimum(self.length, SENTENCE_TERMS)).astype(np.float32)
 
     @cached_property
-    def session_length(self) -> Floats:
-        return np.bincount(self.slot, self.length, self.sessions + 1)[:-1].astype(np.float32)
-
-    @cached_property
-    def session_count(self) -> int:
-        """Number of sessions with words in them."""
-        return int(np.count_nonzero(self.session_length)) if self.whole is None else self.whole.sessions
-
-    @cached_property
-    def last_session(self) -> int:
-        return int(self.session[self.alive].max(initial=0))
-
-    @cached_property
-    def by_session(self) -> tuple[Ints, Ints, Ints]:
-        """Places ordered by slot, where each slot starts in them, and which slot that is."""
-        order = np.argsort(self.slot, kind="stable")
-        slots, starts = np.unique(self.slot[order], return_index=True)
-        return order, starts, slots
-
-    @cached_property
-    def pair_length(self) -> Floats:
-        before = np.where(self.has_previous, self.length[self.previous], np.float32(0))
-        return np.asarray(self.length + before, np.float32)
-
-    @cached_property
-    def norms(self) -> tuple[Floats, Floats, Floats]:
-        """Length parts of BM25 for turns, pairs and sessions."""
-        turn, pair, session = self.mean_lengths
-        return (
-            _length_part(self.length, turn),
-            _length_part(self.pair_length, pair),
-            _length_part(self.session_length, session),
-        )
-
-    @cached_property
-    def place_norms(self) -> Floats:
-        """Length parts of BM25 for turns and pairs, shape (2, 1, size)."""
-        return np.stack(self.norms[:2])[:, None]
-
-    @cached_property
-    def mean_lengths(self) -> tuple[float, float, float]:
-        """Terms of a turn, a pair and a session."""
-        if self.whole is not None:
-            return self.whole.mean_lengths
-        return (
-            _mean(self.length, self.alive),
-            _mean(self.pair_length, self.alive),
-            _mean(self.session_length, self.session_length > 0),
-        )
+    def short_share(self) -> float:
+        """Share of the live texts that are messages of a talk, not documents, 0..1."""
+        return float(np.mean(self.length[self.alive] <= TALK_TERMS)) if self.alive.any() else 1.0
 
     @cached_property
     def has_time_word(self) -> Mask:
@@ -354,10 +227,6 @@ class NamespaceView:
 
 def _mean(length: Floats, counted: Mask) -> float:
     return float(length[counted].mean()) if counted.any() else 1.0
-
-
-def _length_part(length: Floats, mean: float) -> Floats:
-    return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)
 
 
 def date_closeness(places: Ints, days: npt.NDArray[np.int32], size: int, asked: Sequence[DaySpan]) -> Floats:
@@ -448,54 +317,6 @@ def _join_derived(order: Ints, thread: npt.NDArray[np.int32], turns: Ints, deriv
     places, before = everything[at], everything[last_turn[at]]
     same_thread = thread[places] == thread[before]
     session[places[same_thread]] = session[before[same_thread]]
-
-
-class LinkVectors:
-    """Norms of linked vectors, carried on from state to state; only changed values are computed."""
-
-    def __init__(self) -> None:
-        self._previous: Ints = np.zeros(0, dtype=np.int64)
-        self._session: Ints = np.zeros(0, dtype=np.int64)
-        self._pair_norm: Floats = np.zeros(0, dtype=np.float32)
-        self._session_sum: Floats = np.zeros((0, 0), dtype=np.float32)
-
-    def norms(self, vectors: Floats | None, links: Links) -> tuple[Floats | None, Floats | None]:
-        """Return |E_i + .7 E_prev| for each place and |sum of E| for each session; None without vectors."""
-        if vectors is None:
-            return None, None
-        known, size = len(self._previous), len(links.previous)
-        self._pair_norm = np.append(self._pair_norm, np.zeros(size - known, dtype=np.float32))
-        changed = np.flatnonzero(links.previous[:known] != self._previous)
-        self._norm_pairs(np.concatenate([changed, np.arange(known, size)]), vectors, links.previous)
-        self._sum_sessions(vectors, links)
-        self._previous, self._session = links.previous, links.session
-        session_norm = np.maximum(np.linalg.norm(self._session_sum, axis=1), 1e-6)
-        return self._pair_norm, session_norm.astype(np.float32)
-
-    def _norm_pairs(self, places: Ints, vectors: Floats, previous: Ints) -> None:
-        for start in range(0, len(places), CHUNK):
-            some = places[start : start + CHUNK]
-            before = previous[some]
-            earlier = vectors[before]
-            earlier[before < 0] = 0
-            earlier *= np.float32(PREVIOUS)
-            earlier += vectors[some]
-            self._pair_norm[some] = np.maximum(np.sqrt(np.einsum("ij,ij->i", earlier, earlier)), 1e-3)
-
-    def _sum_sessions(self, vectors: Floats, links: Links) -> None:
-        known = len(self._session)
-        total = np.zeros((links.sessions, vectors.shape[1]), dtype=np.float32)
-        if known and np.array_equal(links.session[:known], self._session):
-            total[: len(self._session_sum)] = self._session_sum
-        else:
-            known = 0
-        new = np.arange(known, len(links.session))
-        new = new[links.session[new] >= 0]
-        if len(new):
-            new = new[np.argsort(links.session[new], kind="stable")]
-            sessions, starts = np.unique(links.session[new], return_index=True)
-            total[sessions] += np.add.reduceat(vectors[new], starts, axis=0)
-        self._session_sum = total
 
 
 # The memory at the other end, the type, and whether the edge goes there.

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -40,7 +40,8 @@ from memwarden.recall.large.search import (
 )
 from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
-from memwarden.recall.rank.score import Ranking
+from memwarden.recall.rank.combine import Spread
+from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import Head, IndexRow, Namespace, Scan
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
 from memwarden.statements.wording import SELF
@@ -98,7 +99,7 @@ class LargeRanking(NamedTuple):
     echoes: Sequence[int]
 
 
-RankPlaces = Callable[[Question, NamespaceView, Mask, int | None], Ranking]
+RankPlaces = Callable[[Question, NamespaceView, Mask, int | None, Mapping[str, Spread] | None], Ranking]
 
 
 class LargeNamespaces:
@@ -167,15 +168,31 @@ class LargeNamespaces:
         return True
 
     async def rank(
-        self, namespace: Namespace, large: LargeNamespace, question: Question, bounds: LargeBounds, rank: RankPlaces
+        self,
+        namespace: Namespace,
+        large: LargeNamespace,
+        question: Question,
+        bounds: LargeBounds,
+        spread: Mapping[str, Spread],
+        rank: RankPlaces,
     ) -> LargeRanking | None:
         """Rank what a search finds for a question; None when the namespace is searched no longer.
 
-        rank: scores the places of a view, of which some are allowed, among so many of the whole namespace.
+        spread: of the signals over the namespace. rank: scores the places of a view.
         """
         assert self.store is not None
         found, part = await gather(
-            *(self.store, namespace, large, question, bounds.open, bounds.always, self.reach, self._session_gap),
+            *(
+                self.store,
+                namespace,
+                large,
+                question,
+                spread,
+                bounds.open,
+                bounds.always,
+                self.reach,
+                self._session_gap,
+            ),
             narrow=bounds.narrow,
         )
         if not self._note_digest(namespace, found):
@@ -186,7 +203,7 @@ class LargeNamespaces:
         inside = any(map(is_inside, bounds.open.where))
         among = await self._memories.count(namespace, bounds.open.where) if inside else large.count(bounds.open)
         allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
-        first = rank(replace(question, pieces=None, memo={}), part.view, allowed, among)
+        first = rank(replace(question, pieces=None), part.view, allowed, among, spread)
         examined = part.best(first.scores, allowed, self.reach.examined, bounds.everything)
         resting = await self.store.resting(namespace, examined, bounds.open)
         on_turns = unpack_rows(resting.active)
@@ -196,7 +213,7 @@ class LargeNamespaces:
         read = await self.read_rows(namespace, part, wanted, resting.gone)
         width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
         view = add_details(part, read, width, stating=question.reading is not None)
-        ranking = rank(replace(question, memo={}), view, allowed, among)
+        ranking = rank(question, view, allowed, among, spread)
         scores = np.where(np.isin(part.rows.n, wanted), ranking.scores, np.float32(-1))
         kept = {*part.best(scores, allowed, self.reach.finalists, bounds.everything), *on_turns.n.tolist()}
         rows = [row for n, row in read.items() if row.forgotten or (row.live and n in kept)]

@@ -31,11 +31,12 @@ from memwarden.recall.index.passages import (
     unit_rows,
 )
 from memwarden.recall.index.rows import FoundRows, MultilingualSide, merge_rows, unpack_rows
-from memwarden.recall.index.view import Links, LinkVectors, NamespaceView, derive_links, unpack_spans
+from memwarden.recall.index.view import NamespaceView, derive_links, unpack_spans
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.question import Date, Question
-from memwarden.recall.rank import features
-from memwarden.recall.rank.score import Ranking
+from memwarden.recall.rank.adjustments import AdjustedScores
+from memwarden.recall.rank.combine import CLOSENESS, Spread, measure_closeness
+from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import STANDING_IN, IndexRow, Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.calendar import day_number
@@ -82,6 +83,8 @@ class LargeNamespace:
         self.whole = whole
         self.index = index
         self.view = index.view
+        # Of the sample, before the view counts as a part of the whole.
+        self.mean_passage_length, self.short_share = self.view.mean_passage_length, self.view.short_share
         self.view.whole = whole
         self.view.speakers = {name: names.code(name) for name in whole.speakers}
         self.view.preset = whole.preset
@@ -162,6 +165,7 @@ async def gather(
     namespace: Namespace,
     large: LargeNamespace,
     question: Question,
+    spread: Mapping[str, Spread],
     open_: OpenRows,
     always: tuple[str, ...],
     reach: Reach, session_gap: int, *, narrow: bool,
@@ -178,7 +182,7 @@ async def gather(
     rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
     first = _view(rows, large, question, np.zeros(len(rows), np.bool_), 0, session_gap)
     linked = newest.n
-    if seeds := _seeds(rows, first, question, reach.seeds):
+    if seeds := _seeds(rows, first, question, spread, reach.seeds):
         beside = unpack_rows(await store.around(namespace, seeds, _find_around(large.whole, reach), open_))
         rows, linked = merge_rows([rows, beside]), np.concatenate([linked, beside.n])
 
@@ -216,7 +220,7 @@ def word_query(
     """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common words only together.
 
     The rows that hold a rare word are few, and it weighs much; rows that hold only common words are worth a look when
-    they hold several of them. Empty for no words. forms: see :func:`memwarden.recall.question.word_signals`.
+    they hold several of them. Empty for no words. forms: see :func:`memwarden.recall.rank.bm25.find_word`.
     """
     share = {term: max(whole.holding(term, 0), 1) / max(whole.alive, 1) for term in terms}
     rarest = sorted(share, key=share.__getitem__)[:MAX_WORDS]
@@ -278,8 +282,13 @@ def _add_pieces(passages: Passages, read: Sequence[IndexRow | None], width: int)
 def rank_on_index(index: NamespaceIndex, part: PartialView, ranking: Ranking) -> Ranking:
     """Translate a ranking of a part to the places of an index of some of its rows."""
     at = np.array([part.place(n) for n in index.order.tolist()], np.int64)
-    parts = tuple((name, values[at], weight) for name, values, weight in ranking.parts)
-    return replace(ranking, scores=ranking.scores[at], parts=parts)
+    parts = tuple(part._replace(values=part.values[at]) for part in ranking.parts)
+    steps = tuple((name, moved[at]) for name, moved in ranking.adjusted.steps)
+    passages = tuple(ranking.passage_of(int(place)) for place in at)
+    adjusted = AdjustedScores(
+        ranking.adjusted.total[at] if len(ranking.adjusted.total) else ranking.adjusted.total, steps
+    )
+    return replace(ranking, scores=ranking.scores[at], parts=parts, adjusted=adjusted, passages=passages)
 
 
 def _asked_spans(question: Question, whole: NamespaceDigest) -> tuple[tuple[int, int], ...]:
@@ -313,14 +322,15 @@ def _find_around(whole: NamespaceDigest, reach: Reach) -> int:
     return max(2, min(reach.around, round(whole.alive / max(whole.sessions, 1))))
 
 
-def _seeds(rows: FoundRows, view: NamespaceView, question: Question, most: int) -> list[tuple[str, int]]:
+def _seeds(
+    rows: FoundRows, view: NamespaceView, question: Question, spread: Mapping[str, Spread], most: int
+) -> list[tuple[str, int]]:
     """The best rows by themselves, as (thread, number)."""
-    assert question.measure is not None
-    asked = replace(question, memo={})
+    closeness = measure_closeness(replace(question, pieces=None), view)
     total = np.zeros(len(rows), np.float32)
-    for signal in (features.bm25_pair, features.cosine_turn):
-        if signal.__name__ in question.measure.deviations:
-            total += signal(asked, view) / np.float32(question.measure.deviations[signal.__name__])
+    for name, weight in CLOSENESS[closeness.kind].items():
+        if name in closeness.places:
+            total += np.float32(weight / spread[name].deviation) * closeness.places[name]
     best = np.argsort(-total, kind="stable")[:most].tolist()
     return [(thread, int(rows.n[place])) for place in best if (thread := rows.threads[place]) is not None]
 
@@ -342,7 +352,6 @@ def _view(
     in_thread = linked & (threads > 0)
     links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
     passages = _passages(rows, question)
-    pair_norm, session_norm = LinkVectors().norms(passages.of_first(passages.vectors), links)
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
     view = NamespaceView(
@@ -362,33 +371,13 @@ def _view(
         days=days,
         statements=None,
         live=np.ones(len(rows), np.bool_),
-        pair_norm=pair_norm,
-        session_norm=session_norm,
         related=None,
         preset=large.whole.preset,
         whole=large.whole,
-        ages=_ages(rows.n, links, large.whole, begin),
-        second=_multilingual_side(passages, links),
+        second=_multilingual_side(passages),
     )
-    view.newness = _newness(rows, large) * view.caution**3
+    view.mean_passage_length, view.short_share = large.mean_passage_length, large.short_share
     return view
-
-
-def _newness(rows: FoundRows, large: LargeNamespace) -> Floats:
-    """The share of the namespace's rows that were not said later than each, by the rows that stand for all.
-
-    What was written after the digest is counted among the rows themselves: the newest are there.
-    """
-    sample, whole = large.index, large.whole
-    each = whole.alive / max(sample.alive, 1)
-    weight = np.concatenate([each * sample.live, rows.n > whole.n])
-    said = np.concatenate([large.view.created_at, rows.said])
-    numbers = np.concatenate([sample.order, rows.n])
-    order = np.lexsort((np.arange(len(said)), numbers, said))
-    share = np.empty(len(said), np.float32)
-    counted = np.cumsum(weight[order])
-    share[order] = counted / max(float(counted[-1]) if len(counted) else 0.0, 1.0)
-    return share[sample.size :]
 
 
 def _passages(rows: FoundRows, question: Question) -> Passages:
@@ -431,32 +420,13 @@ def _sides(vectors: Floats, question: Question) -> tuple[Floats | None, Floats |
     return unit_rows(both[:, :first]), unit_rows(both[:, first:])
 
 
-def _multilingual_side(passages: Passages, links: Links) -> MultilingualSide | None:
-    if passages.second is None:
-        return None
-    norms = LinkVectors().norms(passages.of_first(passages.second), links)
-    return MultilingualSide(passages.second, *norms, said_norms(passages.second))
-
-
-def _ages(n: Ints, links: Links, whole: NamespaceDigest, begin: int) -> Ints:
-    """How many sessions began after that of each row: counted from the row ``begin`` on, before it estimated."""
-    if not links.sessions:
-        return np.zeros(len(n), np.int64)
-    inside = np.flatnonzero(links.session >= 0)
-    first = np.full(links.sessions, np.iinfo(np.int64).max)
-    np.minimum.at(first, links.session[inside], n[inside])
-    counted = np.sort(first[first >= begin])
-    later = len(counted) - np.searchsorted(counted, first, side="right")
-    earlier = np.maximum(begin - first, 0) * (whole.sessions / max(whole.n, 1))
-    age = np.where(first >= begin, later, len(counted) + earlier).astype(np.int64)
-    return age[np.maximum(links.session, 0)]
+def _multilingual_side(passages: Passages) -> MultilingualSide | None:
+    return None if passages.second is None else MultilingualSide(passages.second, said_norms(passages.second))
 
 
 def _looked_up(question: Question) -> list[int]:
-    """The term ids of a question's words in all forms, and of the relation that it asks about and of such like it."""
-    said = [item for term in question.terms for item in (term, *question.form_ids[term])]
-    relation = None if question.reading is None else question.reading.relation
-    return said if relation is None else list(dict.fromkeys([*said, *features.ids_around_relation(relation)]))
+    """Return the term ids of a question's words in all forms."""
+    return [item for term in question.terms for item in (term, *question.form_ids[term])]
 
 
 def _postings(texts: Sequence[bytes], terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:

@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from memwarden.recall.index.columns import Floats, Ints, count_stems, flatten_terms
 from memwarden.recall.index.rows import FoundRows
-from memwarden.recall.index.view import K1, B, Links, NamespaceView, derive_links
-from memwarden.recall.question import Question, QuestionSpread, idf
-from memwarden.recall.rank import features
+from memwarden.recall.index.view import Links, NamespaceView, derive_links
+from memwarden.recall.question import Question
+from memwarden.recall.rank.bm25 import K1, PSEUDO_MASS, B, idf
+from memwarden.recall.rank.combine import Spread, measure_closeness, measure_spread
 from memwarden.text.tokenizer import SURFACE_BIT
 
 # So many rows stand for all, about: the deviation of a signal is told to within some hundredths.
@@ -32,8 +33,6 @@ SAMPLE_ROWS: Final = 4_000
 MIN_MEASURED_ROWS: Final = 40
 # Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them.
 COUNTED: Final = 3
-
-SIGNALS: Final = ("bm25_turn", "bm25_pair", "bm25_session")
 
 
 @dataclass(frozen=True)
@@ -171,26 +170,27 @@ def make_digest(
     )
 
 
-def measure_question(question: Question, sample: NamespaceView, whole: NamespaceDigest) -> QuestionSpread:
-    """Return how the signals of a question spread over the namespace. sample: the rows that stand for it."""
+def measure_question(question: Question, sample: NamespaceView, whole: NamespaceDigest) -> dict[str, Spread]:
+    """Return how the signals of a question spread over the namespace. sample: the rows that stand for it.
+
+    Of words that are too rare to be met in the sample, the digest has the spread.
+    """
     common, rare = _part_lengths(question, sample, whole)
-    asked = replace(question, terms=common[0], idf_prior=common[1], pieces=None, measure=None, memo={})
-    names, _, signals = features.list_signals(asked, sample)
-    variance = features.variances(signals, sample).astype(np.float64)
-    for term, prior in zip(*rare, strict=True):
-        added = _spread_of(term, prior, whole)
-        variance += [added.get(name, 0.0) for name in names]
-    deviations = features.deviation(variance.astype(np.float32))
-    means = {
-        "bm25_session": features.session_mean(features.word_signals_of(asked, sample).session, sample),
-        "cosine_session": features.session_mean(asked.memo["session_cosines"], sample)
-        if "session_cosines" in asked.memo
-        else 0.0,
-    }
-    return QuestionSpread(
-        deviations=dict(zip(names, deviations.tolist(), strict=True)),
-        session_means=means,
+    asked = replace(question, terms=common[0], idf_prior=common[1])
+    spread = measure_spread(measure_closeness(asked, sample), sample)
+    mass = sum(
+        idf(whole.alive, whole.holding(term, 0), prior)
+        for term, prior in zip(question.terms, question.idf_prior, strict=True)
     )
+    own = sum(idf(whole.alive, whole.holding(term, 0), prior) for term, prior in zip(*common, strict=True))
+    # The sample's BM25 is a share of the mass of the words that it measures.
+    share = (own + PSEUDO_MASS) / (mass + PSEUDO_MASS)
+    words = spread["words"]
+    variance = (words.deviation * share) ** 2
+    variance += (
+        sum(_variance_of(term, prior, whole) for term, prior in zip(*rare, strict=True)) / (mass + PSEUDO_MASS) ** 2
+    )
+    return {**spread, "words": Spread(words.mean * share, float(np.sqrt(variance)))}
 
 
 def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
@@ -211,14 +211,11 @@ def _part_lengths(
     return (common[0], common[1]), (rare[0], rare[1])
 
 
-def _spread_of(term: int, prior: float, whole: NamespaceDigest) -> dict[str, float]:
-    """The variance that a rare word adds to each signal."""
-    mean, square = whole.moments(term)
+def _variance_of(term: int, prior: float, whole: NamespaceDigest) -> float:
+    """Return the variance that a rare word adds to BM25."""
+    mean, square = whole.moments(term)[:, 0]
     weight = idf(whole.alive, whole.holding(term, 0), prior)
-    held = whole.sessions_holding(term, 0)
-    in_sessions = float(np.log1p((whole.sessions - held + 0.5) / (held + 0.5)))
-    weights = np.array([weight, weight, in_sessions])
-    return dict(zip(SIGNALS, (weights**2 * (square - mean**2)).tolist(), strict=True))
+    return float(weight**2 * (square - mean**2))
 
 
 def _mean(values: Floats) -> float:

@@ -17,8 +17,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import list_of, object_of, one_of
 from memwarden.recall.index.columns import Floats
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
-from memwarden.recall.rank.calibration import score_pair
+from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near, score_pair
 from memwarden.records import (
     ALREADY,
     CARD,

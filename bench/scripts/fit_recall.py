@@ -1,0 +1,558 @@
+"""Fits the weights of recall's evidence and writes `recall/evidence/weights.json`.
+
+usage: fit_recall.py --data DATA [--cache FILE] [--check]
+
+Everyday histories give questions with an answer and questions without one; whole histories are left out for the figures
+that are printed. MADial's talks call up memories. Questions about the world belong to no store. Small stores of plain
+statements are made of the corpus of attributes. `--check` prints the figures and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.models.choice import make_embedder
+from memwarden.models.protocols import EncodedQuestion
+from memwarden.recall.evidence.answer import answer_signals, plainness_of
+from memwarden.recall.index.encode import make_signals, statement_reader
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.question import Question, dense_text, prepare_question
+from memwarden.recall.rank.adjustments import Case, adjust
+from memwarden.recall.rank.combine import combine, measure_closeness, measure_spread
+from memwarden.records import Head, IndexRow, Scan
+from memwarden.settings import Settings
+from memwarden.statements.reader import SaidText
+from memwarden.text.flags import UNANSWERING
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "bench" / "data" / "asked"
+WORLD = ROOT / "bench" / "data" / "world_questions.txt"
+OUT = ROOT / "src" / "memwarden" / "recall" / "evidence" / "weights.json"
+KINDS = ("both", "multilingual", "first", "words", "wordllama")
+UNANSWERABLE = ("unknown_named", "world", "topic_switch")
+OFF_TOPIC = ("world", "topic_switch")
+SMALL_STORES = 160
+WORLD_QUESTIONS = 40
+ITEMS = 24
+NAMED = -2.0
+"""Logits that a name shared by a question and a plain statement brings without being an answer. The corpus names
+nobody, so it is chosen by hand, on four people told of in 24 plain statements."""
+TALK_SHARE = 1.0
+"""Weight of the talks in the fit of the subject, beside 1 for the histories."""
+MISSED_TALKS, MISSED_PLAIN = 0.08, 0.06
+MISSED = {"both": 0.015, "multilingual": 0.015, "first": 0.04, "wordllama": 0.06, "words": 0.12}
+"""Share of answerable questions, of talks and of questions to plain statements that may fall below the bar of 0.5."""
+"""Best places of a question whose chances are fitted."""
+
+SIGNALS = {
+    "both": ("unseen", "words", "multilingual", "answering", "first", "pieces", "personal"),
+    "multilingual": ("unseen", "words", "multilingual", "answering", "personal"),
+    "first": ("unseen", "words", "own", "first", "pieces"),
+    "words": ("unseen", "words", "own"),
+    "wordllama": ("unseen", "words", "own", "first"),
+}
+ANSWER_SIGNALS = ("around", "told", "reason_or_list", "implicit")
+"""What only the chance of the answer goes by, besides the others."""
+PLAIN_SIGNALS = {
+    "both": ("own", "small", "told"),
+    "multilingual": ("own", "small", "told"),
+    "first": ("small",),
+    "words": ("small",),
+    "wordllama": ("small",),
+}
+"""What only the same chance in a store of plain statements goes by."""
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a store."""
+
+    id: str
+    text: str
+    role: str
+    name: str | None
+    at: datetime
+    thread: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question to a store.
+
+    Attributes:
+        seen: number of messages that were said before it. gold: ids of messages that answer it.
+        answerable, on_topic: what the labels say.
+    """
+
+    text: str
+    at: datetime
+    seen: int
+    gold: frozenset[str]
+    answerable: bool
+    on_topic: bool
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store with its questions. group: left out as a whole. weight: of each of its questions."""
+
+    group: str
+    sort: str
+    messages: Sequence[Message]
+    questions: Sequence[Asked]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question with its signals.
+
+    Attributes:
+        items: for the best places how far below the best, and whether they answer.
+    """
+
+    store: Store
+    asked: Asked
+    english: bool
+    plain: float
+    signals: Mapping[str, float]
+    items: Sequence[tuple[float, bool]]
+
+
+def read_world() -> dict[str, list[str]]:
+    """Return questions about the world by language."""
+    found: dict[str, list[str]] = {}
+    language = ""
+    for line in WORLD.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            language = line[2:]
+        elif line:
+            found.setdefault(language, []).append(line)
+    return found
+
+
+def read_histories(folder: Path) -> Iterator[Store]:
+    """Yield the everyday histories with all their questions, and questions about the world."""
+    world = [text for texts in read_world().values() for text in texts]
+    for path in sorted(folder.glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        more = json.loads((folder / "more" / f"{path.stem}.more.json").read_text(encoding="utf-8"))
+        messages, begins = [], []
+        for thread in data["threads"]:
+            begins.append((datetime.fromisoformat(thread["messages"][0]["created_at"]), len(messages)))
+            messages += [
+                Message(
+                    m["id"],
+                    m["content"],
+                    m["role"],
+                    m.get("name"),
+                    datetime.fromisoformat(m["created_at"]),
+                    thread["id"],
+                )
+                for m in thread["messages"]
+            ]
+        questions = []
+        for q in (*data["questions"], *more["questions"]):
+            at = datetime.fromisoformat(q["asked_at"])
+            seen = next((first for begin, first in begins if begin > at), len(messages))
+            gold = frozenset((*q.get("evidence", ()), *q.get("also", ()))) - frozenset(q.get("stale", ()))
+            kind = q["type"]
+            questions.append(Asked(q["q"], at, seen, gold, kind not in UNANSWERABLE, kind not in OFF_TOPIC))
+        yield Store(path.stem, "history", messages, questions)
+        chance = random.Random(path.stem)
+        last = messages[-1].at + timedelta(days=1)
+        others = [
+            Asked(text, last, len(messages), frozenset(), False, False)
+            for text in chance.sample(world, WORLD_QUESTIONS)
+        ]
+        yield Store(path.stem, "world", messages, others)
+
+
+def read_talks(folder: Path) -> Iterator[Store]:
+    """Yield MADial's talks; the last three messages of a talk ask."""
+    for language in ("en", "zh"):
+        for case in json.loads((folder / f"madial_{language}.json").read_text(encoding="utf-8")):
+            messages = [
+                Message(t["id"], t["content"], t["role"], None, datetime.fromisoformat(t["at"]), s["thread"])
+                for s in case["sessions"]
+                for t in s["turns"]
+            ]
+            last = max(m.at for m in messages) + timedelta(days=1)
+            questions = [
+                Asked(
+                    q["messages"][-1]["content"],
+                    last,
+                    len(messages),
+                    frozenset(i for g in q["need"] for i in g),
+                    True,
+                    True,
+                )
+                for q in case["questions"]
+            ]
+            yield Store(case["name"], "talk", messages, questions)
+
+
+def make_small_stores() -> Iterator[Store]:
+    """Yield small stores of plain statements; questions ask for what was said, what was not, and about the world."""
+    rows = [
+        json.loads(line)
+        for name in ("home", "life", "work", "languages")
+        for line in (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    world = read_world()
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    for seed in range(SMALL_STORES):
+        chance = random.Random(seed)
+        language = chance.choice(["en"] * 5 + ["de", "es", "fr", "ja", "zh"])
+        pool = [row for row in rows if row["lang"] == language]
+        chance.shuffle(pool)
+        size = chance.choice((1, 2, 3, 5, 8, 12, 20, 30))
+        known, rest = pool[:size], pool[size : size + 30]
+        messages = [
+            Message(
+                f"{seed}-{number}",
+                chance.choice(row["states"]),
+                "user",
+                None,
+                begin + timedelta(days=number),
+                str(number),
+            )
+            for number, row in enumerate(known)
+        ]
+        last = begin + timedelta(days=100)
+        asked = [
+            Asked(
+                chance.choice(row["questions"]),
+                last,
+                len(messages),
+                frozenset({messages[known.index(row)].id}),
+                True,
+                True,
+            )
+            for row in chance.sample(known, min(5, len(known)))
+        ]
+        asked += [
+            Asked(chance.choice(row["questions"]), last, len(messages), frozenset(), False, False)
+            for row in chance.sample(rest, min(5, len(rest)))
+        ]
+        asked += [
+            Asked(text, last, len(messages), frozenset(), False, False) for text in chance.sample(world[language], 2)
+        ]
+        yield Store(f"small-{seed % 8}", "small", messages, asked)
+
+
+class Encoder:
+    """Makes signals of texts and vectors of questions, kept in a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.embedder = make_embedder(Settings(), None)
+        self.small = make_embedder(Settings(embedder="wordllama"), None)
+        self.reader = statement_reader(self.embedder)
+        self._file = file
+        self._known: dict[Any, Any] = pickle.loads(file.read_bytes()) if file.exists() else {}
+
+    def save(self) -> None:
+        """Write what was made."""
+        self._file.write_bytes(pickle.dumps(self._known))
+
+    def small_signals(self, said: Sequence[SaidText]) -> list[Any]:
+        """Return the signals of texts, with the vectors of WordLlama."""
+        return make_signals(said, self.small)
+
+    def signals(self, said: Sequence[SaidText]) -> list[Any]:
+        """Return the signals of texts."""
+        keys = [(each.text, each.at, each.role) for each in said]
+        missing = [each for each, key in zip(said, keys, strict=True) if key not in self._known]
+        for start in range(0, len(missing), 64):
+            some = missing[start : start + 64]
+            for each, made in zip(some, make_signals(some, self.embedder), strict=True):
+                self._known[each.text, each.at, each.role] = made
+        return [self._known[key] for key in keys]
+
+    def question(self, text: str) -> EncodedQuestion:
+        """Return the vectors of a question."""
+        if text not in self._known:
+            self._known[text] = self.embedder.question(text)
+        return self._known[text]
+
+
+def index_rows(store: Store, encoder: Encoder, kind: str) -> list[IndexRow]:
+    """Return the rows of a store's messages."""
+    said = [SaidText(m.text, m.at, m.role, m.name) for m in store.messages]
+    plain = dict.fromkeys(IndexRow._fields)
+    rows = []
+    made_signals = encoder.small_signals(said) if kind == "wordllama" else encoder.signals(said)
+    for number, (message, signals) in enumerate(zip(store.messages, made_signals, strict=True)):
+        when = int(message.at.timestamp() * 1e6)
+        made = {name: getattr(signals, name) for name in plain if hasattr(signals, name)}
+        rows.append(IndexRow(**{
+            **plain, **made, "n": number + 1, "id": message.id, "live": True, "created_at": when, "updated_at": when,
+            "channel": "turn", "kind": "unknown", "category": "turn", "importance": 0.5, "pinned": False, "tags": (),
+            "characters": (), "sources": (), "role": message.role, "name": message.name, "thread_id": message.thread,
+            "trust": "user", "utc_offset": 0,
+        }))  # fmt: skip
+    return rows
+
+
+def measure(stores: Sequence[Store], encoder: Encoder, kind: str) -> Iterator[Row]:
+    """Yield the questions with their signals, as far as a kind of models goes."""
+    small = kind == "wordllama"
+    sides = (encoder.small.dimensions, None) if small else encoder.embedder.sides
+    pieces = None if small else encoder.embedder.piece_dimensions
+    for store in stores:
+        rows = index_rows(store, encoder, kind)
+        views: dict[int, Any] = {}
+        for asked in store.questions:
+            if not asked.seen:
+                continue
+            if asked.seen not in views:
+                index = NamespaceIndex(6 * 3_600_000_000, sides[0], pieces, sides[1], True)
+                index.follow(Scan(rows[: asked.seen], Head(asked.seen, 1)))
+                views[asked.seen] = index.view
+            found = measure_question(store, asked, views[asked.seen], encoder, kind)
+            if found is not None:
+                yield found
+
+
+def measure_question(store: Store, asked: Asked, view: Any, encoder: Encoder, kind: str) -> Row | None:
+    """Return a question with its signals; None if nothing may be in its answer."""
+    question = prepare(asked, view, encoder, kind)
+    allowed = view.alive & ((view.flags & int(UNANSWERING)) == 0)
+    if question.small_talk or not allowed.any():
+        return None
+    closeness = measure_closeness(question, view, allowed)
+    combined = combine(question, view, closeness, measure_spread(closeness, view))
+    rows = int(np.count_nonzero(allowed))
+    signals = answer_signals(question, view, combined, allowed, rows)
+    total = adjust(Case(question, view, allowed, closeness, 0.0), combined.total).total
+    order = np.argsort(-np.where(allowed, total, -np.inf), kind="stable")[: min(ITEMS, rows)]
+    ids = [message.id for message in store.messages]
+    items = [(float(total[order[0]] - total[place]), ids[place] in asked.gold) for place in order]
+    return Row(store, asked, question.english, plainness_of(view, allowed), signals, items)
+
+
+def prepare(asked: Asked, view: Any, encoder: Encoder, kind: str) -> Question:
+    """Return a question as a kind of models sees it."""
+    if kind == "wordllama":
+        encoded = EncodedQuestion(encoder.small.embed([dense_text(asked.text, view)])[0])
+        return prepare_question(asked.text, view, encoded, asked.at)
+    encoded = encoder.question(dense_text(asked.text, view))
+    question = prepare_question(asked.text, view, encoded, asked.at)
+    if question.second is not None and kind in ("both", "multilingual"):
+        question = replace(question, reading=encoder.reader.question(question.text, question.second))
+    if kind in ("multilingual", "words"):
+        question = replace(question, vector=None, pieces=None, piece_words=())
+    if kind in ("first", "words"):
+        question = replace(question, second=None)
+    return question
+
+
+def logistic(x: Matrix, y: Matrix, weight: Matrix, ridge: float = 3e-3) -> Matrix:
+    """Fit a logistic regression on columns brought to unit deviation; the first column is the constant."""
+    deviation = np.maximum(x.std(axis=0), 1e-9)
+    deviation[0] = 1.0
+    scaled, found = x / deviation, np.zeros(x.shape[1])
+    weight = weight / weight.sum()
+    penalty = ridge * np.eye(x.shape[1])
+    penalty[0, 0] = 1e-9
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-np.clip(scaled @ found, -30, 30)))
+        slope = scaled.T @ (weight * (chance - y)) + penalty @ found
+        curve = (scaled * (weight * chance * (1 - chance))[:, None]).T @ scaled + penalty
+        step = np.linalg.solve(curve, slope)
+        found -= step
+        if np.abs(step).max() < 1e-7:
+            break
+    return found / deviation
+
+
+def columns(rows: Sequence[Row], names: Sequence[str]) -> Matrix:
+    """Return the signals of rows, the constant first."""
+    return np.array([[row.signals[name] for name in ("constant", *names)] for row in rows])
+
+
+def fit_subject(rows: Sequence[Row], names: Sequence[str], missed: float) -> dict[str, float]:
+    """Fit the chance that a store knows the subject of a question."""
+    some = [row for row in rows if row.store.sort in ("history", "world", "talk")]
+    share = {"history": 1.0, "world": 1.0, "talk": TALK_SHARE}
+    count = {sort: sum(row.store.sort == sort for row in some) for sort in share}
+    weight = np.array([share[row.store.sort] / count[row.store.sort] for row in some])
+    y = np.array([float(row.asked.on_topic) for row in some])
+    found = named(names, logistic(columns(some, names), y, weight))
+    known = [logit_of(found, row) for row in some if row.store.sort == "history" and row.asked.answerable]
+    talks = [logit_of(found, row) for row in some if row.store.sort == "talk"]
+    bars = [np.quantile(known, missed), *([np.quantile(talks, max(missed, MISSED_TALKS))] if talks else [])]
+    return {**found, "constant": found["constant"] - float(min(bars))}
+
+
+def fit_answer(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
+    """Fit the chance that a history holds the answer."""
+    some = [row for row in rows if row.store.sort == "history"]
+    y = np.array([float(row.asked.answerable) for row in some])
+    return named(names, logistic(columns(some, names), y, np.ones(len(some))))
+
+
+def fit_plain(rows: Sequence[Row], names: Sequence[str], missed: float) -> dict[str, float]:
+    """Fit the chance that a small store of plain statements holds the answer."""
+    some = [row for row in rows if row.store.sort == "small"]
+    y = np.array([float(row.asked.answerable) for row in some])
+    found = named(names, logistic(columns(some, names), y, np.ones(len(some))))
+    bar = np.quantile([logit_of(found, row) for row in some if row.asked.answerable], max(missed, MISSED_PLAIN))
+    return {**found, "constant": found["constant"] - float(bar), "named": NAMED}
+
+
+def fit_item(rows: Sequence[Row], answer: Mapping[str, float]) -> dict[str, float]:
+    """Fit the chance that an item bears on a question, given the logit of the answer."""
+    x, y = [], []
+    for row in rows:
+        if row.store.sort == "history" and row.asked.on_topic:
+            logit = logit_of(answer, row)
+            x += [[1.0, logit, -below] for below, _ in row.items]
+            y += [float(bears) for _, bears in row.items]
+    found = logistic(np.array(x), np.array(y), np.ones(len(y)))
+    return dict(zip(("constant", "answer", "below"), found.tolist(), strict=True))
+
+
+def named(names: Sequence[str], found: Matrix) -> dict[str, float]:
+    return dict(zip(("constant", *names), found.tolist(), strict=True))
+
+
+def logit_of(weights: Mapping[str, float], row: Row) -> float:
+    """Return the logit of a row."""
+    return sum(weight * row.signals[name] for name, weight in weights.items())
+
+
+def fit(rows: Sequence[Row], kind: str) -> dict[str, dict[str, float]]:
+    """Return all weights of a kind."""
+    names = SIGNALS[kind]
+    further = ANSWER_SIGNALS if kind in ("both", "multilingual") else ANSWER_SIGNALS[:1]
+    answer = fit_answer(rows, (*names, *further))
+    return {
+        "subject": fit_subject(rows, names, MISSED[kind]),
+        "answer": answer,
+        "plain": fit_plain(rows, (*names, *PLAIN_SIGNALS[kind]), MISSED[kind]),
+        "item": fit_item(rows, answer),
+    }
+
+
+def gap(chances: Sequence[float], truths: Sequence[bool]) -> float:
+    """Return the mean distance between chance and share in ten bins, weighted by their size."""
+    chance, truth = np.array(chances), np.array(truths, float)
+    bins = np.minimum((chance * 10).astype(int), 9)
+    filled = [bins == number for number in range(10) if (bins == number).any()]
+    return float(sum(abs(chance[one].mean() - truth[one].mean()) * one.mean() for one in filled))
+
+
+def auc(yes: Sequence[float], no: Sequence[float]) -> float:
+    """Return how often a positive is above a negative."""
+    above = np.array(yes)[:, None] - np.array(no)[None]
+    return float(((above > 0) + (above == 0) / 2).mean())
+
+
+def check(rows: Sequence[Row], kind: str) -> dict[str, float]:
+    """Return figures with each group left out in turn."""
+    subject: dict[str, list[float]] = {"known": [], "off": [], "world": [], "talk": []}
+    answers: list[tuple[float, bool, bool, int]] = []
+    items: list[tuple[float, bool]] = []
+    plain: list[tuple[float, bool]] = []
+    for group in sorted({row.store.group for row in rows if row.store.sort in ("history", "small", "talk")}):
+        weights = fit([row for row in rows if row.store.group != group], kind)
+        for row in (row for row in rows if row.store.group == group):
+            knows = chance_of(logit_of(weights["subject"], row))
+            if row.store.sort == "small":
+                plain.append((chance_of(logit_of(weights["plain"], row)), row.asked.answerable))
+            elif row.store.sort != "history":
+                subject[row.store.sort].append(knows)
+            else:
+                if row.asked.answerable:
+                    subject["known"].append(knows)
+                elif not row.asked.on_topic:
+                    subject["off"].append(knows)
+                logit = logit_of(weights["answer"], row)
+                answers.append((chance_of(logit), row.asked.answerable, row.asked.on_topic, len(row.asked.text)))
+                if row.asked.on_topic:
+                    item = weights["item"]
+                    items += [
+                        (chance_of(item["constant"] + item["answer"] * logit - item["below"] * below), bears)
+                        for below, bears in row.items
+                    ]
+    yes = [c for c, answerable, _, _ in answers if answerable]
+    return {
+        "subject AUC": auc(subject["known"], subject["off"]),
+        "off topic refused": below_bar(subject["off"]),
+        "world refused": below_bar(subject["world"]),
+        "known refused": below_bar(subject["known"]),
+        "talks refused": below_bar(subject["talk"]),
+        "answer AUC": auc(yes, [c for c, answerable, _, _ in answers if not answerable]),
+        "never said AUC": auc(yes, [c for c, answerable, on_topic, _ in answers if not answerable and on_topic]),
+        "like": like(answers),
+        "answer gap": gap([c for c, *_ in answers], [a for _, a, _, _ in answers]),
+        "item gap": gap([c for c, _ in items], [b for _, b in items]),
+        "plain AUC": auc([c for c, a in plain if a], [c for c, a in plain if not a]),
+        "plain refused": below_bar([c for c, a in plain if not a]),
+        "plain known refused": below_bar([c for c, a in plain if a]),
+    }
+
+
+def below_bar(chances: Sequence[float]) -> float:
+    """Return the share of chances below the bar."""
+    return float(np.mean(np.array(chances) < 0.5)) if chances else 0.0
+
+
+def like(answers: Sequence[tuple[float, bool, bool, int]]) -> float:
+    """Return the AUC of answerable against never-said questions of like length."""
+    pairs = [
+        (a, b)
+        for a, yes, _, size in answers
+        if yes
+        for b, other, on_topic, length in answers
+        if not other and on_topic and abs(size - length) <= 4
+    ]
+    return float(np.mean([(a > b) + (a == b) / 2 for a, b in pairs]))
+
+
+def chance_of(logit: float) -> float:
+    return float(1 / (1 + np.exp(-np.clip(logit, -30, 30))))
+
+
+def main() -> None:
+    """Fit, check and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path("fit_recall.pickle"))
+    parser.add_argument("--kinds", nargs="*", choices=KINDS)
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    encoder = Encoder(given.cache)
+    stores = [*read_histories(given.data / "everyday"), *read_talks(given.data / "public"), *make_small_stores()]
+    kinds: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))["kinds"] if OUT.exists() else {}
+    for kind in given.kinds or KINDS:
+        rows = list(measure(stores, encoder, kind))
+        if kind in ("both", "first", "wordllama"):
+            rows = [row for row in rows if row.english]
+        elif kind == "multilingual":
+            rows = [row for row in rows if row.store.sort != "talk" or not row.english]
+        encoder.save()
+        weights = fit(rows, kind)
+        kinds[kind] = {
+            part: {name: round(value, 3) for name, value in found.items()} for part, found in weights.items()
+        }
+        print(kind, len(rows), {name: round(value, 3) for name, value in check(rows, kind).items()}, flush=True)
+    if not given.check:
+        OUT.write_text(json.dumps({"kinds": kinds}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Evidence of a whole answer: whether the store knows the subject, and whether it holds the answer.
+
+Every signal is of the words that ask, so that a greeting or a reason around them changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from memwarden.recall.evidence.weights import chance, load_weights, weigh
+from memwarden.recall.index.columns import Floats, Mask, personal
+from memwarden.recall.rank.combine import Combination
+from memwarden.settings import DEFAULT_THRESHOLD
+from memwarden.text.small_talk import content_terms
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.view import NamespaceView
+    from memwarden.recall.question import Question
+
+# Rows at which a store counts as small: there a lesser closeness tells an answer from chance.
+SMALL_ROWS: Final = 20.0
+# Mean terms of a text below which a store consists of plain statements.
+PLAIN_TERMS: Final = 5.0
+# Keys of the weights by how the names of first models begin: all-minilm, wordllama.
+FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
+MIN_PLAIN: Final = 1e-3
+# Chance of the subject where a name that alone is asked for is held.
+KNOWN: Final = 0.9
+
+
+class AnswerEvidence(NamedTuple):
+    """Chances about a question, 0..1.
+
+    Attributes:
+        subject: that the store knows its subject; low for questions about the world.
+        answer: that the store holds its answer. logit: of the answer.
+    """
+
+    subject: float
+    answer: float
+    logit: float
+
+
+def kind_of(question: Question, combined: Combination, model: str | None) -> str:
+    """Return the key of the fitted weights: by the models at hand and the question's language.
+
+    model: name of the embedder. Cosines of a first model that is not among the fitted rank, but they tell no chances.
+    """
+    kind, first = combined.closeness.kind, (model or "").partition("-")[0]
+    if kind == "both" and not (question.english and first == "all"):
+        return "multilingual"
+    return FIRST_MODELS.get(first, "words") if kind == "first" else kind
+
+
+def judge_answer(
+    question: Question, view: NamespaceView, combined: Combination, allowed: Mask, rows: int, kind: str
+) -> AnswerEvidence:
+    """Return the chances about a question.
+
+    rows: number of allowed places in the whole namespace. kind: key of the fitted weights.
+    """
+    signals = answer_signals(question, view, combined, allowed, rows)
+    weights = load_weights()[kind]
+    plain, logit = plainness_of(view, allowed), weigh(weights.answer, signals)
+    subject, answer = chance(weigh(weights.subject, signals)), chance(logit)
+    if plain > MIN_PLAIN:
+        of_plain = chance(weigh(weights.plain, signals))
+        subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
+    if question.names_somebody and len(question.terms) == 1 and signals["own"] > 0:
+        subject = max(subject, KNOWN)  # "Who is Tom?": any statement of him answers
+    return AnswerEvidence(subject, answer, logit)
+
+
+def answer_signals(
+    question: Question, view: NamespaceView, combined: Combination, allowed: Mask, rows: int
+) -> dict[str, float]:
+    """Return the signals of an answer among the allowed places, by name."""
+    words, best = combined.closeness.words, combined.closeness.places
+    found = {name: _most(values, allowed) for name, values in best.items()}
+    top = int(np.argmax(np.where(allowed, combined.total, -np.inf)))
+    reading = question.reading
+    return {
+        "constant": 1.0,
+        **{name: found.get(name, 0.0) for name in ("words", "multilingual", "answering", "first", "pieces")},
+        "own": _most(words.own, allowed),
+        "around": words.share_around(top, view, allowed),
+        "unseen": words.unseen(allowed),
+        "personal": 0.0 if question.second is None else personal(question.second),
+        "small": SMALL_ROWS / (rows + SMALL_ROWS),
+        "reason_or_list": float(reading is not None and reading.when in ("why", "list")),
+        "told": _told(question, view, allowed),
+        "named": float(question.names_somebody),
+        "implicit": 0.0 if reading is None else reading.implicit,
+        "english": float(question.english),
+    }
+
+
+def plainness_of(view: NamespaceView, allowed: Mask) -> float:
+    """Return how far the allowed texts are short plain statements, 0..1: these lie near to a question for them."""
+    length = float(np.add.reduce(view.length[allowed]) / np.float32(np.count_nonzero(allowed)))
+    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
+
+
+def _told(question: Question, view: NamespaceView, allowed: Mask) -> float:
+    """Return how much any allowed place tells the attribute asked for, 0..1; 0 where statements are not read."""
+    if question.reading is None or view.statements is None:
+        return 0.0
+    return _most(view.statements.share_attribute(question.reading, view.size), allowed)
+
+
+def _most(values: Floats, allowed: Mask) -> float:
+    return float(np.maximum.reduce(values, where=allowed, initial=-np.inf))
+
+
+# A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?".
+MIN_WORDS: Final = 8
+
+
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Return whether a search may find for a message what its block does not hold.
+
+    So it is if nothing was put in although the answer may be in the store.
+    """
+    if relevant or confidence < DEFAULT_THRESHOLD:
+        return False
+    return len(set(content_terms(message))) >= MIN_WORDS

@@ -1,0 +1,211 @@
+"""Combination of the signals of a question into one score for each place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from memwarden.recall.index.columns import Floats, Ints, Mask
+from memwarden.recall.rank import dates, dense, neighbours, shape, speakers
+from memwarden.recall.rank.bm25 import MatchedWords, match_words
+from memwarden.text.tokenizer import GLUED_SCRIPT
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.view import NamespaceView
+    from memwarden.recall.question import Question
+
+Weights = Mapping[str, float]
+
+# Weights of the signals that are compared in standard deviations, by the models at hand.
+CLOSENESS: Final[Mapping[str, Weights]] = {
+    "both": {"words": 0.4, "multilingual": 0.2, "answering": 1.0, "first": 0.4, "pieces": 0.6},
+    "multilingual": {"words": 0.4, "multilingual": 0.2, "answering": 1.0},
+    "first": {"words": 0.7, "first": 1.0, "pieces": 0.6},
+    "words": {"words": 1.0},
+}
+# The signal that also counts for the turns before and after a place.
+LEADING: Final = {"both": "answering", "multilingual": "answering", "first": "first", "words": "words"}
+# Weights of a message's shape and neighbours. They count as far as the namespace holds short messages: in a store of
+# documents they do harm.
+SHAPE: Final[Weights] = {
+    "assistant": -2.0,
+    "asks": -1.5,
+    "length": 0.8,
+    "around": 2.0,
+    "before": 0.3,
+    "after": 0.3,
+    "says_when": 0.7,
+}
+SPEAKER: Final = 0.8
+ON_DAY: Final = 1.2
+# Weight of a relation to a better place; the setting ``relation_weight`` overrides it.
+RELATION_WEIGHT: Final = 0.1
+
+# Standard deviation of each signal over the places of an everyday history, averaged over questions.
+TYPICAL: Final[Weights] = {"words": 0.021, "multilingual": 0.08, "answering": 0.1, "first": 0.085, "pieces": 0.09}
+# Rows for which the typical deviation counts: in a store of two notes the deviation says nothing.
+PRIOR_ROWS: Final = 20.0
+
+
+class Part(NamedTuple):
+    """A signal's contribution to the score: its name, its value a place, and its weight."""
+
+    name: str
+    values: Floats
+    weight: float
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation of a signal over a namespace."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """How close a question is to every passage, by signal.
+
+    Attributes:
+        kind: key of :data:`CLOSENESS`.
+        words: what its words match. passages: values of each passage, by name of the signal.
+        places: values of each place, that of its best passage.
+    """
+
+    kind: str
+    words: MatchedWords
+    passages: Mapping[str, Floats]
+    places: Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The combined score of every place.
+
+    Attributes:
+        parts: the contributions. total: their weighted sum. closeness: the signals it is made from.
+    """
+
+    parts: tuple[Part, ...]
+    total: Floats
+    closeness: Closeness
+    passage_total: Floats
+
+    @cached_property
+    def best(self) -> Mapping[str, Floats]:
+        """The signals of each place, by name."""
+        return self.closeness.places
+
+
+def measure_closeness(question: Question, view: NamespaceView, allowed: Mask | None = None) -> Closeness:
+    """Measure the signals of a question. allowed: places that may be in the answer; None for all."""
+    words = match_words(question, view)
+    cosines = dense.measure_cosines(question, view)
+    found = {"words": words.passages}
+    for name, values in (
+        ("first", cosines.first),
+        ("multilingual", cosines.multilingual),
+        ("answering", cosines.answering),
+    ):
+        if values is not None:
+            found[name] = values
+    kind = _kind_of(question, found)
+    if "first" in CLOSENESS[kind]:
+        pieces = dense.match_pieces(question, view, _choose_compared(view, found, CLOSENESS[kind], allowed))
+        if pieces is not None:
+            found["pieces"] = pieces
+    return Closeness(kind, words, found, {name: view.passages.best(values) for name, values in found.items()})
+
+
+def _kind_of(question: Question, found: Mapping[str, Floats]) -> str:
+    """Return the key of :data:`CLOSENESS` that suits the models at hand and the question's script."""
+    if "multilingual" in found:
+        # Of Chinese and Japanese, MiniLM and WordLlama know single characters at most.
+        return "multilingual" if GLUED_SCRIPT.search(question.text) or "first" not in found else "both"
+    return "first" if "first" in found else "words"
+
+
+def _choose_compared(
+    view: NamespaceView, found: Mapping[str, Floats], weights: Weights, allowed: Mask | None
+) -> Ints | None:
+    """Return the passages whose word pieces are compared; None for all."""
+    owners = view.passages.owners
+    if len(owners) <= dense.MAX_COMPARED:
+        return None
+    total = sum(np.float32(weights[name] / TYPICAL[name]) * found[name] for name in weights if name in found)
+    if allowed is not None:
+        total = np.where(allowed[owners], total, np.float32(-np.inf))
+    return np.sort(np.argpartition(-total, dense.MAX_COMPARED)[: dense.MAX_COMPARED])
+
+
+def measure_spread(closeness: Closeness, view: NamespaceView) -> dict[str, Spread]:
+    """Measure the spread of the signals over the live places of a view."""
+    return {name: _spread_of(values, TYPICAL[name], view.alive) for name, values in closeness.places.items()}
+
+
+def _spread_of(values: Floats, typical: float, live: Mask) -> Spread:
+    seen = values[live]
+    rows = len(seen)
+    if not rows:
+        return Spread(0.0, typical)
+    mean = float(np.add.reduce(seen, dtype=np.float64)) / rows
+    variance = max(float(np.vecdot(seen, seen)) / rows - mean**2, 0.0)
+    return Spread(mean, float(np.sqrt((rows * variance + PRIOR_ROWS * typical**2) / (rows + PRIOR_ROWS))))
+
+
+def combine(
+    question: Question,
+    view: NamespaceView,
+    closeness: Closeness,
+    spread: Mapping[str, Spread],
+    left_out: frozenset[str] = frozenset(),
+) -> Combination:
+    """Combine the signals. left_out: names of signals that do not count."""
+    weights = CLOSENESS[closeness.kind]
+    scaled = {
+        name: (closeness.places[name] - np.float32(spread[name].mean)) / np.float32(spread[name].deviation)
+        for name in weights
+        if name in closeness.places
+    }
+    parts = [Part(name, values, weights[name]) for name, values in scaled.items()]
+    short = view.short_share
+    parts += [Part(name, values, short * SHAPE[name]) for name, values in _shapes(question, view, closeness, scaled)]
+    parts += [
+        Part("speaker", speakers.said_by_named(question, view), SPEAKER),
+        Part("on_day", dates.on_day(question, view), ON_DAY),
+    ]
+    parts = [part for part in parts if part.name not in left_out]
+    total = np.zeros(view.size, np.float32)
+    for part in parts:
+        if part.values is not view.nothing:
+            total += np.float32(part.weight) * part.values
+    return Combination(tuple(parts), total, closeness, _sum_passages(closeness, spread))
+
+
+def _shapes(
+    question: Question, view: NamespaceView, closeness: Closeness, scaled: Mapping[str, Floats]
+) -> list[tuple[str, Floats]]:
+    leading = scaled[LEADING[closeness.kind]]
+    return [
+        ("assistant", speakers.said_by_assistant(question, view)),
+        ("asks", shape.asks(question, view)),
+        ("length", shape.log_length(question, view)),
+        ("around", closeness.words.around),
+        ("before", neighbours.value_of(view.previous, leading)),
+        ("after", neighbours.value_of(view.following, leading)),
+        ("says_when", dates.says_when(question, view)),
+    ]
+
+
+def _sum_passages(closeness: Closeness, spread: Mapping[str, Spread]) -> Floats:
+    """Return the weighted sum of the signals of each passage, which says which passage of a place is its best."""
+    weights = CLOSENESS[closeness.kind]
+    total = np.zeros(len(closeness.words.passages), np.float32)
+    for name, values in closeness.passages.items():
+        if name in weights:
+            total += np.float32(weights[name] / spread[name].deviation) * values
+    return total

@@ -1,0 +1,122 @@
+"""Ranks the places of a namespace for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from memwarden.recall.evidence.answer import judge_answer, kind_of
+from memwarden.recall.evidence.item import judge_items
+from memwarden.recall.evidence.weights import load_weights
+from memwarden.recall.index.columns import Floats, Ints, Mask
+from memwarden.recall.rank.adjustments import AdjustedScores, Case, adjust
+from memwarden.recall.rank.combine import (
+    RELATION_WEIGHT,
+    Combination,
+    Part,
+    Spread,
+    combine,
+    measure_closeness,
+    measure_spread,
+)
+from memwarden.records import Feature as Explained
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.view import NamespaceView
+    from memwarden.recall.question import Question
+
+Weights = tuple[tuple[str, float], ...]
+NOTHING: Final = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The scores of a view's places for a question.
+
+    Attributes:
+        scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
+        confidence: the chance that the answer is in the store, 0..1.
+        subject: the chance that the store knows the subject of the question, 0..1.
+        parts: each signal's name, values and weight.
+        adjusted: what moved places after the signals were summed.
+        passages: for each place the number of its best passage within its text; empty where each has one.
+    """
+
+    scores: Floats
+    confidence: float = 0.0
+    subject: float = 0.0
+    parts: tuple[Part, ...] = ()
+    adjusted: AdjustedScores = field(default_factory=lambda: AdjustedScores(NOTHING))
+    passages: Sequence[int] | Ints = ()
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Name and weight of each signal."""
+        return tuple((part.name, part.weight) for part in self.parts)
+
+    def values(self, place: int) -> tuple[float, ...]:
+        """Return the value of each signal for a place."""
+        return tuple([part.values.item(place) for part in self.parts])
+
+    def passage_of(self, place: int) -> int:
+        """Return the number of a place's best passage for the question."""
+        return int(self.passages[place]) if len(self.passages) else 0
+
+    def moves_of(self, place: int) -> tuple[str, ...]:
+        """Return the names of the adjustments that moved a place."""
+        return self.adjusted.moves_of(place)
+
+
+def explain_features(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...]:
+    """Return each signal's value and weight, the largest contribution first."""
+    parts = [Explained(name, value, weight) for (name, weight), value in zip(weights, values, strict=True)]
+    return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
+
+
+def rank(
+    question: Question,
+    view: NamespaceView,
+    allowed: Mask,
+    *,
+    model: str | None = None,
+    relation_weight: float = RELATION_WEIGHT,
+    left_out: frozenset[str] = frozenset(),
+    among: int | None = None,
+    spread: Mapping[str, Spread] | None = None,
+) -> Ranking:
+    """Score every place of a view.
+
+    Args:
+        allowed: places that may be in the answer. The others only lend context.
+        model: name of the embedder. relation_weight: weight of relations between memories.
+        left_out: names of signals that do not count.
+        among: number of allowed places in the whole namespace, if the view is only a part of it.
+        spread: of the signals over the whole namespace, if the view is only a part of it.
+    """
+    rows = max(int(np.count_nonzero(allowed)), among or 0)
+    if not allowed.any() or question.small_talk:
+        return Ranking(np.zeros(view.size, np.float32))
+    closeness = measure_closeness(question, view, allowed)
+    combined = combine(question, view, closeness, spread or measure_spread(closeness, view), left_out)
+    kind = kind_of(question, combined, model)
+    evidence = judge_answer(question, view, combined, allowed, rows, kind)
+    adjusted = adjust(Case(question, view, allowed, closeness, relation_weight), combined.total)
+    return Ranking(
+        judge_items(load_weights()[kind].item, adjusted.total, evidence.logit, allowed),
+        evidence.answer,
+        evidence.subject,
+        combined.parts,
+        adjusted,
+        _best_passages(view, combined),
+    )
+
+
+def _best_passages(view: NamespaceView, combined: Combination) -> Sequence[int] | Ints:
+    passages = view.passages
+    if passages.single:
+        return ()
+    return passages.best_at(combined.passage_total) - passages.first
