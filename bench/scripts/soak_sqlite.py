@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "faults"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "faults"))
 
 from kill_child import LABELS
 from test_sqlite_kill import Site, damage

@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.state_machine import store_machine
 
-_SOAK = Path(__file__).parents[2] / "bench" / "soak_sqlite.py"
+_SOAK = Path(__file__).parents[2] / "bench/scripts/soak_sqlite.py"
 
 
 @pytest.mark.soak
