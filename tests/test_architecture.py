@@ -39,8 +39,11 @@ from memwarden.api.blocking import (
     Usage,
     Warden,
 )
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import AsyncWarden
 from memwarden.conversation.chat import AsyncChat
 from memwarden.conversation.turn import AsyncTurn

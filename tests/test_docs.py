@@ -168,8 +168,11 @@ def test_every_setting_and_filter_field_is_documented() -> None:
 
 
 def test_every_command_and_verb_is_documented() -> None:
-    from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+    from memwarden.api.consent import AsyncConsent
+    from memwarden.api.journal import AsyncJournal
+    from memwarden.api.review import AsyncReview
     from memwarden.api.scope import AsyncScope
+    from memwarden.api.usage import AsyncUsage
     from memwarden.surfaces.cli.main import COMMANDS
 
     cli, python = ((ROOT / "docs/reference" / page).read_text("utf-8") for page in ("cli.md", "python.md"))

@@ -13,8 +13,12 @@ from memwarden.agent.overseer import AsyncOverseer
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.blocking import BoundScope
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
 from memwarden.records import ConsentState, Memory, MemoryState

@@ -15,8 +15,11 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.api.blocking import BoundScope
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Consent, JournalEntry, MemoryState, UserContext
 from memwarden.testing import get_runtime, run_on_loop

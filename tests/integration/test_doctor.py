@@ -20,11 +20,14 @@ import pytest
 
 from memwarden import AsyncWarden, clock
 from memwarden import settings as config
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
-from memwarden.observability.instrument import MadePrompt
+from memwarden.observability.prompt_queue import MadePrompt
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
 from memwarden.runtime.traces import TraceWriter
 from memwarden.stores.memory.store import MemoryStore

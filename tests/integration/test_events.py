@@ -26,7 +26,7 @@ from memwarden import settings as config
 from memwarden.api.blocking import BoundScope
 from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotFound, StoreError
 from memwarden.models import json_answers
-from memwarden.observability import instrument
+from memwarden.observability import event_queue
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.memory.store import MemoryStore
@@ -318,7 +318,7 @@ def test_words_that_are_none_are_refused(warden: Warden) -> None:
 
 
 def test_they_are_written_by_themselves_and_seen_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrument, "FLUSH_SECONDS", 0.05)
+    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path / 'm.db'}"
     with Warden.open(url, config=WORDS_ONLY) as item, Warden.open(url, config=WORDS_ONLY) as two:
         item.scope(user="ana").query("Where does Ana live?")
@@ -366,7 +366,7 @@ async def test_the_old_are_not_told_and_removed(url: str) -> None:
 
 
 async def test_many_are_pruned_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrument, "PRUNE_EVERY", 20)
+    monkeypatch.setattr(event_queue, "PRUNE_EVERY", 20)
     settings = config.settings_from({**WORDS_ONLY, "events_rows": 10})
     async with AsyncWarden(MemoryStore(), settings) as warden:
         me = warden.scope(user="ana")
@@ -408,7 +408,7 @@ async def test_what_cannot_be_written_is_counted_and_told(error: Exception, capl
 
 
 async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrument, "MAX_WAITING", 5)
+    monkeypatch.setattr(event_queue, "MAX_WAITING", 5)
     async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
         me, tom = warden.scope(user="ana"), warden.scope(user="tom")
         for _ in range(8):
@@ -440,7 +440,7 @@ async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.Monke
 
 
 async def test_what_closing_breaks_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrument, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
     async with AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
         await warden.scope(user="ana").query("Where does Ana live?")
     assert get_runtime(warden).events.lost == {ANA: 1}
@@ -452,8 +452,8 @@ class Hanging(MemoryStore):
 
 
 async def test_a_store_that_hangs_holds_up_neither_calls_nor_closing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instrument, "FLUSH_SECONDS", 0.01)
-    monkeypatch.setattr(instrument, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
     async with asyncio.timeout(100), AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
         me = warden.scope(user="ana")
         for _ in range(3):

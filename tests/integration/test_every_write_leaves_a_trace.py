@@ -20,8 +20,11 @@ import pytest
 import memwarden
 from memwarden import AsyncWarden
 from memwarden.agent.answer_question import answer_question
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncUsage
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.records import JournalEntry
 from memwarden.stores.protocol import Store
 from memwarden.testing.scripted import ScriptedModel
@@ -286,7 +289,7 @@ def test_only_the_write_path_applies_batches() -> None:
             item for item in above if not item.startswith(("stores", "conversation"))
         }  # a talk has a log of its own
         assert above - {f"upkeep/{name}.py" for name in ("consolidation", "jobs", "reembedding", "token_budget")} == {
-            "observability/instrument.py"
+            "observability/event_queue.py"
         }
     # Vectors and signals of what stands, which change no memory.
     above = {str(item) for item in callers_of("fill") if not item.parts[0].startswith(("stores", "testing"))}

@@ -17,11 +17,15 @@ from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, Tool
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
+from memwarden.api.consent import AsyncConsent
 from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
 from memwarden.api.foreign_names import hint_at
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
 from memwarden.concurrency.loop import Loop
 from memwarden.conversation.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
@@ -116,7 +120,7 @@ class ToolCache(Facade):
 
 
 class ThreadCheckpoints(Facade):
-    """The checkpoints of a person's threads. See :class:`memwarden.api.handles.AsyncThreadCheckpoints`."""
+    """The checkpoints of a person's threads. See :class:`memwarden.api.checkpoints.AsyncThreadCheckpoints`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     outlines = blocking(AsyncThreadCheckpoints.outlines)
@@ -243,7 +247,7 @@ class Chat(Facade):
 
 
 class Review(Facade):
-    """Decisions on candidates and quarantined texts. See :class:`memwarden.api.handles.AsyncReview`."""
+    """Decisions on candidates and quarantined texts. See :class:`memwarden.api.review.AsyncReview`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     pending = blocking(AsyncReview.pending)
@@ -252,7 +256,7 @@ class Review(Facade):
 
 
 class Journal(Facade):
-    """History, undo, changes and operational events. See :class:`memwarden.api.handles.AsyncJournal`."""
+    """History, undo, changes and operational events. See :class:`memwarden.api.journal.AsyncJournal`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     history = blocking(AsyncJournal.history)
@@ -264,7 +268,7 @@ class Journal(Facade):
 
 
 class Consents(Facade):
-    """The user context, proposals and decisions. See :class:`memwarden.api.handles.AsyncConsent`."""
+    """The user context, proposals and decisions. See :class:`memwarden.api.consent.AsyncConsent`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     user_context = blocking(AsyncConsent.user_context)
@@ -275,7 +279,7 @@ class Consents(Facade):
 
 
 class Usage(Facade):
-    """Feedback on memories in prompts, and their use. See :class:`memwarden.api.handles.AsyncUsage`."""
+    """Feedback on memories in prompts, and their use. See :class:`memwarden.api.usage.AsyncUsage`."""
 
     who = Attribute[Scope]("The identity of the caller.")
     feedback = blocking(AsyncUsage.feedback)

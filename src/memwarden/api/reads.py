@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from memwarden import arguments, clock
 from memwarden import filters as filtering
-from memwarden.api.handles import ScopeHandle
+from memwarden.api.handle import ScopeHandle
 from memwarden.categories import OWN_RECORDS
 from memwarden.checks import SECONDS, check_whole, quote, word
 from memwarden.errors import InvalidConfig, InvalidInput

@@ -14,8 +14,12 @@ from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache, check_allowed
 from memwarden.agent.tools import AsyncTools, Permission, memory_tools, select_tools, state_tools
 from memwarden.api.changes import ScopeChanges
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
+from memwarden.api.consent import AsyncConsent
 from memwarden.api.foreign_names import hint_at
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
+from memwarden.api.usage import AsyncUsage
 from memwarden.checks import quote, word
 from memwarden.conversation.recording import TurnLog
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings

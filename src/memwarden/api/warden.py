@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from memwarden import settings as configuration
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
 from memwarden.api.foreign_names import hint_at
-from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.categories import read_categories

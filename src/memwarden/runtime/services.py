@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memwarden.errors import StoreUnavailable
-from memwarden.observability.instrument import AccessLog, EventQueue, PromptQueue, Traces
+from memwarden.observability.access_log import AccessLog
+from memwarden.observability.event_queue import EventQueue
+from memwarden.observability.prompt_queue import PromptQueue
+from memwarden.observability.spans import Traces
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope, WriteResult
 from memwarden.runtime.extraction import ExtractionTasks
 from memwarden.runtime.traces import TraceWriter

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from memwarden import clock
 from memwarden.errors import MemwardenError
-from memwarden.observability.instrument import MadePrompt
+from memwarden.observability.prompt_queue import MadePrompt
 from memwarden.records import OVERVIEW_ID, Namespace, RecallItem
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store

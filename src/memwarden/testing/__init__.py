@@ -13,7 +13,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from memwarden.api.facade import Facade
-from memwarden.api.handles import ScopeHandle
+from memwarden.api.handle import ScopeHandle
 from memwarden.api.warden import AsyncWarden
 from memwarden.runtime.services import Runtime
 from memwarden.stores.protocol import Store

@@ -110,7 +110,7 @@ class AsyncTierStore:
     async def history(
         self, item_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
     ) -> list[HistoryEntry]:
-        """Return the journal of an item or of the tier. See :meth:`memwarden.api.handles.AsyncJournal.history`."""
+        """Return the journal of an item or of the tier. See :meth:`memwarden.api.journal.AsyncJournal.history`."""
         return await self._scope.journal.history(item_id, since=since, limit=limit, descending=descending)
 
     @property
@@ -282,7 +282,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self._scope.restore(item_id)
 
     async def undo(self, change: int) -> WriteResult:
-        """Undo a change, whole, such as an eviction. See :meth:`memwarden.api.handles.AsyncJournal.undo`."""
+        """Undo a change, whole, such as an eviction. See :meth:`memwarden.api.journal.AsyncJournal.undo`."""
         return await self._scope.journal.undo(change)
 
     async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
@@ -532,7 +532,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:
         """Undo a change, whole. None when the person declined.
 
-        See :meth:`memwarden.api.handles.AsyncJournal.undo`; raises Denied as well.
+        See :meth:`memwarden.api.journal.AsyncJournal.undo`; raises Denied as well.
         """
         if isinstance(change, bool) or not isinstance(change, int):
             raise InvalidInput(f"change is the number of a change, not {change!r:.80}")

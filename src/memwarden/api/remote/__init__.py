@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
 from memwarden.api.exports import FormatExport
-from memwarden.api.handles import AsyncThreadCheckpoints
 from memwarden.api.imports import ImportSummary, ImportTick, is_database
 from memwarden.api.remote.connection import Connection, check_tenant, path_part, read_record, refuse
 from memwarden.api.remote.handles import RemoteJobs

@@ -10,8 +10,12 @@ from memwarden.agent.plain_sessions import ProactiveTools
 from memwarden.agent.session_rules import DEFAULT_WINDOW_TOKENS, MEMORY, check_window
 from memwarden.agent.state import AsyncState, StateKey
 from memwarden.agent.stored_sessions import AsyncSessions
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
 from memwarden.api.remote.connection import PAGE, Connection, check_tenant, path_part, read_record, refuse, sent_as
+from memwarden.api.review import AsyncReview
+from memwarden.api.usage import AsyncUsage
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.observability.records import MemoryUse, OpCount, OpEvent
 from memwarden.records import Consent, Delta, HistoryEntry, Memory, PendingReview, Scope, UserContext, WriteResult

@@ -13,7 +13,9 @@ import msgspec
 
 from memwarden.agent.state import AsyncState
 from memwarden.agent.stored_sessions import AsyncSessions
-from memwarden.api.handles import AsyncConsent, AsyncJournal, AsyncReview, AsyncThreadCheckpoints, AsyncUsage
+from memwarden.api.checkpoints import AsyncThreadCheckpoints
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
 from memwarden.api.remote.connection import (
     PAGE,
     Connection,
@@ -34,7 +36,9 @@ from memwarden.api.remote.handles import (
     RemoteThreadCheckpoints,
     RemoteUsage,
 )
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.conversation.prompt_cache import PromptLayout
 from memwarden.conversation.recording import MemoryVerdict, TurnLog

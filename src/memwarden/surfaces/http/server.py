@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from memwarden import AsyncWarden
 from memwarden import settings as configuration
 from memwarden.errors import InvalidInput, StoreUnavailable
-from memwarden.observability.instrument import export_traces
+from memwarden.observability.spans import export_traces
 from memwarden.settings import Settings
 from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing

@@ -16,7 +16,7 @@ from memwarden.conversation.formats.reading import field
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotKept
-from memwarden.observability.instrument import MADE_PROMPTS, MadePrompt
+from memwarden.observability.prompt_queue import MADE_PROMPTS, MadePrompt
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.http.routes.traces import TraceLog

@@ -13,7 +13,7 @@ from memwarden.conversation.formats import detect_format
 from memwarden.conversation.prompt_cache import decide_layout, delta_places
 from memwarden.conversation.turn import WITH_MEMORY
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import MADE_PROMPTS
+from memwarden.observability.prompt_queue import MADE_PROMPTS
 from memwarden.recall.answer.gates import GATES
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE
 from memwarden.records import OVERVIEW_ID, Channel, ContextBlock, Cut, Memory, RecallItem

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from memwarden import AsyncScope, clock, filters
 from memwarden.errors import MemwardenError, NotFound
-from memwarden.observability.instrument import MadePrompt
+from memwarden.observability.prompt_queue import MadePrompt
 from memwarden.records import Channel, Memory, MemoryState
 from memwarden.runtime.traces import TraceSweep, make_trace
 from memwarden.stores.protocol import Store
