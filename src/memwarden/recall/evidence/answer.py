@@ -12,6 +12,7 @@ import numpy as np
 from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
+from memwarden.recall.rank.dates import on_day
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
 
@@ -26,7 +27,7 @@ PLAIN_TERMS: Final = 5.0
 # Keys of the weights by how the names of first models begin: all-minilm, wordllama.
 FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
 MIN_PLAIN: Final = 1e-3
-# Chance of the subject where a name that alone is asked for is held.
+# Chance of the subject where a name or days that alone are asked for are known.
 KNOWN: Final = 0.9
 
 
@@ -68,6 +69,8 @@ def judge_answer(
     if plain > MIN_PLAIN:
         of_plain = chance(weigh(weights.plain, signals))
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
+    if question.of_days:  # what was on these days answers, whatever it is
+        subject = answer = KNOWN if bool((on_day(question, view)[allowed] > 0).any()) else 0.0
     if question.names_somebody and len(question.terms) == 1 and signals["own"] > 0:
         subject = max(subject, KNOWN)  # "Who is Tom?": any statement of him answers
     return AnswerEvidence(subject, answer, logit)

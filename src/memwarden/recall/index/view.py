@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memwarden.recall.index.columns import StatementTable
 
 Values = npt.NDArray[Any]
+ANSWER_TERMS: Final = 4  # terms of a reply that leans on the question before it
 SENTENCE_TERMS: Final = 14  # terms of a sentence that says something
 TALK_TERMS: Final = 25  # terms of a message of a talk
 
@@ -182,6 +183,12 @@ class NamespaceView:
     def log_length(self) -> Floats:
         """Logarithm of a text's number of terms, up to that of a sentence: a long mail says no more for its length."""
         return np.log1p(np.minimum(self.length, SENTENCE_TERMS)).astype(np.float32)
+
+    @cached_property
+    def short_answers(self) -> Ints:
+        """Places that say little but the answer to what the turn before asks: "Braga."."""
+        short = self.has_previous & self.alive & ~self.chatter & ~self.asks_question & (self.length <= ANSWER_TERMS)
+        return np.flatnonzero(short & self.asks_question[self.previous])
 
     @cached_property
     def short_share(self) -> float:

@@ -118,7 +118,18 @@ def measure_closeness(question: Question, view: NamespaceView, allowed: Mask | N
         pieces = dense.match_pieces(question, view, _choose_compared(view, found, CLOSENESS[kind], allowed))
         if pieces is not None:
             found["pieces"] = pieces
-    return Closeness(kind, words, found, {name: view.passages.best(values) for name, values in found.items()})
+    places = {name: lend_to_replies(view, view.passages.best(values)) for name, values in found.items()}
+    return Closeness(kind, words, found, places)
+
+
+def lend_to_replies(view: NamespaceView, values: Floats) -> Floats:
+    """Return values of places, for a short reply at least that of the question before it."""
+    replies = view.short_answers
+    if not len(replies):
+        return values
+    lent = values.copy()
+    lent[replies] = np.maximum(values[replies], values[view.previous[replies]])
+    return lent
 
 
 def _kind_of(question: Question, found: Mapping[str, Floats]) -> str:
