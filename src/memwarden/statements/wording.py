@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memwarden.text.language import has_capital_nouns, language_of
+from memwarden.text.lexicon import languages, load_lexicon
 from memwarden.text.question_words import opens_as_question
 
 # More of a text is not looked at.
@@ -88,9 +89,9 @@ def subject_words() -> SubjectWords:
     """Return the word lists, read once."""
     read = tomllib.loads(files(__package__).joinpath("subjects.toml").read_text(encoding="utf-8"))
     lists = {name: frozenset(words.split()) for name, words in read["pronouns"].items()}
-    lines = [line.split() for line in read["relations"]["lines"].strip().splitlines()]
-    # Reversed, so that of two lines with the same word the first wins.
-    relations = {word: line[0] for line in reversed(lines) for word in line}
+    relations = {
+        word: relation for code in languages() for relation, words in load_lexicon(code).kin.items() for word in words
+    }
     unspaced = [(word, "relation", f"relation:{first}") for word, first in relations.items() if _UNSPACED.search(word)]
     for sort in ("self", "third", "you"):
         unspaced += [(word, sort, sort) for word in lists[sort] if _UNSPACED.search(word)]
