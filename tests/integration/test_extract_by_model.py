@@ -115,7 +115,7 @@ def test_every_thread_reaches_the_model_once_with_its_ids_and_the_schema(warden:
     schema = oracle.schemas[0]
     assert schema["required"] == ["facts", "summary"]  # nothing is known yet that could end
     fact = schema["properties"]["facts"]["items"]
-    assert fact["required"] == ["sources", "text", "category", "importance", "valid_from", "valid_to"]
+    assert fact["required"] == ["sources", "evidence", "text", "category", "importance", "valid_from", "valid_to"]
     assert fact["properties"]["sources"]["items"]["enum"] == ["m0a", "m0b"]
     later = oracle.schemas[-1]
     assert later["required"] == ["facts", "ended", "summary"]

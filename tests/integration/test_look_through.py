@@ -471,7 +471,7 @@ class Slow:
         self.asked += 1
         assert self.let.wait(100)
         sources = [json.loads(line)["id"] for line in prompt.splitlines() if '"by": "user"' in line]
-        return by_model({"text": f"The user's daughter number {self.asked} is called Mia.", "sources": sources})
+        return by_model({"text": f"The user's daughter is called Mia{' and sings' * self.asked}.", "sources": sources})
 
 
 async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:

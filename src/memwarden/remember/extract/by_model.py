@@ -36,12 +36,12 @@ from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.language import normalize_text
+from memwarden.text.language import has_capital_nouns, normalize_text
 from memwarden.text.small_talk import content_terms
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, words_and_forms
 
 # Of the words, the schema and the lines of a request.
-VERSION: Final = 5
+VERSION: Final = 6
 # Pasted documents would drown what the person says, and cost tokens.
 MAX_SHOWN_CHARACTERS: Final = 2_000
 # A line has its place taken by this many facts of an answer at most.
@@ -69,8 +69,10 @@ since monday i work at the lindholm harbour office btw, 4 days a week"}}
 {{"id": "x2", "by": "assistant", "at": "2031-05-02T18:04 Friday", "text": "Congratulations! Do you need anything?"}}
 {{"id": "x3", "by": "user", "name": "Tomasz", "at": "2031-05-02T18:06 Friday", "text": "which cake is good for \
 saturday? my sister ottilie cant have hazelnuts, shes allergic"}}
-Facts: [{{"sources": ["x1"], "text": "{_EXAMPLE_FACTS[0]}"}}, {{"sources": ["x1"], "text": "{_EXAMPLE_FACTS[1]}"}}, \
-{{"sources": ["x3"], "text": "{_EXAMPLE_FACTS[2]}"}}]"""
+Facts: [{{"sources": ["x1"], "evidence": "since monday i work at the lindholm harbour office", \
+"text": "{_EXAMPLE_FACTS[0]}"}}, {{"sources": ["x1"], "evidence": "4 days a week", "text": "{_EXAMPLE_FACTS[1]}"}}, \
+{{"sources": ["x3"], "evidence": "my sister ottilie cant have hazelnuts, shes allergic", \
+"text": "{_EXAMPLE_FACTS[2]}"}}]"""
 
 SYSTEM: Final = (
     "You write down what messages of a conversation tell about the people, things and projects in it that is worth "
@@ -80,7 +82,8 @@ SYSTEM: Final = (
     "characters, in the language of the messages, with calendar dates. Write only what the messages say, nothing that "
     "you infer. Leave out greetings, thanks, questions, jokes, hypotheses, advice, pasted texts, passing moods, tasks "
     "for the assistant, passwords and keys.\n"
-    "'sources' are the ids of the messages that say it. 'valid_from' is the day since when it is true, 'valid_to' the "
+    "'sources' are the ids of the messages that say it, 'evidence' their words for it, copied. "
+    "'valid_from' is the day since when it is true, 'valid_to' the "
     "day when it ends or ended (YYYY-MM-DD), null where that was not said.\n"
     "'Known' is remembered already: do not repeat it. Where a message gives a new value for a known line, write the "
     "new fact and put that line's id into 'replaces'. Where a known line is over and nothing takes its place, put it "
@@ -190,6 +193,7 @@ def answer_schema(batch: TurnBatch) -> dict[str, Any]:
     lines = {"type": "string", "enum": list(batch.by_alias)}
     fact = {
         "sources": {"type": "array", "items": messages},
+        "evidence": text,
         "text": text,
         "category": {"type": "string", "enum": list(batch.categories)} if batch.categories else text,
         "importance": {"type": "integer"},
@@ -301,6 +305,8 @@ class Refusal(StrEnum):
     EXAMPLE = "item_of_an_example"
     KNOWN = "item_known"
     NOT_SAID = "item_not_said"
+    NO_EVIDENCE = "item_without_evidence"
+    UNSAID_NAME = "item_unsaid_name"
     TOO_MANY = "items_of_a_turn"
 
 
@@ -395,6 +401,10 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str], said: Sa
         return Refusal.KNOWN
     if not said.holds_some(text, sources[0]):
         return Refusal.NOT_SAID
+    if not is_quoted(entry.get("evidence"), sources):
+        return Refusal.NO_EVIDENCE
+    if find_unsaid(text, sources, batch):
+        return Refusal.UNSAID_NAME
     said_at = sources[0].created_at
     begins, ends = _read_day(entry.get("valid_from"), said_at), _read_day(entry.get("valid_to"), said_at)
     if begins == ends == said_at:  # a small model fills in every field with the day of saying
@@ -419,6 +429,52 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str], said: Sa
         replaces=tuple(memory.id for memory in _read_known(entry.get("replaces"), batch, replaced)),
         shown=frozenset(memory.id for memory in batch.known),
     )
+
+
+def is_quoted(evidence: Any, sources: Sequence[Memory]) -> bool:
+    """Whether the quoted words are in a source of a fact; a model that quotes nothing is not held to it."""
+    if not isinstance(evidence, str) or not any(map(str.isalnum, evidence)):
+        return True
+    quoted = [part for part in map(_letters_of, re.split(r"\.\.\.|…", evidence)) if part]
+    said = [_letters_of(turn.text) for turn in sources]
+    return all(any(part in text for text in said) for part in quoted)
+
+
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(normalize_text(text))))
+
+
+def find_unsaid(text: str, sources: Sequence[Memory], batch: TurnBatch) -> list[str]:
+    """Return the names and numbers of a fact that nobody said.
+
+    Numbers have to be in its sources, unless these write numbers as words. Names may come from the thread and from what
+    is known. Days are written anew, so they do not count, and in languages that write every noun with a capital no name
+    can be told from a noun.
+    """
+    bare = _USER_WORDS.sub(" ", text)
+    for span in spans_in(bare, sources[0].created_at):
+        bare = bare.replace(span.text, " ")
+    numbers = set(_numbers_in(" ".join(turn.text for turn in sources)))
+    unsaid = [number for number in _numbers_in(bare) if numbers and number not in numbers]
+    if has_capital_nouns(text):
+        return unsaid
+    heard = Said((*batch.turns, *batch.before, *batch.known))
+    called = (name for turn in (*batch.turns, *batch.before) for name in (turn.name, turn.namespace.path))
+    names = {part for name in called for part in words_and_forms(name or "")}
+    named = (fold(normalize_text(word)) for word in _NAMES.findall(bare))
+    return unsaid + [word for word in named if word not in names and not heard.holds(word)]
+
+
+def _numbers_in(text: str) -> list[str]:
+    """Return the numbers of a text without separators of thousands and without times of day."""
+    return _DIGITS.findall(_THOUSANDS.sub("", _CLOCK.sub(" ", text)))
+
+
+_DIGITS: Final = re.compile(r"\d+")
+_THOUSANDS: Final = re.compile(r"(?<=\d)[,.'   ](?=\d{3}(?!\d))")
+_CLOCK: Final = re.compile(r"\b\d{1,2}(?::|h|\.)\d{2}\b")
+# Words with a capital that begin no sentence.
+_NAMES: Final = re.compile(r"(?<=[\w,;:'’)] )(?=[^\W\d_])(?![a-z])[^\W\d_a-z][^\W\d_]{2,}")
 
 
 def _facts_of_examples(batch: TurnBatch) -> set[str]:

@@ -1,0 +1,65 @@
+"""A fact of a model stands only on words that were said: its evidence, its names and its numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memwarden.records import Memory, Namespace
+from memwarden.remember.extract.by_model import Refusal, TurnBatch, read_answer
+
+AT = datetime(2026, 3, 4, 10, tzinfo=UTC)
+SAID = "my sister Ottilie bought a boat in Lisbon for 2,500 euros, she sails it since monday"
+
+
+def turn(name: str, text: str) -> Memory:
+    return Memory(
+        id=name, namespace=Namespace("default", "user/ana"), text=text, created_at=AT, updated_at=AT, role="user",
+        name="Ana", sources=(name,),
+    )  # fmt: skip
+
+
+BATCH = TurnBatch((turn("m1", SAID),), before=(turn("m0", "Heron is the boat of Rosa"),))
+
+
+def read(text: str, evidence: str = "") -> list[str]:
+    """Return the texts that are kept of one fact, else why it is not."""
+    fact = {"sources": ["m1"], "evidence": evidence, "text": text, "category": "", "importance": 5}
+    found = read_answer({"facts": [fact], "summary": None}, BATCH)
+    return [item.text for item in found.facts] or [item.reason for item in found.passed]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ottilie, the sister of Ana, bought a boat in Lisbon.",
+        "The boat of Ottilie cost 2500 euros.",
+        "Ottilie has sailed the boat since 2 March 2026.",
+        "Ottilie sails a boat that Rosa knows.",
+    ],
+)
+def test_said_names_and_numbers_pass(text: str) -> None:
+    assert read(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The sister of Ana, called Gerlinde, bought a boat.", "The boat of Ottilie cost 2,800 euros.",
+     "Ottilie bought a boat in Porto."],
+)  # fmt: skip
+def test_other_names_and_numbers_do_not(text: str) -> None:
+    assert read(text) == [Refusal.UNSAID_NAME]
+
+
+@pytest.mark.parametrize(
+    "evidence", ["", "bought a boat in LISBON", "my sister Ottilie ... sails it", "my sister Ottilie bought"]
+)
+def test_evidence_that_was_said_passes(evidence: str) -> None:
+    text = "Ottilie bought a boat in Lisbon."
+    assert read(text, evidence) == [text]
+
+
+@pytest.mark.parametrize("evidence", ["bought a house in Lisbon", "Heron is the boat of Rosa"])
+def test_evidence_of_no_source_does_not(evidence: str) -> None:
+    assert read("Ottilie bought a boat in Lisbon.", evidence) == [Refusal.NO_EVIDENCE]
