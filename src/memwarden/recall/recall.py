@@ -52,6 +52,7 @@ from memwarden.recall.answer.searches import (
     is_answerable,
 )
 from memwarden.recall.answer.select import Candidate, Selection, select_candidates
+from memwarden.recall.clauses import ClauseReader
 from memwarden.recall.default_order import rerank
 from memwarden.recall.evidence.answer import is_unsure
 from memwarden.recall.index.columns import Mask
@@ -119,6 +120,7 @@ class Recall:
         self._larges = larges
         self.filler: PendingSignals | None = None
         self._encoder = QuestionEncoder(embedder)
+        self._clauses = ClauseReader(embedder)
         self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
         self._vouched = () if external else OF_KNOWN_TRUST
@@ -134,9 +136,10 @@ class Recall:
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query: one question, or several interleaved."""
         request = self._vouching(request)
+        texts = [text for message in request.questions for text in await self._clauses.read(message)]
         # A question that was asked before is no answer; a statement in the query's very words is.
         echoed = [text for text in request.questions if asks_question(text)]
-        asked = await self._ask_all(scope, request, request.questions, echoed)
+        asked = await self._ask_all(scope, request, list(dict.fromkeys(texts)), echoed)
         index = asked[0].ctx.index
         moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
         searches = await self._search_all(request, asked, request.top_k + SPARE_CANDIDATES)
@@ -284,10 +287,16 @@ class Recall:
 
     async def _search_places(self, scope: Scope, request: Request, said: Sequence[str]) -> list[QuestionSearch]:
         """Search each namespace for what a block's last message asks, and read what was found."""
-        texts = list_searched(said)
+        questions = await self._clauses.read(said[-1])
+        # Several questions are searched each for itself; one may lean on the talk before it.
+        texts = questions if len(questions) > 1 else list_searched([*said[:-1], *questions])
         asked = await self._ask_all(scope, request, texts, said)
         places = (asked[start : start + len(texts)] for start in range(0, len(asked), len(texts)))
-        chosen = [choose_searched(some, request.threshold) for some in places]
+        chosen = list(
+            chain.from_iterable(
+                some if len(questions) > 1 else [choose_searched(some, request.threshold)] for some in places
+            )
+        )
         most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most
         # All are chosen before anything is awaited, as for a query.
         choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)

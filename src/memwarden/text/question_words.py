@@ -67,6 +67,13 @@ def opens_as_question(text: str) -> bool:
     return asks_question(text) or _opening_question().match(text) is not None
 
 
+def opens_question(text: str) -> bool:
+    """Whether a text begins with a question word; in a script without spaces, whether it has one."""
+    if GLUED_SCRIPT.search(text):
+        return pattern_of("question_words", *_unspaced()).search(text) is not None
+    return _opening_question().match(text) is not None
+
+
 def only_asks(text: str) -> bool:
     """Whether a text asks for something and states nothing, for example "Where do I live?"; False in doubt."""
     if len(text) > _MAX_ASKED:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from memwarden.recall.answer.excerpt import choose_passage
 from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.render import until_of
-from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSearch, merge_places
+from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSearch, interleave_questions
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.question import Question, QuestionWords
@@ -126,7 +126,7 @@ def make_found_item(full: bool, search: QuestionSearch, candidate: Candidate, fo
 
 
 def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallItem], list[RecallItem]]:
-    """Return a block's items of all namespaces, the better first, and those that only fill what is left."""
+    """Return a block's items, the better first, and those that only fill what is left."""
 
     def make(owned: OwnedCandidate) -> RecallItem:
         asked, _, _, found = searches[owned.question]
@@ -134,13 +134,9 @@ def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallIte
             asked.question, asked.ranking, asked.ctx.index.statements, plain_excerpt, found, owned.candidate
         )
 
-    def merged(lists: Iterable[Sequence[Candidate]]) -> list[RecallItem]:
-        owned = [[OwnedCandidate(number, item) for item in some] for number, some in enumerate(lists)]
-        return list(map(make, merge_places(owned)))
-
-    return merged(search.selection.ranked for search in searches), merged(
-        search.selection.always for search in searches
-    )
+    ranked = interleave_questions(searches, [search.selection.ranked for search in searches])
+    always = interleave_questions(searches, [search.selection.always for search in searches])
+    return list(map(make, ranked.values())), [make(item) for key, item in always.items() if key not in ranked]
 
 
 def join_telling_facts(searches: Sequence[QuestionSearch]) -> dict[str, tuple[str, ...]]:
