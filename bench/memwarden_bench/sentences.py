@@ -78,8 +78,8 @@ def facts(amount: int, seed: int = 2) -> list[Fact]:
     told = []
     for number in range(amount):
         who = people[number % 256].title() + people[number // 256 % 256]
-        thing, was, now = chance.choice(_WORDS["thing"]), *chance.sample(_WORDS["adjective"], 2)
-        told.append(Fact(f"{who}'s {thing} is {was}.", f"{who}'s {thing} is {now} now."))
+        thing, (was, now) = chance.choice(_WORDS["thing"]), chance.sample(range(20, 1_000), 2)
+        told.append(Fact(f"{who}'s {thing} costs {was} euros.", f"{who}'s {thing} costs {now} euros now."))
     return told
 
 

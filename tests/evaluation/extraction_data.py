@@ -56,12 +56,11 @@ def _talk(conversation: Conversation) -> Talk:
         ]
         exchanges += _exchanges(said, two_person)
     idf = idf_of([turn.text for exchange in exchanges for turn in exchange])
-    partners = conversation.people if two_person else ()
     kept = []
     for exchange in exchanges:
         at = exchange[0].created_at
         assert at is not None
-        kept.append(extract_exchange(exchange, two_person=two_person, said_at=at, idf=idf, partners=partners))
+        kept.append(extract_exchange(exchange, two_person=two_person, said_at=at, idf=idf))
     return Talk(conversation.name, two_person, tuple(exchanges), tuple(kept))
 
 

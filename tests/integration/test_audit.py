@@ -85,7 +85,7 @@ async def test_nothing_is_wrong_where_nothing_is(url: str) -> None:
         )
         await said(me, "Ana keeps bees.", sources=["m1"])
         await said(me, "Ana lives in Berlin.", 1)
-        await said(me, "Ana resides in Berlin.", 2)
+        await said(me, "Ana lives in Berlin", 2)
         await said(me, "Ana lives in Lisbon now.", 3, sources=["a message that was never observed"])
         ended = await said(me, "Ana rents a garage.", 1)
         await me.update(ended, valid_to="2026-05-20")
@@ -113,7 +113,7 @@ async def test_an_empty_namespace(me: AsyncScope) -> None:
 async def test_duplicates_are_each_named_once_and_the_oldest_stays(me: AsyncScope) -> None:
     first = await said(me, "Ana lives in Berlin.", 1)
     third = await said(me, "Ana lives in Berlin", 3)
-    second = await said(me, "Ana resides in Berlin.", 2)
+    second = await said(me, "Ana lives in Berlin", 2)
     await said(me, "Ana's brother lives in Berlin.", 2)
     found = (await me.audit()).findings
     assert {(item.kind, item.ids) for item in found} == {("duplicate", (first, second)), ("duplicate", (first, third))}
@@ -123,7 +123,7 @@ async def test_duplicates_are_each_named_once_and_the_oldest_stays(me: AsyncScop
 
 async def test_a_pinned_duplicate_stays(me: AsyncScope) -> None:
     first = await said(me, "Ana lives in Berlin.", 1)
-    pinned = await said(me, "Ana resides in Berlin.", 2, pinned=True)
+    pinned = await said(me, "Ana lives in Berlin", 2, pinned=True)
     assert await told(me) == [("duplicate", (pinned, first))]
 
 
@@ -141,7 +141,7 @@ async def test_many_duplicates_leave_one(me: AsyncScope) -> None:
 )
 async def test_what_remember_keeps_apart_is_no_duplicate(me: AsyncScope, apart: dict[str, str]) -> None:
     await said(me, "Ana lives in Berlin.", 1)
-    await said(me, "Ana resides in Berlin.", 2, **apart)
+    await said(me, "Ana lives in Berlin", 2, **apart)
     assert await told(me) == []
 
 
@@ -281,7 +281,7 @@ async def _mess(me: AsyncScope) -> None:
     await said(me, "Ana keeps bees.", sources=["m1"])
     await me.forget(turn)
     await said(me, "Ana lives in Berlin now.", 1)
-    await said(me, "Ana resides in Berlin now.", 2)
+    await said(me, "Ana lives in Berlin now", 2)
     await said(me, "Ana lives in Lisbon now.", 5)
     block = format_context([a_memory("x", text=f"Ana's key is {KEY}.")], MAY)
     await put(me, "prompt", block, channel="turn")
@@ -312,14 +312,14 @@ async def test_pairs_are_found_across_pages_and_not_beyond_what_is_looked_at(
     monkeypatch.setattr(audit, "PAGE", 1)
     old = await said(me, "Ana lives in Berlin.", 1)
     await said(me, "Tom's bike is red.", 2)
-    new = await said(me, "Ana resides in Berlin.", 3)
+    new = await said(me, "Ana lives in Berlin", 3)
     assert await told(me) == [("duplicate", (old, new))]
     assert await told(me, limit=2) == []
 
 
 async def test_words_alone_are_enough(url: str) -> None:
     async with opened(url, embedder="none", **OFF) as me:
-        first, second = await said(me, "Ana lives in Berlin.", 1), await said(me, "Ana resides in Berlin.", 2)
+        first, second = await said(me, "Ana lives in Berlin.", 1), await said(me, "Ana lives in Berlin", 2)
         assert await told(me) == [("duplicate", (first, second))]
 
 
@@ -341,7 +341,7 @@ async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope, 
     hidden: list[Memory] = []
     for category in ("preferences", "tasks"):
         first = await said(me, "Ana lives in Berlin.", 1, category=category)
-        second = await said(me, "Ana resides in Berlin.", 2, category=category)
+        second = await said(me, "Ana lives in Berlin", 2, category=category)
         hidden.append(await me.get(first))
         assert ("duplicate", (first, second)) in await told(me)
     assert len(await told(me)) == 2

@@ -14,9 +14,9 @@ from memwarden_bench.profiles import read_profiles
 from memwarden_bench.same_fact import read_pairs
 
 PAIRS = [
-    ["Otto lives in Graz.", "Otto resides in Graz.", "same", "paraphrase", "en"],
+    ["Otto lives in Graz.", "otto lives in graz", "same", "paraphrase", "en"],
     ["Otto fell from his bike.", "A fall from the bike hurt Otto.", "same", "paraphrase", "en"],
-    ["Otto is 31 years old.", "Otto is 32 years old.", "supersede", "number", "en"],
+    ["Otto weighs 80 kg.", "Otto weighs 82 kg.", "supersede", "number", "en"],
     ["Bea wohnt in Linz.", "Bea wohnt jetzt in Wien.", "supersede", "update", "de"],
     ["Bea is ill.", "Bea is not ill.", "different", "negation", "en"],
     ["Bea likes tea.", "bea likes tea", "link", "alike", "en"],
@@ -37,7 +37,7 @@ def test_counts_shares_and_errors(tmp_path: Path) -> None:
     assert found["by_language"]["de"]["pairs"] == 1
     assert found["by_category"]["negation"]["paraphrases_merged"] is None
     assert [(item["label"], item["judged"], item["rule"]) for item in found["errors"]] == [
-        ("different", "supersede", "negation"),
+        ("different", "supersede", "denied"),
         ("link", "same", "equal"),
     ]
     assert found["milliseconds_known"] > 0

@@ -33,6 +33,6 @@ def test_facts_are_about_different_things() -> None:
     made = facts(2_000)
     assert len({item.text for item in made}) == 2_000
     assert all(
-        item.text.split(" is ")[0] == item.changed.split(" is ")[0] and item.changed != item.text for item in made
+        item.text.split(" costs ")[0] == item.changed.split(" costs ")[0] and item.changed != item.text for item in made
     )
     assert facts(5) == made[:5]

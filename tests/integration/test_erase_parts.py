@@ -123,7 +123,7 @@ async def test_a_merged_paraphrase_goes_with_its_memory_and_a_wrong_receipt_is_c
     async with AsyncWarden.open(url, config=CONFIG) as warden:
         me = warden.scope(user="ana", thread="t1")
         kept = await me.remember("Ana lives in Berlin.")
-        merged = await warden.scope(user="ana", thread="t2").remember("Ana resides in Berlin.")
+        merged = await warden.scope(user="ana", thread="t2").remember("Ana lives in Berlin")
         assert merged.results[0].outcome == "merged"
         receipt = await warden.erase(user="ana", memory=str(kept.results[0].id), confirm="ana")
         assert receipt.counts["memories"] == 2

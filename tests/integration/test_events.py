@@ -91,7 +91,7 @@ def test_writes_searches_and_skips_are_told(warden: Warden) -> None:
 def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
     me = warden.scope(user="ana")
     me.remember("Ana lives in Berlin.", created_at="2026-05-01")
-    me.remember("Ana resides in Berlin.", created_at="2026-05-01")
+    me.remember("Ana lives in Berlin", created_at="2026-05-01")
     me.remember("Ana lives in Lisbon now.", created_at="2026-06-01")
     first = me.find({"valid_to": {"$ne": None}})[0].id
     me.journal.undo(me.journal.history(descending=True, limit=1)[0].seq)

@@ -75,7 +75,7 @@ class Site:
 
 
 async def _merge_and_supersede(site: Site) -> Any:
-    return await site.me.remember(["Ana resides in Berlin.", "Ana lives in Lisbon now.", "Tom has a van."])
+    return await site.me.remember(["Ana lives in Berlin", "Ana lives in Lisbon now.", "Tom has a van."])
 
 
 async def _decide(site: Site) -> Any:

@@ -165,7 +165,7 @@ async def test_a_page_neither_corrects_nor_joins_what_a_person_said(me: AsyncSco
     (mine,) = (await me.remember("Ana lives in Berlin.")).results
     assert mine.id is not None
     page: dict[str, Any] = {"source": "https://example.org/people"}
-    (same,) = (await me.remember("Ana resides in Berlin.", **page)).results
+    (same,) = (await me.remember("Ana lives in Berlin", **page)).results
     (other,) = (await me.remember("Ana lives in Lisbon now.", **page)).results
     assert (same.outcome, (await me.get(mine.id)).valid_to) == ("created", None)
     assert mine.id not in other.reason

@@ -91,7 +91,7 @@ async def test_forgotten_restored_and_merged(warden: AsyncWarden) -> None:
     assert (await me.journal.delta()).bullets == ("−deleted: [Activity] Ana is allergic to peanuts.",)
     await me.restore(item)
     assert (await me.journal.delta()).bullets == ("↺restored: [Activity] Ana is allergic to peanuts.",)
-    merged = await me.remember("Ana has a peanut allergy.")
+    merged = await me.remember("Ana is allergic to peanuts")
     assert merged.results[0].outcome == "merged"
     assert (await me.journal.delta()).bullets == ("↔merged: Combined 2 notes: Ana is allergic to peanuts.",)
     assert not await me.journal.delta()

@@ -1,4 +1,4 @@
-"""The overview of a person, and the statements of a memory, through the public API with the multilingual model."""
+"""The overview of a person shows what is certain, and the statements of a memory, through the public API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ SAID = [
     ("user", "My sister Ines works as a baker.", "2026-01-05T10:00:00Z"),
     ("assistant", "You take iron tablets every morning.", "2026-01-05T10:01:00Z"),
     ("user", "if I ever got rich I would live in Biarritz", "2026-01-06T10:00:00Z"),
-    ("user", "I am allergic to penicillin as well.", "2026-02-04T10:00:00Z"),
+    ("user", "I live in Oslo in my dreams, do I not?", "2026-01-07T10:00:00Z"),
+    ("user", "I am allergic to penicillin.", "2026-02-04T10:00:00Z"),
     ("user", "We moved to Bergen and live in a small house there.", "2026-03-03T10:00:00Z"),
 ]
 
@@ -37,47 +38,99 @@ def me() -> Iterator[Any]:
         yield me
 
 
-def values(overview: Any) -> dict[str, list[str]]:
+def by_topic(overview: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in overview.lines:
         found.setdefault(line.attribute, []).append(line.value)
     return found
 
 
-def test_the_newest_value_stands_and_lists_stay_open(me: Any) -> None:
-    found = values(me.overview())
-    assert found["home city"] == ["We moved to Bergen and live in a small house there."]
-    assert found["allergy"] == ["I am allergic to sesame.", "I am allergic to penicillin as well."]
+def tell(*said: str, **settings: str) -> Any:
+    warden = Warden.open("memory://", {"embedder": "auto", **settings})
+    scope: Any = warden.scope(user="nora", thread="t")
+    for text in said:
+        scope.observe([{"role": "user", "content": text}])
+    return warden, scope
 
 
-def test_neither_an_assistant_nor_a_hypothesis_nor_somebody_else_is_in_it(me: Any) -> None:
-    text = me.overview().text
-    assert "iron" not in text
-    assert "Biarritz" not in text
-    assert "baker" not in text
+def test_lines_quote_word_for_word_by_topic_and_the_newest_home_stands(me: Any) -> None:
+    assert by_topic(me.overview()) == {
+        "health": ["I am allergic to penicillin.", "I am allergic to sesame."],
+        "home": ["We moved to Bergen and live in a small house there."],
+    }
 
 
-def test_somebody_else_is_found_by_name_and_by_relation(me: Any) -> None:
-    assert values(me.overview("Ines"))["job"] == ["My sister Ines works as a baker."]
-    assert me.overview("sister").sources == (me.ids[2],)
-    assert not me.overview("Olaf")
-
-
-def test_each_line_names_its_source_and_the_budget_holds(me: Any) -> None:
+def test_each_line_names_its_source_and_day_and_the_budget_holds(me: Any) -> None:
     whole = me.overview(budget_tokens=300)
-    assert set(whole.sources) == {me.ids[n] for n in (1, 5, 6)}
+    assert set(whole.sources) == {me.ids[n] for n in (1, 6, 7)}
+    assert {f"{line.said_at:%Y-%m-%d}" for line in whole.lines} == {"2026-01-04", "2026-02-04", "2026-03-03"}
     small = me.overview(budget_tokens=20)
     assert 0 < small.tokens <= 20
     assert len(small.lines) == 1
 
 
-def test_what_was_forgotten_is_gone_from_it() -> None:
-    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
-        other: Any = warden.scope(user="olaf")
-        kept = other.remember("Olaf is allergic to bees.").results[0].id
-        assert other.overview("Olaf").sources == (kept,)
-        other.forget(kept)
-        assert not other.overview("Olaf")
+def test_what_was_stated_for_good_comes_first_and_stands_for_anybody() -> None:
+    warden, scope = tell("I am allergic to celery.")
+    with warden:
+        kept = scope.remember("Ana lives in Vienna now.").results[0].id
+        assert [line.value for line in scope.overview().lines] == [
+            "Ana lives in Vienna now.",
+            "I am allergic to celery.",
+        ]
+        assert scope.overview("Ana").sources == (kept,)
+        assert not scope.overview("Solveig")
+
+
+def test_a_rejected_line_does_not_come_back_when_it_is_observed_again() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="olaf", thread="t")
+        said = [{"role": "user", "content": "I am allergic to bees.", "id": "m1", "created_at": "2026-01-04T10:00:00Z"}]
+        scope.observe(said)
+        (line,) = scope.overview().lines
+        scope.forget(line.source)
+        assert not scope.overview()
+        scope.observe(said)
+        scope.observe([*said, {"role": "assistant", "content": "Noted.", "id": "m2"}])
+        assert not scope.overview()
+
+
+def test_a_corrected_line_shows_the_correction() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="olaf")
+        kept = scope.remember("Olaf is allergic to bees.").results[0].id
+        scope.update(kept, text="Olaf is allergic to wasps.")
+        assert [line.value for line in scope.overview().lines] == ["Olaf is allergic to wasps."]
+
+
+def test_a_past_event_is_left_out() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="olaf")
+        scope.remember("Olaf had an operation on 4 May 2020.", channel="episodic", created_at="2020-05-04")
+        assert not scope.overview()
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        (["I work at Hollis as a bookkeeper.", "I quit my job at Hollis."], None),
+        (["Vivo en Sevilla desde siempre.", "Nos hemos mudado a Valencia."], "Nos hemos mudado a Valencia."),
+        (["仙台に住んでいます。", "札幌に引っ越しました。"], "札幌に引っ越しました。"),
+        (["Ich wohne in Goslar am Markt.", "Ich bin nach Kassel gezogen."], "Ich bin nach Kassel gezogen."),
+    ],
+)
+def test_a_value_that_is_over_is_not_shown(said: list[str], value: str | None) -> None:
+    warden, scope = tell(*said)
+    with warden:
+        assert {line.value for line in scope.overview().lines} == ({value} if value else set())
+
+
+def test_an_index_card_or_a_quotation_is_no_line_beside_the_turn_that_it_stands_for() -> None:
+    warden, scope = tell("I'm allergic to nuts, all of them as far as anyone knows.", extraction="every_turn")
+    with warden:
+        scope.observe([{"role": "assistant", "content": "Understood."}])
+        scope.extract_pending()
+        (line,) = scope.overview(budget_tokens=2_000).lines
+        assert scope.get(line.source).channel == "turn"
 
 
 def test_what_a_memory_states(me: Any) -> None:
@@ -90,175 +143,20 @@ def test_what_a_memory_states(me: Any) -> None:
         me.overview(budget_tokens=0)
 
 
-def tell(*said: str) -> Any:
-    warden = Warden.open("memory://", {"embedder": "auto"})
-    scope: Any = warden.scope(user="nora", thread="t")
-    for text in said:
-        scope.observe([{"role": "user", "content": text}])
-    return warden, scope
-
-
-def test_the_home_is_named_however_it_was_told() -> None:
-    warden, scope = tell("We moved into a flat in Kiruna.", "I'm vegetarian.")
-    with warden:
-        told = {line.value for line in scope.overview().lines}
-        assert told == {"I'm vegetarian.", "We moved into a flat in Kiruna."}
-
-
-def test_somebody_who_is_only_spoken_about_has_an_overview() -> None:
-    warden, scope = tell("I met Ragna for lunch on Sunday.", "Ragna works at the zoo.", "Where does Ragna live?")
-    with warden:
-        assert {line.value for line in scope.overview("Ragna").lines} == {
-            "Ragna works at the zoo.",
-            "I met Ragna for lunch on Sunday.",
-        }
-        assert not scope.overview("Solveig")
-
-
-def test_a_label_in_the_words_is_not_said_twice() -> None:
-    with Warden.open("memory://", {"embedder": "auto"}) as warden:
-        scope: Any = warden.scope(user="nora")
-        scope.remember("project budget: Budget is 15k")
-        assert scope.overview().text.startswith("- project budget: Budget is 15k (")
-
-
-def test_facts_in_the_third_person_are_of_whom_they_name() -> None:
-    with Warden.open("memory://", {"embedder": "auto"}) as warden:
-        scope: Any = warden.scope(user="default")
-        scope.remember("Ana lives in Vienna now.")
-        assert scope.overview().text.startswith("Ana:\n- home city: Ana lives in Vienna now. (")
-        scope.observe([{"role": "user", "content": "I am allergic to celery."}])
-        assert "Vienna" not in scope.overview().text
-
-
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        (
-            ["I work at Hollis as a bookkeeper.", "I quit my job at Hollis; from August I'm at Brandt Logistics."],
-            "I quit my job at Hollis; from August I'm at Brandt Logistics.",
-        ),
-        (["Vivo en Sevilla.", "Nos hemos mudado a Valencia."], "Nos hemos mudado a Valencia."),
-        (["仙台に住んでいます。", "札幌に引っ越しました。"], "札幌に引っ越しました。"),
-    ],
-)
-def test_a_value_that_is_over_is_not_told(said: list[str], value: str) -> None:
-    warden, scope = tell(*said)
-    with warden:
-        assert {line.value for line in scope.overview().lines} == {value}
-
-
-def test_an_index_card_or_a_quotation_is_no_value_beside_the_turn_that_it_stands_for() -> None:
-    said = [
-        "one serious thing for you to keep in mind. I'm allergic to nuts. all of them as far as anyone knows.",
-        "Understood. No nuts of any kind, and I'll flag anything that might hide them (pesto, marzipan).",
-        "my shoe size is 41 and I work as a vet nurse at a small clinic by the river",
-        "Noted, a vet nurse by the river with size 41.",
-    ]
-    with Warden.open("memory://", {"embedder": "wordllama+multilingual", "extraction": "every_turn"}) as warden:
-        me: Any = warden.scope(user="nora", thread="t")
-        me.observe(
-            [
-                {"role": ("user", "assistant")[n % 2], "content": text, "created_at": f"2026-01-0{n + 1}", "id": str(n)}
-                for n, text in enumerate(said)
-            ]
-        )
-        standing_in = [item for item in me.find({"channel": {"$ne": "turn"}}) if {"card", "quotation"} & {*item.tags}]
-        assert standing_in
-        lines = me.overview(budget_tokens=2_000).lines
-        assert any("allergic to nuts" in line.value for line in lines)
-        assert {line.source for line in lines} & {item.id for item in standing_in} == set()
-
-
-# Each: what was said with its day, and what an overview has to hold of home, job and partner.
-FIRST_WEEKS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
-    "en": (
-        [
-            ("2026-01-05", "Hi, Orla here, 44, physiotherapist, living in Kilkenny with my husband Declan."),
-            ("2026-02-10", "can you write me a song about otters"),
-            ("2026-03-01", "choir is on Wednesdays"),
-        ],
-        ["kilkenny", "physiotherapist", "declan"],
-    ),
-    "de": (
-        [
-            ("2026-01-05", "Hallo, ich bin Britta, 51, und ich arbeite als Optikerin."),
-            ("2026-01-09", "Ich wohne in Goslar."),
-            ("2026-02-01", "Mein Mann Ulf ist bei der Bahn"),
-        ],
-        ["goslar", "optikerin", "ulf"],
-    ),
-    "es": (
-        [
-            ("2026-01-05", "Soy Elsa y trabajo como arquitecta."),
-            ("2026-01-09", "Vivo en Vigo desde hace años."),
-            ("2026-02-01", "Mi novio Rubén toca la batería"),
-        ],
-        ["vigo", "arquitecta", "rubén"],
-    ),
-    "fr": (
-        [
-            ("2026-01-05", "Je suis Aude et je travaille comme fleuriste."),
-            ("2026-01-09", "J'habite à Quimper."),
-            ("2026-02-01", "Mon mari Goulven adore la voile"),
-        ],
-        ["quimper", "fleuriste", "goulven"],
-    ),
-    "ja": (
-        [
-            ("2026-01-05", "私は看護師として働いています。"),
-            ("2026-01-09", "金沢に住んでいます。"),
-            ("2026-02-01", "夫の大輔は釣りが好きです"),
-        ],
-        ["金沢", "看護師", "大輔"],
-    ),
-    "zh": (
-        [
-            ("2026-01-05", "我是一名护士。"),
-            ("2026-01-09", "我住在苏州。"),
-            ("2026-02-01", "我老公陈磊在学游泳"),
-        ],
-        ["苏州", "护士", "陈磊"],
-    ),
+# What each sentence may be read as. Anything else is worse than nothing.
+STATED: dict[str, set[str]] = {
+    "Mag keine Oliven.": {"dislikes", "disliked food", "food dislike", "food that is disliked"},
+    "Brauche neue Winterreifen für unser Auto.": {"tyres", "car tyres"},
+    "Zahnarzt am 3. Mai um 9 Uhr.": {"next dentist appointment", "next medical appointment"},
+    "Miete steigt auf 900 Euro.": {"rent"},
+    "Heizung kaputt, Vermieter kommt Montag.": {"landlord's visit"},
+    "Don't like olives.": {"dislikes", "disliked food", "food dislike", "food that is disliked"},
 }
 
 
-@pytest.mark.parametrize("language", list(FIRST_WEEKS))
-def test_home_job_and_partner_stand_in_the_overview_of_a_first_week(language: str) -> None:
-    said, wanted = FIRST_WEEKS[language]
+@pytest.mark.parametrize("text", STATED)
+def test_a_short_note_states_the_right_value_or_none(text: str) -> None:
     with Warden.open("memory://", {"embedder": "auto"}) as warden:
-        scope = warden.scope(user="u", thread="t")
-        for day, text in said:
-            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
-        found = scope.overview()
-    assert [value for value in wanted if value not in found.text.lower()] == []
-    assert found.tokens <= 150
-
-
-def test_the_partner_is_told_by_name_alone_and_no_words_stand_twice() -> None:
-    with Warden.open("memory://", {"embedder": "auto"}) as warden:
-        scope = warden.scope(user="u", thread="t")
-        for day, text in FIRST_WEEKS["en"][0]:
-            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
-        scope.observe(
-            [{"role": "user", "content": "My partner Bea stays in Leith until May.", "created_at": NEW_PARTNER}]
-        )
-        lines = scope.overview().lines
-    assert [line.value for line in lines if line.attribute == "partner's name"] == ["Bea"]
-    values = [line.value for line in lines]
-    assert not any(value != other and value in other for value in values for other in values)
-
-
-NEW_PARTNER = "2026-06-01T10:00:00Z"
-
-
-def test_a_move_is_no_end_of_living_somewhere() -> None:
-    with Warden.open("memory://", {"embedder": "auto"}) as warden:
-        scope = warden.scope(user="u", thread="t")
-        for day, text in (
-            ("2026-03-01", "I live in Umeå."),
-            ("2026-05-01", "We found a house in Skara."),
-            ("2026-06-02", "moved in on Saturday, boxes everywhere"),
-        ):
-            scope.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
-        assert "Skara" in scope.overview().text
+        scope: Any = warden.scope(user="nora")
+        kept = scope.remember(text).results[0].id
+        assert {found.attribute for found in scope.statements(kept)} - STATED[text] == set()

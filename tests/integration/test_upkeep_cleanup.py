@@ -18,7 +18,7 @@ async def test_fixes_of_an_audit_are_applied_and_what_was_undone_is_left_alone(u
     async with AsyncWarden.open(url, {"merging": "off"}) as warden:
         me = warden.scope(user="ana")
         await me.remember("Ana lives in Berlin.", created_at="2026-01-05")
-        await me.remember("Ana resides in Berlin.", created_at="2026-02-01")
+        await me.remember("Ana lives in Berlin", created_at="2026-02-01")
         await me.remember("Ana lives in Lisbon now.", created_at="2026-05-02")
         before = [(item.text, item.valid_to) for item in await me.find()]
         (tried,) = await warden.jobs.run("clean", user="ana", dry_run=True)

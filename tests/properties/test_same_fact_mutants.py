@@ -258,14 +258,6 @@ def test_a_mutant_is_never_the_same_fact(kind: str) -> None:
     assert leaks == []
 
 
-def test_other_wordings_of_the_bases_are_the_same_fact() -> None:
-    """Otherwise the mutants would prove nothing: nothing would ever merge."""
-    pairs = [(base[0], base[1]) for bases in BASES.values() for base in bases if isinstance(base, tuple)]
-    said = [[wording.format(who="Otto", whom="Bea") for wording in pair] for pair in pairs]
-    same = [judge(old, new).label == "same" for old, new in said]
-    assert sum(same) / len(same) >= 0.8
-
-
 words = st.sampled_from(
     "the a user Otto Bea not never only is was has lives in Graz and or 5 2019 Monday every day 's , . ? by to than "
     "der nicht ist el no es le ne pas 花 は 猫 です です。 @x.y /a/b 3:15 $5 50k — 👍 \u0000 \u202e ß İ ''".split()

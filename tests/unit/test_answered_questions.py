@@ -16,7 +16,7 @@ import pytest
 from memwarden import BoundScope, Warden
 from memwarden.records import Memory, Namespace, Trust
 from memwarden.remember.extract.rules.quotations import Opening, opening_of, question_before
-from memwarden.statements.statement import clauses_of, quoted_speaker
+from memwarden.statements.statement import clauses_of, quoted_words
 
 DEFAULTS = {"embedder": "auto", "extraction": "every_turn"}
 AT = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -193,7 +193,7 @@ def test_a_sign_before_a_question_makes_no_name_of_its_first_word(question: str)
 def test_of_a_quotation_with_its_question_only_the_answer_states_something() -> None:
     text = "The assistant: 'Where's your home?' – Ana, 4 March 2026: \"in Lisbon by the river\""
     assert [clause.text for clause in clauses_of(text)] == ["in Lisbon by the river"]
-    assert quoted_speaker(text) == "Ana"
+    assert quoted_words(text) == "in Lisbon by the river"
 
 
 def test_short_words_are_kept_with_what_the_talk_began_with() -> None:

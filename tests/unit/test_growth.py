@@ -21,31 +21,28 @@ from memwarden.agent.state import StateKey
 from memwarden.api import exports
 from memwarden.errors import MemwardenError
 from memwarden.recall import question
-from memwarden.recall.answer import excerpt, frame, overview
+from memwarden.recall.answer import excerpt, frame
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE
 from memwarden.recall.time import past
 from memwarden.records import Memory, Namespace
 from memwarden.remember.extract import by_model, model, procedures
 from memwarden.remember.extract.rules import (
     clauses,
-    confidence,
     dating,
     exchange,
     gate,
-    patterns,
     quotations,
     rejections,
     summaries,
-    third_person,
 )
 from memwarden.remember.imports import logs, notes
 from memwarden.remember.ingest import messages, own_context, screening
-from memwarden.remember.resolve import changes, countables, lookalikes, told_context, user_context
+from memwarden.remember.resolve import told_context, user_context
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.security.injection import detector
 from memwarden.security.secrets.redact import holds_home_code
-from memwarden.statements import reader, wording
+from memwarden.statements import lasting, reader, wording
 from memwarden.statements import statement as statement_clauses
 from memwarden.text import flags, language, negation, question_words, small_talk, tokenizer
 from memwarden.text.dates import recognizer
@@ -125,7 +122,6 @@ RULES: dict[str, Callable[[str], Any]] = {
     "escaping": frame.clean_text,
     "quotations": lambda text: frame.frame_external(text, text),
     "shown names": frame.shown_name,
-    "sentences of facts": clauses.split_turn,
     "plain text": clauses.plain_text,
     "somebody's words": clauses.is_somebodys_words,
     "clauses of statements": statement_clauses.clauses_of,
@@ -155,7 +151,8 @@ RULES: dict[str, Callable[[str], Any]] = {
     "requests to remember": messages.drop_request,
     "kinds": messages.kind_of,
     "codes of a home": holds_home_code,
-    "quoted speakers": statement_clauses.quoted_speaker,
+    "quoted words": statement_clauses.quoted_words,
+    "lasting words": lambda text: lasting.find_lasting(text, NOW),
     "names without blanks": lambda text: wording.find_unspaced_names(text, [0], False),
     "when asked": lambda text: reader.when_asked(text, 0.5),
     "days held": lambda text: statement_clauses.days_held(text, NOW),
@@ -177,8 +174,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "estimates": tokenizer.estimate,
     "consent asked": lambda text: user_context.read_answer(text + " Bern?", "yes", CITY),
     "consent given": lambda text: user_context.read_answer("Shall I save your city as Bern?", text, CITY),
-    "widths": overview._width,
-    "sides and times": lambda text: (changes._sides_in(text), changes.when_told(text, "fr")),
+    "lasting widths": lasting._width,
     "notes": lambda text: (list(notes._paragraphs(text)), notes._shown(text), notes._without_code(text)),
     "plain logs": logs.read_plain_log,
     "other names": OtherWording("", frozenset(["lena"])).is_in,
@@ -188,44 +184,22 @@ RULES: dict[str, Callable[[str], Any]] = {
     "questions cut": question.cut_middle,
 }
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
-    "days and numbers": countables._unspaced_values,
-    "signs of lookalikes": lambda text: lookalikes._signs_differ(text, text + "后半"),
-    "lookalikes": lambda text: (
-        lookalikes._sorts(text),
-        lookalikes._turned(text, text),
-        lookalikes._PLANS.search(text),
-    ),
     "exchanges": lambda text: exchange.extract_exchange([Said(text)], two_person=True, said_at=NOW),
     "cards": lambda text: exchange.extract_exchange(
         [Said(text), Said(text, "assistant")], two_person=False, said_at=NOW
     ),
     "own words": lambda text: quotations._is_own_words(text, two_person=True),
     "runs of words": lambda text: summaries._runs(text, PARTNERS),
-    "anchors": lambda text: (confidence.has_anchor(text, dated=False), confidence.is_concrete(text, len, dated=False)),
-    "passing states": confidence.is_passing,
     "statements of a model": lambda text: (by_model._refuse(text, [TURN]), by_model._orders(text, [TURN])),
     "openers": clauses.drop_openers,
-    "clauses": lambda text: [clauses.split_clauses(each.text) for each in clauses.split_turn(text)],
-    "contractions": clauses.write_out_contractions,
-    "leads": clauses.split_lead,
-    "talk about talk": confidence.is_about_the_talk,
-    "dates of facts": lambda text: dating.resolve_dates(text, NOW),
+    "talk about talk": rejections.is_about_the_talk,
+    "names of statements": rejections.names_in,
+    "ends of appointments": lambda text: dating.appointed_end(text, NOW),
     "worth": gate.judge_worth,
-    "frames": patterns.match_frame,
-    "presuppositions": lambda text: patterns.find_presuppositions(text, "Ana"),
-    "undertakings": patterns.find_undertaking,
-    "pointers": third_person.has_outside_pointer,
-    "dropped pointers": third_person.drop_pointers,
-    "loose ends": third_person.drop_loose_end,
     "rejected sentences": lambda text: rejections.reject_sentence(text, False),
     "rejected clauses": lambda text: rejections.reject_clause(text, two_person=True),
     "relevance": gate.find_features,
     "relevance of notes": gate.find_note_features,
-    "names": confidence.names_in,
-    "vague words": confidence.is_vague,
-    "moods": confidence.is_mood,
-    "bare nouns": confidence.has_bare_noun,
-    "third person": lambda text: third_person.to_third_person(text, "Ana", two_person=True),
     "same fact": lambda text: same_fact.judge(text, f"{text} not"),
 }
 """These read turns of at most 1,500 characters: longer turns are no words of a person's own."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.remember.extract.rules.dating import appointed_end, resolve_dates
+from memwarden.remember.extract.rules.dating import appointed_end
 from memwarden.remember.extract.rules.quotations import quote_told
 from memwarden.statements.statement import clauses_of
 from memwarden.surfaces.cli.main import run
@@ -89,11 +89,7 @@ def test_questions_tasks_fiction_jokes_pasted_texts_and_fragments_are_not_the_pe
     ("old", "new"),
     [
         (
-            "Ich arbeite seit drei Jahren als Krankenpfleger im Nordklinikum in Kassel.",
-            "Ab heute arbeite ich als Busfahrer, das Krankenhaus habe ich hinter mir gelassen.",
-        ),
-        (
-            "Vivo en Sevilla desde 2021 con mi hermana Teresa.",
+            "Vivo en Sevilla desde 2021.",
             "Me he mudado a Cádiz, ahora vivo solo y pago 500 euros.",
         ),
     ],
@@ -219,7 +215,7 @@ def test_an_appointment_told_again_is_one() -> None:
     said = "Der Augenarzt ist Dr. Lindner, die OP ist am 14. April."
     over = in_turn(("2026-03-02", said), ("2026-03-05", said), ("2026-03-09", said))[1]
     ends = sorted(fact.valid_to.date() for fact in over if fact.valid_to)
-    assert ends == [date(2026, 3, 5), date(2026, 3, 9), date(2026, 4, 15)]
+    assert ends == [date(2026, 4, 15)]
 
 
 @pytest.mark.parametrize("words", ["he is going on 5 March", "moved the exam to 5 March", "krank bis 5. März"])
@@ -240,7 +236,7 @@ def test_an_appointment_is_over_after_its_day() -> None:
 
 def test_an_appointment_ends_what_it_changes() -> None:
     over = in_turn(
-        ("2026-03-02", "Ich fahre einen alten Polo, 14 Jahre alt."),
+        ("2026-03-02", "Ich fahre einen alten Polo in der Stadt."),
         ("2026-04-02", "Ich hab den Polo verkauft, die Übergabe ist am 30. April."),
     )[1]
     assert {fact.since.date(): fact.valid_to and fact.valid_to.date() for fact in over} == {
@@ -290,7 +286,7 @@ def test_name_and_city_that_were_said_just_now_wait_for_the_person() -> None:
 
 def test_every_conversation_of_an_import_is_looked_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path / 'import.db'}"
-    said = {"t2": "My sister Ida moved to Oslo.", "t1": "I work as a nurse at St Mary's hospital in Porto."}
+    said = {"t2": "I am allergic to walnuts and hazelnuts.", "t1": "I work as a nurse at St Mary's hospital in Porto."}
     with Warden.open(url) as warden:
         for thread, text in said.items():
             warden.scope(user="me", thread=thread).observe([{"role": "user", "content": text}])
@@ -298,7 +294,7 @@ def test_every_conversation_of_an_import_is_looked_through(tmp_path: Path, capsy
     with Warden.open(url) as warden:
         texts = [fact.text for fact in warden.scope(user="me").find({"channel": ["semantic", "episodic"]})]
     assert any("nurse" in text for text in texts)
-    assert any("Oslo" in text for text in texts)
+    assert any("walnuts" in text for text in texts)
     assert run(["thread", "look-through", "--user", "me", "--db", url]) == 2
     assert "--all" in capsys.readouterr().err
 
@@ -322,7 +318,6 @@ def remembered(old: str, new: str) -> str:
     [
         ("My dentist is Dr. Okafor on Mill Lane.", "Changed dentists last week, I see Dr. Lind now."),
         ("Vivo con Teresa en un piso de Triana.", "Me he mudado a Cádiz, dejé el piso de Triana el domingo."),
-        ("My phone is a Pixel 7.", "New phone arrived, I'm on a Fairphone now."),
     ],
 )
 def test_words_of_a_change_end_the_old_value(old: str, new: str) -> None:
@@ -342,18 +337,3 @@ def test_words_of_a_change_end_the_old_value(old: str, new: str) -> None:
 )
 def test_a_change_of_something_else_ends_nothing(old: str, new: str) -> None:
     assert remembered(old, new) == "created"
-
-
-@pytest.mark.parametrize(
-    ("said", "written"),
-    [
-        ("I have been vegetarian since March", "I have been vegetarian since March 2026"),
-        ("I live in Kassel since May", "I live in Kassel since May 2025"),
-        ("I have had it since Monday", "I have had it since 2 March 2026"),
-        ("We live here since 2019", "We live here since 2019"),
-        ("I am off until 30 June", "I am off until 30 June 2026"),
-        ("I stay until June", "I stay until June 2026"),
-    ],
-)
-def test_since_and_until_name_their_own_day_alone(said: str, written: str) -> None:
-    assert resolve_dates(said, datetime(2026, 3, 4, tzinfo=UTC)).text == written

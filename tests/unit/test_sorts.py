@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.remember.extract.rules.dating import resolve_dates
-from memwarden.remember.extract.rules.patterns import find_presuppositions
 from memwarden.remember.extract.rules.rejections import (
     begins_with_an_answer,
     is_mostly_of_the_talk,
@@ -163,28 +161,3 @@ def test_steps_of_a_task_and_stories_tell_nothing_of_a_user(sentence: str, tells
 def test_a_message_that_mostly_speaks_to_the_assistant_is_a_step_of_a_task() -> None:
     assert is_mostly_of_the_talk(["You got it.", "I'll check them now.", "My gym is loud."])
     assert not is_mostly_of_the_talk(["You asked.", "My gym is loud."])
-
-
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        ("Not really, my brother.", []),
-        ("My friend, list them now.", []),
-        ("I asked my brother about it.", ["The user has a brother."]),
-        ("This is Tom, my brother.", ["The user has a brother."]),
-    ],
-)
-def test_whoever_is_spoken_to_is_no_relative(said: str, found: list[str]) -> None:
-    assert [text for _, text in find_presuppositions(said, "the user")] == found
-
-
-@pytest.mark.parametrize(
-    ("said", "written"),
-    [
-        ("I moved the shutdown to 31 January", "I moved the shutdown to 31 January 2027"),
-        ("They pushed the review to Friday", "They pushed the review to 2 October 2026"),
-        ("I moved to Oslo on 31 January", "I moved to Oslo on 31 January 2026"),
-    ],
-)
-def test_what_was_put_off_lies_ahead(said: str, written: str) -> None:
-    assert resolve_dates(said, AT).text == written

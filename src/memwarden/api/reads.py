@@ -211,7 +211,9 @@ class ScopeReads(ScopeHandle):
         return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
 
     async def overview(self, about: str | None = None, *, budget_tokens: int = 150) -> Overview:
-        """Return what is known of a person at a glance: the open value of each attribute, by its newest statement.
+        """Return what is certain of a person: facts that were stated or extracted, else quotations by topic.
+
+        Each line names its source: ``update`` corrects it and ``forget`` rejects it.
 
         Args:
             about: a name ("Ines") or a relation in English ("sister"). None: those who speak themselves.
@@ -254,7 +256,8 @@ class ScopeReads(ScopeHandle):
         Raises InvalidInput, NotFound, StoreError.
         """
         from memwarden.statements.reader import load_weights  # it loads numpy
-        from memwarden.statements.statement import show_statements, unpack
+        from memwarden.statements.shown import show_statements
+        from memwarden.statements.statement import unpack
 
         memory = await self.get(memory_id)
         rows = await self._runtime.store.index_rows(self.who.namespace, [memory_id])

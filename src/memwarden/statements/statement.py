@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from typing import Final, Literal, NamedTuple
 
-from memwarden.records import Memory, Statement
 from memwarden.statements.wording import parts_of_introduction
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.sentences import split_spans
@@ -88,7 +87,7 @@ def unpack(packed: bytes) -> list[PackedStatement]:
     """Return the statements of a text; none from another format."""
     if not packed or packed[0] != FORMAT:
         return []
-    found: list[PackedStatement] = []
+    matches: list[PackedStatement] = []
     place = _HEAD.size
     for _ in range(packed[1]):
         a, b, c, x, y, z, states, changes, typical, start, end, since, until, last = _FIXED.unpack_from(packed, place)
@@ -99,51 +98,16 @@ def unpack(packed: bytes) -> list[PackedStatement]:
         vector = packed[place : place + WIDTH]
         place += WIDTH
         ended = None if until == NO_DAY else until
-        found.append(
+        matches.append(
             PackedStatement(
                 (a, b, c), (x, y, z), states, changes, typical, last >> 8, start, end, since, ended, subject, vector
             )
         )
-    return found
+    return matches
 
 
-# What states something with a smaller chance is evidence for a search, but shown as a statement nowhere.
-MIN_CHANCE: Final = 0.35
-MAX_VALUE: Final = 200
 # The attribute of what fits no known attribute.
 NONE: Final = "none"
-
-
-def show_statements(
-    memory: Memory, packed: Sequence[PackedStatement], name: Callable[[int], str]
-) -> tuple[Statement, ...]:
-    """Return what a memory states as records: the narrowest clauses that likely state something.
-
-    name: the attribute of a code.
-    """
-    likely = [each for each in packed if each.states >= 255 * MIN_CHANCE]
-    inner = [each for each in likely if not any(_is_inside(other, each) for other in likely)]
-    return tuple(_record(memory.text, each, name(each.attributes[0]), memory.sources) for each in inner)
-
-
-def _is_inside(inner: PackedStatement, outer: PackedStatement) -> bool:
-    return inner is not outer and outer.start <= inner.start and inner.end <= outer.end
-
-
-def _record(text: str, each: PackedStatement, attribute: str, sources: tuple[str, ...]) -> Statement:
-    return Statement(
-        each.subject,
-        attribute,
-        text[each.start : each.end][:MAX_VALUE],
-        date.fromordinal(each.since),
-        None if each.until is None else date.fromordinal(each.until),
-        SORTS[each.sort],
-        round(each.states / 255 * (each.chances[0] * each.typical / 255**2 if attribute != NONE else 1), 3),
-        each.start,
-        each.end,
-        sources,
-    )
-
 
 # Of a longer text only the beginning is read: a pasted log costs no more than a long message.
 MAX_CHARACTERS: Final = 4_000
@@ -208,10 +172,10 @@ _QUOTATION: Final = re.compile(
 )
 
 
-def quoted_speaker(text: str) -> str | None:
-    """Return whose words a text quotes with their day; None for what quotes nobody so."""
+def quoted_words(text: str) -> str:
+    """Return the words that a text quotes with their speaker and day, else the text itself."""
     quotation = _QUOTATION.fullmatch(text)
-    return quotation["speaker"] if quotation else None
+    return quotation["words"] if quotation else text
 
 
 def clauses_of(text: str) -> list[Clause]:
@@ -220,29 +184,29 @@ def clauses_of(text: str) -> list[Clause]:
         first = quotation.start("words")
         inside = clauses_of(quotation["words"])
         return [Clause(part.text, first + part.start, first + part.end) for part in inside]
-    found: list[Clause] = []
+    matches: list[Clause] = []
     for sentence in _cut(text[:MAX_CHARACTERS]):
-        if len(found) >= MAX_CLAUSES:
+        if len(matches) >= MAX_CLAUSES:
             break
         # "Ok." and "是的" state nothing and would cost an embedding each.
         if _width(sentence.text) < MIN_WIDTH:
             continue
-        found.append(sentence)
+        matches.append(sentence)
         # "Jo is a vet in Bristol" tells two values, of which the second moves the meaning away from the first.
         if (is_what := _IS_WHAT.match(sentence.text)) and len(sentence.text) <= LONG_SENTENCE:
-            found.append(Clause(is_what[0], sentence.start, sentence.start + is_what.end()))
+            matches.append(Clause(is_what[0], sentence.start, sentence.start + is_what.end()))
         if _width(sentence.text) > LONG_SENTENCE or _AND_SELF.search(sentence.text) or _AND_THIRD.search(sentence.text):
-            found.extend(_parts(sentence))
+            matches.extend(_parts(sentence))
     parts = parts_of_introduction(text)
     introduced = [Clause(text[part.start : part.end], *part) for part in parts]
-    if len(found) > 1 and len(text) <= MAX_WHOLE:
+    if len(matches) > 1 and len(text) <= MAX_WHOLE:
         whole = text.strip()
         start = text.index(whole)
-        found.insert(0, Clause(whole, start, start + len(whole)))
+        matches.insert(0, Clause(whole, start, start + len(whole)))
     # A part that says itself who is meant may stand there already.
-    spans = {(clause.start, clause.end) for clause in found}
-    found += [part for part in introduced if (part.start, part.end) not in spans]
-    return list(dict.fromkeys(found))[:MAX_CLAUSES]
+    spans = {(clause.start, clause.end) for clause in matches}
+    matches += [part for part in introduced if (part.start, part.end) not in spans]
+    return list(dict.fromkeys(matches))[:MAX_CLAUSES]
 
 
 def _cut(text: str) -> list[Clause]:
@@ -267,16 +231,16 @@ def _parts(sentence: Clause) -> list[Clause]:
 
 
 def _split(text: str, first: int, ends: re.Pattern[str]) -> list[Clause]:
-    found: list[Clause] = []
+    matches: list[Clause] = []
     begin = 0
     for start, end in [*(match.span() for match in ends.finditer(text)), (len(text), len(text))]:
         part = text[begin:start]
         bare = part.strip(_BLANKS)
         if bare:
             place = first + begin + part.index(bare)
-            found.append(Clause(bare, place, place + len(bare)))
+            matches.append(Clause(bare, place, place + len(bare)))
         begin = end
-    return found
+    return matches
 
 
 def _width(text: str) -> int:

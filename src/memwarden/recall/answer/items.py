@@ -20,7 +20,8 @@ from memwarden.records import (
     Why,
 )
 from memwarden.statements.reader import load_weights
-from memwarden.statements.statement import PackedStatement, show_statements
+from memwarden.statements.shown import show_statements
+from memwarden.statements.statement import PackedStatement
 from memwarden.text.small_talk import content_terms
 
 

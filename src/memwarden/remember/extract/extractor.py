@@ -152,7 +152,7 @@ class Extractor:
         Of a day that gives more facts than a user may have the first ones are facts, and the others wait as candidates;
         no model is asked for them. Stops where a model does not answer, and goes on there with the next look.
         """
-        settled: list[Resolution] = []
+        resolutions: list[Resolution] = []
         read: ReadExchanges = {}
         tails: dict[int, ThreadTail] = {}
         if again:
@@ -169,11 +169,11 @@ class Extractor:
         place = (scope.namespace, scope.thread or DEFAULT_THREAD)
         while (kept := await change_atomically(place, keep_next)) is not None:
             work, done, over = kept
-            settled += done
+            resolutions += done
             tails = {work.mark_after(len(work.exchanges)): work.tail}
             if over:
                 break
-        return settled
+        return resolutions
 
     async def _back_to_the_beginning(self, scope: Scope) -> None:
         thread = scope.thread or DEFAULT_THREAD
@@ -204,10 +204,10 @@ class Extractor:
 
     async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
         """Ids and journal numbers of turns after a mark, at most so many."""
-        found: list[tuple[str, int]] = []
-        while len(found) < most:
+        new_turns: list[tuple[str, int]] = []
+        while len(new_turns) < most:
             entries = await self._store.journal(namespace, since=since, thread_id=thread, limit=most)
-            found += [
+            new_turns += [
                 (entry.memory_id, entry.seq)
                 for entry in entries
                 if entry.channel == Channel.TURN and entry.event == Event.ADD
@@ -215,7 +215,7 @@ class Extractor:
             if len(entries) < most:
                 break
             since = entries[-1].seq
-        return found[:most]
+        return new_turns[:most]
 
     async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> ThreadTail:
         """Read the tail behind a mark, from the journal's end, since there is mostly little after the mark."""
@@ -249,7 +249,7 @@ class Extractor:
         namespace, at = scope.namespace, self.now()
         index = await self._indexes.current(namespace)
         left = _FactsLeft(self._store, namespace, self._most_a_day)
-        found: list[ExtractedStatement] = []
+        statements: list[ExtractedStatement] = []
         ended: list[EndedFact] = []
         done = 0
         for exchange in work.exchanges:
@@ -269,7 +269,7 @@ class Extractor:
                     break
                 chosen = _limit_facts(chosen, await left.of(day))
             left.use(day, facts)
-            found += [
+            statements += [
                 ExtractedStatement(
                     self._memory(item, exchange, at),
                     item.reason,
@@ -280,16 +280,16 @@ class Extractor:
                 )
                 for item in chosen
             ]
-            found += self._procedures(exchange, work.new, at)
+            statements += self._procedures(exchange, work.new, at)
             ended += read[ids].ended
             done += 1
         mark = ExtractionMark(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
-        if not (found or ended):
+        if not (statements or ended):
             if mark.rev != mark.since:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
             return [], False
         signals = await make_signals_in_thread(
-            [(item.memory.text, item.memory.said_at) for item in found], self._embedder
+            [(item.memory.text, item.memory.said_at) for item in statements], self._embedder
         )
         stated = [
             IncomingStatement(
@@ -301,9 +301,9 @@ class Extractor:
                 replaces=each.replaces,
                 shown=each.shown,
             )
-            for each, item in zip(found, signals, strict=True)
+            for each, item in zip(statements, signals, strict=True)
         ]
-        _, settled = await self._facts.write(
+        _, resolutions = await self._facts.write(
             stated,
             None,
             at,
@@ -312,7 +312,7 @@ class Extractor:
             candidates=lambda: latest_candidates(self._store, namespace),
             ends=[_incoming_end(item, work) for item in ended],
         )
-        return settled, False
+        return resolutions, False
 
     async def _items(self, exchange: Sequence[Memory], work: PendingTurns, index: NamespaceIndex, *, ask: bool) -> Kept:
         """What a part of a thread gives: by the model if it may be asked, else by rules. Raises ModelUnavailable."""
@@ -321,23 +321,23 @@ class Extractor:
             return await self._by_rules(exchange, index, before)
         from memwarden.remember.extract.by_model import TurnBatch, read_batch  # most ask no model
 
-        found = None
+        extract = None
         place = (exchange[0].namespace, exchange[0].thread_id or DEFAULT_THREAD, work.since)
         if ask and self._put_off[place] < MAX_PUT_OFF:
             batch = TurnBatch(exchange, work.before, instructions=self._instructions, small=True)
             if not self._small:
                 known = await self._known(exchange, index)
                 batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
-            found = await read_batch(self._chat, batch)
+            extract = await read_batch(self._chat, batch)
             self._put_off.pop(place, None)
-            if found is not None and not self._small:
-                return found
+            if extract is not None and not self._small:
+                return extract
         two_person = self._two_person(index)
         by_rules = merge_extracts(
             [await self._by_rules(part, index, before) for part in group_exchanges(exchange, two_person=two_person)]
         )
         # A small model takes most of what is told for chat: it adds to what the rules keep.
-        return by_rules if found is None else add_by_rules(found, by_rules)
+        return by_rules if extract is None else add_by_rules(extract, by_rules)
 
     async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex, before: Mapping[str, Memory]) -> Kept:
         """What rules find in an exchange. before: of each turn the one before it."""
@@ -345,18 +345,17 @@ class Extractor:
         from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 
         two_person = self._two_person(index)
-        found = extract_exchange(
+        said = [turn for turn in exchange if turn.role != "assistant"]
+        speakers = frozenset(name.split()[0].casefold() for name in index.view.speakers if name.split())
+        quoted = await self._by_statements(said, before, speakers, two_person=two_person)
+        extract = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
             idf=_term_rarity(index, everyday_rarity),
-            partners=tuple(index.view.speakers) if two_person else (),
+            told=bool(quoted),
         )
-        told = {source for item in found.facts for source in item.sources}
-        silent = [turn for turn in exchange if turn.role != "assistant" and turn.id not in told]
-        speakers = frozenset(name.split()[0].casefold() for name in index.view.speakers if name.split())
-        quoted = await self._by_statements(silent, before, speakers, two_person=two_person)
-        return replace(found, facts=(*found.facts, *quoted))
+        return replace(extract, facts=tuple(quoted))
 
     async def _by_statements(
         self, turns: Sequence[Memory], before: Mapping[str, Memory], speakers: Collection[str], *, two_person: bool
@@ -372,10 +371,10 @@ class Extractor:
         if lacking := [turn for turn in turns if stated.get(turn.id) is None]:
             made = await make_signals_in_thread([said_text(turn) for turn in lacking], self._embedder)
             stated |= {turn.id: signals.statements for turn, signals in zip(lacking, made, strict=True)}
-        asked = {turn.id: each for turn in turns if (each := question_before(turn, before)) is not None}
-        read = await make_signals_in_thread([(each.text, each.at) for each in asked.values()], self._embedder)
-        for (name, each), signals in zip(asked.items(), read, strict=True):
-            asked[name] = each.read(signals.statements)
+        questions = {turn.id: each for turn in turns if (each := question_before(turn, before)) is not None}
+        read = await make_signals_in_thread([(each.text, each.at) for each in questions.values()], self._embedder)
+        for (name, each), signals in zip(questions.items(), read, strict=True):
+            questions[name] = each.read(signals.statements)
         weights = load_weights()
         items = [
             quote_turn(
@@ -385,7 +384,7 @@ class Extractor:
                 turn.created_at,
                 two_person=two_person,
                 speakers=speakers,
-                asked=asked.get(turn.id),
+                asked=questions.get(turn.id),
                 opening=opening_of(turn, before),
             )
             for turn in turns

@@ -90,16 +90,16 @@ def is_open_fact(memory: Memory) -> bool:
 
 def check_memory(memory: Memory, flags: int) -> list[AuditFinding]:
     """Return what is wrong with a single memory. flags: of :class:`memwarden.text.flags.Flag`."""
-    found = []
+    matches = []
     cleaned, kinds = redact_secrets(memory)
     if kinds:
         why = f"it holds a secret: {', '.join(kinds)}"
-        found.append(AuditFinding(Flaw.SECRET, (memory.id,), why, _fix_for_secret(cleaned)))
+        matches.append(AuditFinding(Flaw.SECRET, (memory.id,), why, _fix_for_secret(cleaned)))
     if _restates_prompt(memory):
-        found.append(_finding_to_forget(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
+        matches.append(_finding_to_forget(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
     elif _is_small_talk(memory, flags):
-        found.append(_finding_to_forget(Flaw.CHATTER, memory, "greeting, thanks or small talk alone, kept as a fact"))
-    return found
+        matches.append(_finding_to_forget(Flaw.CHATTER, memory, "greeting, thanks or small talk alone, kept as a fact"))
+    return matches
 
 
 def _restates_prompt(memory: Memory) -> bool:
@@ -141,14 +141,14 @@ def find_duplicates(pairs: Iterable[FactPair], leave_out: Collection[str]) -> li
         (pair for pair in pairs if pair.label == "same"), key=lambda item: [_rank(each) for each in _order_pair(item)]
     )
     gone = set(leave_out)
-    found = []
+    matches = []
     for item in same:
         stays, goes = (each.memory.id for each in _order_pair(item))
         if gone.isdisjoint((stays, goes)):
             gone.add(goes)
             why = f"they say the same (rule: {item.rule})"
-            found.append(AuditFinding(Flaw.DUPLICATE, (stays, goes), why, Fix("forget", goes)))
-    return found
+            matches.append(AuditFinding(Flaw.DUPLICATE, (stays, goes), why, Fix("forget", goes)))
+    return matches
 
 
 def _order_pair(twins: FactPair) -> list[OrderedMemory]:
@@ -321,13 +321,13 @@ class Auditor:
         notes.twins += await self._twins([memory for memory in memories if is_open_fact(memory)], notes.compared)
 
     def _alone(self, memories: Sequence[Memory], gone: ForgottenTurns) -> list[AuditFinding]:
-        found = []
+        matches = []
         for memory in memories:
             place = self._index.place(memory.id)
-            found += check_memory(memory, 0 if place is None else int(self._index.flags[place]))
+            matches += check_memory(memory, 0 if place is None else int(self._index.flags[place]))
             rootless = gone.under(memory)
-            found += [rootless] if rootless else []
-        return found
+            matches += [rootless] if rootless else []
+        return matches
 
     async def _read_forgotten_turns(self, limit: int) -> ForgottenTurns:
         """Read the turns that were forgotten last, at most ``limit``."""
@@ -347,13 +347,15 @@ class Auditor:
         successors = await self._successors(over)
         active = {item for each in successors.values() for item in each if self._index.place(item) is not None}
         by = {item: last for item in over if (last := find_last_successor(item, successors, active))}
-        found = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
-        told = [check_successor(over[item], found[last], self._readable) for item, last in by.items() if last in found]
+        matches = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
+        told = [
+            check_successor(over[item], matches[last], self._readable) for item, last in by.items() if last in matches
+        ]
         return [item for item in told if item is not None]
 
     async def _find_wrong_ends(self, facts: Sequence[Memory]) -> list[AuditFinding]:
         """Find facts that a rule ended and that today's rules would not end."""
-        found = []
+        matches = []
         for fact in facts:
             last = await self._last_entry(fact.id, Event.SUPERSEDE)
             if last is None or not is_ended_by_rule(last) or last.new_version != fact.version:
@@ -362,20 +364,20 @@ class Auditor:
             for successor in await self._store.get(self._namespace, [str(meta["by"])]):
                 readable = self._readable is None or successor.category in self._readable
                 finding = check_end(fact, successor, str(meta["rule"])) if readable else None
-                found += [] if finding is None else [finding]
-        return found
+                matches += [] if finding is None else [finding]
+        return matches
 
     async def _find_misread(self, facts: Sequence[Memory]) -> list[AuditFinding]:
         """Find extracted memories that say nothing, or what their turns do not say."""
-        found = []
+        matches = []
         for fact in facts:
             sources = await self._read_sources(fact)
             added = await self._last_entry(fact.id, Event.ADD)
             if not sources or added is None or fact.version > 1:
                 continue
             finding = await asyncio.to_thread(check_extracted, fact, sources, added.seq)
-            found += [] if finding is None else [finding]
-        return found
+            matches += [] if finding is None else [finding]
+        return matches
 
     async def _read_sources(self, fact: Memory) -> list[Memory]:
         """Return all turns that a fact rests on; none if any is missing."""

@@ -45,7 +45,6 @@ from memwarden.remember.ingest.screening import NOT_SUSPICIOUS, TRUST_RANK, Scre
 from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     MAX_LINKS,
-    MAX_SUPERSEDED,
     STATE_BEFORE,
     Band,
     CandidatePool,
@@ -245,16 +244,16 @@ class Resolver:
             index = await self._indexes.current(namespace)
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
-            settled = await self._settle(stated, index, readable, at, waiting)
-            settled += await self._end(ends, settled, 2 * len(stated), at)
-            changes = tuple(change for item in settled for change in item.changes)
+            resolutions = await self._settle(stated, index, readable, at, waiting)
+            resolutions += await self._end(ends, resolutions, 2 * len(stated), at)
+            changes = tuple(change for item in resolutions for change in item.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, agent=agent,
                 decided_at=decided_at,
                 decided_on_all=compared, extracted=extracted,
             )  # fmt: skip
             receipt = await self._store.apply(batch)
-            return receipt, [_match_receipt(item, receipt) for item in settled]
+            return receipt, [_match_receipt(item, receipt) for item in resolutions]
 
         if extracted is not None or read_at is not None:
             return await decide()
@@ -297,14 +296,14 @@ class Resolver:
     ) -> list[Resolution]:
         waiting = CandidatePool(candidates)
         earlier = _ResolvedBefore(stated, self._model)
-        settled: list[Resolution] = []
+        resolutions: list[Resolution] = []
         for number, statement in enumerate(stated):
             if statement.screening.kinds:
-                settled.append(_quarantine(statement, 2 * number))
+                resolutions.append(_quarantine(statement, 2 * number))
                 continue
             memory, signals = statement.memory, statement.signals
             if not statement.compared:
-                settled.append(_store_uncompared(statement, 2 * number))
+                resolutions.append(_store_uncompared(statement, 2 * number))
                 continue
             pairs = []
             # What holds for a time stands beside what holds for good, and neither ends nor takes up the other; a
@@ -320,8 +319,8 @@ class Resolver:
             )
             item = item if statement.pending is None else approve_pending(item, statement.pending)
             earlier.learn(item.touched)
-            settled.append(item)
-        return settled
+            resolutions.append(item)
+        return resolutions
 
     async def _pairs(
         self,
@@ -337,54 +336,20 @@ class Resolver:
         stored = {item.id: item for item in await self._store.get(memory.namespace, [item.id for item in near])}
         near += earlier.near(number)
         stored |= earlier.memories  # as they are now
-        paired = [
+        judgements = [
             judge_pair(memory, stored[item.id], item, dated=statement.dated)
             for item in near
             if item.id in stored
             and stored[item.id].valid_to in (None, memory.valid_to)
             and are_comparable(memory, stored[item.id])
         ]
-        paired = await self._judge_by_statements(statement, paired, earlier)
-        pairs = [item for item in paired if item.stored.channel == memory.channel]
+        pairs = [item for item in judgements if item.stored.channel == memory.channel]
         changes = [
-            item for item in paired if item.stored.channel != memory.channel and item.judgement.label == "supersede"
+            item for item in judgements if item.stored.channel != memory.channel and item.judgement.label == "supersede"
         ]
         if self._chat is not None and not statement.shown:
             pairs = await judge_by_model(self._chat, memory.text, pairs)
         return [*pairs, *changes]
-
-    async def _judge_by_statements(
-        self, statement: IncomingStatement, pairs: list[NeighbourPair], earlier: _ResolvedBefore
-    ) -> list[NeighbourPair]:
-        """Return the pairs, with what typed statements tell where no rule decides: the same, or a new value."""
-        packed, memory = statement.signals.statements, statement.memory
-        if not packed or any(pair.judgement.label in ("same", "supersede") for pair in pairs):
-            return pairs
-        from memwarden.remember.resolve import changes, paraphrases  # without the model there are no statements
-
-        new, extracted = changes.read_stated(memory.text, packed), memory.actor_id == EXTRACTED_BY
-        alike = [] if extracted else paraphrases.possible(pairs, self._model)
-        asked = [pair.stored for pair in pairs if pair.newer and changes.may_replace(pair.judgement)]
-        asked = asked if extracted or changes.tells_change(new) else []
-        if not (asked or alike):
-            return pairs
-        wanted = {item.id: None for item in (*(pair.stored for pair in alike), *asked)}
-        rows = await self._store.index_rows(memory.namespace, list(wanted))
-        stated = earlier.statements | {row.id: row.statements for row in rows}
-        if same := paraphrases.find_same(memory.text, memory.created_at, packed, alike, stated):
-            return [pair.with_judgement(paraphrases.SAME) if pair is same else pair for pair in pairs]
-        scores = {
-            item.id: changes.replacement_score(
-                new,
-                changes.read_stated(item.text, stated.get(item.id)),
-                extracted=extracted and item.actor_id == EXTRACTED_BY,
-            )
-            for item in asked
-        }
-        most = MAX_SUPERSEDED if extracted else 1
-        replaced = {name for name in sorted(scores, key=lambda name: -scores[name])[:most] if scores[name] >= 0}
-        decided = Judgement("supersede", "a later value by typed statements")
-        return [pair.with_judgement(decided) if pair.stored.id in replaced else pair for pair in pairs]
 
     async def _replaced(self, statement: IncomingStatement, earlier: _ResolvedBefore) -> list[NeighbourPair]:
         """The open memories whose place a statement takes by a model's word, where its trust allows that."""
@@ -398,14 +363,14 @@ class Resolver:
         ]
 
     async def _end(
-        self, ends: Sequence[IncomingEnd], settled: Sequence[Resolution], step: int, at: datetime
+        self, ends: Sequence[IncomingEnd], resolutions: Sequence[Resolution], step: int, at: datetime
     ) -> list[Resolution]:
-        """Close open memories that are over, as they are after what was settled before."""
+        """Close open memories that are over, as they are after what was resolutions before."""
         if not ends:
             return []
         stored = {item.id: item for item in await self._store.get(ends[0].namespace, [each.memory_id for each in ends])}
-        stored |= {item.id: item for each in settled for item in each.touched if item.id in stored}
-        found: dict[str, Resolution] = {}
+        stored |= {item.id: item for each in resolutions for item in each.touched if item.id in stored}
+        matches: dict[str, Resolution] = {}
         for number, end in enumerate(ends):
             old = stored.get(end.memory_id)
             if old is None or not is_open_at(old, end.at) or TRUST_RANK[end.trust] < TRUST_RANK[old.trust]:
@@ -413,8 +378,8 @@ class Resolver:
             closed = replace(old, valid_to=max(end.at, old.since), updated_at=at)
             meta = {"why": "a model read that it is over", "said_in": end.sources[0]}
             put = Put(closed, None, WriteMode.UPDATE, event=Event.SUPERSEDE, step=step + number, meta=meta)
-            found.setdefault(old.id, Resolution((put,), (closed,), Outcome.UPDATED, old.id, "it is over"))
-        return list(found.values())
+            matches.setdefault(old.id, Resolution((put,), (closed,), Outcome.UPDATED, old.id, "it is over"))
+        return list(matches.values())
 
     def _near(
         self,
@@ -456,7 +421,6 @@ class _ResolvedBefore:
 
     def __init__(self, stated: Sequence[IncomingStatement], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
-        self.statements = {item.memory.id: item.signals.statements for item in stated}
         self._ids = [item.memory.id for item in stated]
         self._places = {item: place for place, item in enumerate(self._ids)}
         self._made = np.zeros(len(stated), np.bool_)
@@ -509,27 +473,27 @@ class _ResolvedBefore:
         return np.asarray(both / either, np.float32)
 
 
-def _add_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
+def _add_meta(resolutions: Resolution, statement: IncomingStatement) -> Resolution:
     """Add the reason for keeping a statement to its own journal entry."""
-    first, *others = settled.changes
+    first, *others = resolutions.changes
     if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
-        return settled
-    return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
+        return resolutions
+    return replace(resolutions, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
 
 
-def approve_pending(settled: Resolution, apart: Memory) -> Resolution:
+def approve_pending(resolutions: Resolution, apart: Memory) -> Resolution:
     """Change a resolution so that it confirms a pending memory in place of creating it.
 
     apart: the pending memory, as it is stored.
     """
-    first, *others = settled.changes
+    first, *others = resolutions.changes
     assert isinstance(first, Put)
     assert first.memory.id == apart.id
     meta = {**(first.meta or {}), STATE_BEFORE: str(apart.state)}
     confirmed: list[BatchChange] = [Restore(apart.id, Event.CONFIRM, step=first.step, meta=meta)]
     if _content_of(first.memory) != _content_of(apart):
         confirmed.append(Put(first.memory, None, WriteMode.UPDATE, step=first.step, meta=first.meta))
-    return replace(settled, changes=(*confirmed, *others))
+    return replace(resolutions, changes=(*confirmed, *others))
 
 
 def _content_of(memory: Memory) -> Memory:
@@ -546,13 +510,13 @@ def _store_uncompared(statement: IncomingStatement, step: int) -> Resolution:
     return Resolution((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
 
 
-def _match_receipt(settled: Resolution, receipt: Receipt) -> Resolution:
+def _match_receipt(resolutions: Resolution, receipt: Receipt) -> Resolution:
     """Return the resolution with the id of the earlier write, where the store knew its source key."""
-    first = settled.changes[0]
+    first = resolutions.changes[0]
     if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
-        return settled
+        return resolutions
     known = next(item for item in receipt.applied if item.step == first.step)
-    return replace(settled, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else settled
+    return replace(resolutions, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else resolutions
 
 
 def _quarantine(statement: IncomingStatement, step: int) -> Resolution:

@@ -276,7 +276,7 @@ async def act(page: WebPage) -> Response:
     """Pin, forget or restore memories; forgetting asks first."""
     ids, action, scope = read_ids(page), page.asked("action"), page.scope(Operation.WRITE)
     back = page.asked("back") or "/memories"
-    if back not in ("/memories", "/memory", "/trash"):
+    if back not in ("/memories", "/memory", "/overview", "/trash"):
         raise InvalidInput("that is no page to go back to")
     values = {"id": ids[0]} if back == "/memory" else {}
     if action == "forget" and not page.asked("sure"):

@@ -1,4 +1,4 @@
-"""A person at a glance: open values by attribute, what changed lately, how they want to be spoken to."""
+"""A person at a glance: what is certain, what changed lately, how they want to be spoken to."""
 
 from __future__ import annotations
 

@@ -78,6 +78,30 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "address": "words with which an assistant addresses the person",
     "keeps": "an assistant says that it will remember",
 })  # fmt: skip
+# What phrases say of a known fact. "|" separates phrases. "*" at the end of a word stands for any ending, "_" for up to
+# four words between.
+UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
+    "over": "something ended: sold, cancelled, no longer",
+    "changed": "something got a new value: moved, postponed, renamed",
+    "scaled": "a number became another: raised, went down",
+    "corrected": "what was said before is wrong",
+    "now": "weak signs of a change, which count only in the same sentence",
+    "moved": "a new home",
+    "home": "tells a home",
+    "hired": "a new place of work",
+    "work": "tells a place of work",
+    "doubt": "a wish, a plan, a condition, a past state, another one, hearsay",
+    "wish": "of these, a wish or a need",
+    "negation": "denies",
+    "single": "things that have one value at a time",
+    "worded": "of these, those whose value may be a common word",
+    "dated": "things that have one day at a time",
+    "several": "things that people have many of",
+    "uses": "verbs that say no more than that something is there or in use",
+    "numbers": "words for one to twelve, separated by blanks",
+})  # fmt: skip
+# Topics in which people say of themselves what lasts, the weightiest first.
+LASTING_TOPICS: Final = ("health", "home", "work", "likes")
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}
@@ -98,6 +122,8 @@ class LanguageLexicon:
         words: words of each role, lower case except abbreviations.
         phrases: regular expressions of each role.
         kin: words for each relation; the keys are English.
+        updates: phrases of each role of :data:`UPDATE_ROLES`; empty if no fact ends by such words.
+        lasting: phrases of each topic of :data:`LASTING_TOPICS`.
         dates: words of time for :mod:`memwarden.text.dates.symbols`; empty if dates are not read.
     """
 
@@ -111,6 +137,8 @@ class LanguageLexicon:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    updates: Mapping[str, str] = field(default_factory=dict)
+    lasting: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, Any] = field(default_factory=dict)
 
     def alternatives(self, role: str) -> str:
@@ -187,8 +215,10 @@ def read_lines(name: str) -> list[str]:
 
 
 def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
-    unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "dates"}
+    unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "updates", "lasting", "dates"}
     unknown |= {role for part in ("words", "phrases") for role in table.get(part, ()) if role not in ROLES}
+    unknown |= table.get("updates", {}).keys() - UPDATE_ROLES.keys()
+    unknown |= table.get("lasting", {}).keys() - set(LASTING_TOPICS)
     if unknown:
         raise ValueError(f"unknown entry {min(unknown)!r}")
     words = _read_each(table.get("words", {}), _split_words)
@@ -201,6 +231,8 @@ def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
         words=words,
         phrases=_read_each(table.get("phrases", {}), _split_lines),
         kin=_read_each(table.get("kin", {}), _split_words),
+        updates=MappingProxyType(table.get("updates", {})),
+        lasting=MappingProxyType(table.get("lasting", {})),
         dates=MappingProxyType(table.get("dates", {})),
     )
 

@@ -131,8 +131,8 @@ class AnsweredQuestion(NamedTuple):
 
     def read(self, packed: bytes | None) -> AnsweredQuestion:
         """The same with its typed statement: of several the surest of an attribute."""
-        found = unpack(packed or b"")
-        return self._replace(told=max(found, key=lambda each: each.chances[0], default=None))
+        matches = unpack(packed or b"")
+        return self._replace(told=max(matches, key=lambda each: each.chances[0], default=None))
 
     def asks_for(self, weights: StatementWeights) -> PackedStatement | None:
         """The statement of it, where it surely asks for a known attribute."""
@@ -185,8 +185,8 @@ def opening_of(turn: Memory, before: Mapping[str, Memory]) -> Opening | None:
     words = " ".join(sentences)
     number = _NUMBER.search(words)
     whole = Opening(words, _name_of(first, first.text), first.sources[0])
-    found = whole.fitting(MAX_OPENING if number is None else min(MAX_OPENING, number.start() + 1))
-    return found if found is not None and _width(found.text) >= MIN_OPENING_WIDTH else None
+    matches = whole.fitting(MAX_OPENING if number is None else min(MAX_OPENING, number.start() + 1))
+    return matches if matches is not None and _width(matches.text) >= MIN_OPENING_WIDTH else None
 
 
 def _talk_before(turn: Memory, before: Mapping[str, Memory]) -> list[Memory]:
@@ -287,12 +287,12 @@ def quote_turn(
     spans = list(split_spans(turn.text))
     told = [_tells(span.text, two_person=two_person) for span in spans]
     placed = [(each, place) for each in unpack(packed) if (place := _place_of(each, spans)) is not None and told[place]]
-    found = [pair for pair in placed if _is_worth(pair[0], weights) or _is_plain(pair[0], turn.text, weights)]
+    matches = [pair for pair in placed if _is_worth(pair[0], weights) or _is_plain(pair[0], turn.text, weights)]
     # What is asked for surely tells what a short answer is about.
-    found = found or [pair for pair in placed if asked is not None and _answers(pair[0], asked, weights)]
-    if not found:
+    matches = matches or [pair for pair in placed if asked is not None and _answers(pair[0], asked, weights)]
+    if not matches:
         return None
-    best, place = max(found, key=lambda pair: pair[0].chance)
+    best, place = max(matches, key=lambda pair: pair[0].chance)
     words, first = _excerpt(turn.text, spans, told, place)
     # Whoever answers begins with the answer, or with a "yes".
     begins = len(turn.text[: spans[first].start].split()) <= MAX_WORDS_BEFORE
@@ -500,8 +500,8 @@ def _excerpt(text: str, spans: Sequence[SentenceSpan], told: Sequence[bool], pla
 
 def _sources_of(opening: Opening | None, asked: AnsweredQuestion | None) -> tuple[str, ...]:
     """The turns that words rest on beside their own."""
-    found = [*([opening.source] if opening is not None else []), *(asked.sources if asked is not None else ())]
-    return tuple(dict.fromkeys(found))
+    matches = [*([opening.source] if opening is not None else []), *(asked.sources if asked is not None else ())]
+    return tuple(dict.fromkeys(matches))
 
 
 def _shown_question(

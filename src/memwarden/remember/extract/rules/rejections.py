@@ -10,13 +10,14 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
+from memwarden.remember.extract import rules as en
 from memwarden.remember.extract.rules import VAGUE_NOUNS
 from memwarden.remember.extract.rules.clauses import drop_openers
-from memwarden.remember.extract.rules.confidence import is_about_the_talk, names_in
 from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.statements.wording import relations_in
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import is_english
+from memwarden.text.lexicon import load_lexicon
 from memwarden.text.sentences import split_spans
 
 # Reactions to what the other said.
@@ -109,6 +110,18 @@ _WAVERING: Final = re.compile(
     re.IGNORECASE,
 )
 _SPOKEN_TO: Final = re.compile(r"\byou\b|\byour\b", re.IGNORECASE)
+# A capital letter inside of a sentence; its beginning proves nothing.
+_NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b(?!I\b)[A-Z][\w'&-]*\w")
+_ENGLISH: Final = load_lexicon("en").words
+_MONTH: Final = f"(?:{'|'.join(name.title() for name in (*_ENGLISH['months'], *_ENGLISH['weekdays']))})"
+# Capitals that name no thing: months, "Step", "Option".
+_NOT_A_NAME: Final = re.compile(rf"{_MONTH}|I|OK|Okay|Day|Step|Option|Phase|Week|Chapter|Section|Part|AI|Assistant")
+# A plan for the talk itself ("I will try that now") is over when it is read.
+_SESSION: Final = re.compile(
+    rf"\b(?:going to|will|want to|plan to|planning to|plan on|hope to|intend to|aim to|need to|about to|ready to|"
+    rf"try to|tend to|have to) (?:\w+ly )?(?:{en.SESSION_VERBS})\b",
+    re.IGNORECASE,
+)
 
 
 def reject_sentence(sentence: str, asks: bool) -> str | None:
@@ -245,3 +258,13 @@ def begins_with_an_answer(words: str, said: datetime) -> bool:
     for span in ahead:
         rest = rest.replace(span.text, " ")
     return _BARE_NUMBER.match(words) is not None or (bool(ahead) and not _BESIDE_A_DAY.sub("", rest.lower()))
+
+
+def names_in(text: str) -> list[str]:
+    """Capitalised words inside a statement that are no months, week-days or headings."""
+    return [name for name in _NAME.findall(text) if not _NOT_A_NAME.fullmatch(name)]
+
+
+def is_about_the_talk(text: str) -> bool:
+    """Whether a plan is about what is done in the talk itself ("going to open a new document")."""
+    return _SESSION.search(text) is not None

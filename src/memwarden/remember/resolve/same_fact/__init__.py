@@ -1,9 +1,8 @@
-"""Judges by rules whether two statements say the same fact, a new value of it, or something else.
+"""Judges by rules whether two statements say the same, whether one ends the other, or whether both may be true.
 
 `judge` is pure: two texts in, a frozen `Judgement` out.
 """
 
 from memwarden.remember.resolve.same_fact.rules import Judgement, Label, judge
-from memwarden.remember.resolve.same_fact.signature import Signature, sign_text
 
-__all__ = ["Judgement", "Label", "Signature", "judge", "sign_text"]
+__all__ = ["Judgement", "Label", "judge"]

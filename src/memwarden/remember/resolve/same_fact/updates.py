@@ -1,0 +1,193 @@
+"""Explicit updates: a statement that says itself that another is over, changed or wrong.
+
+Nothing is concluded. A statement ends another only if it says so in words of the lexicon, about the same thing and the
+same person, without any doubt: no wish, no plan, no past state. Everything else stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from memwarden.statements.explicit import ReadClause, ReadText
+
+# Content words of the older statement beside the shared ones. One that says more is not ended as a whole.
+MAX_UNSHARED: Final = 2
+# Words of a value, or signs in a script without spaces. What is longer is a story.
+MAX_VALUE_WORDS: Final = 4
+MAX_VALUE_SIGNS: Final = 8
+# Words behind a number that may be its unit.
+MAX_UNIT_WORDS: Final = 2
+# Words in which a statement and its denial differ: "eats", "does not eat".
+MAX_DENYING_WORDS: Final = 4
+# Letters of a name that are compared at least, and those of an ending that are not.
+MIN_STEM: Final = 3
+MAX_ENDING: Final = 2
+# Languages whose common words are known, so that an unknown capitalised first word is a name.
+_NAMED_FIRST: Final = ("en", "es", "fr")
+
+
+def find_update(old: ReadText, new: ReadText) -> str | None:
+    """Return the rule by which a new statement ends an older one, None if both may be true."""
+    if old.asks or new.asks or not new.clauses or old.language != new.language or old.has("doubt"):
+        return None
+    if not _have_same_subject(old, new):
+        return None
+    for number, clause in enumerate(new.clauses):
+        around = new.clauses[max(number - 1, 0) : number + 2]
+        if "doubt" in clause.roles | around[0].roles:
+            continue
+        near = frozenset[str]().union(*(each.content for each in around))
+        rule = _rule_of(clause, near, old, new)
+        if rule is not None:
+            return rule
+    return None if new.has("doubt") else _denied(old, new) or _new_value(old, new)
+
+
+def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadText) -> str | None:
+    roles, shared = clause.roles, _shared(old, near)
+    told_change = old.has("over") or old.has("changed")
+    if shared and "corrected" in roles and _tell_other_values(old, new):
+        return "corrected"
+    if shared and "over" in roles and not told_change and _says_no_more(old, new, shared, clause.content):
+        return "over"
+    if shared and "changed" in roles and _tell_other_values(old, new) and not (told_change and old.days == new.days):
+        return "changed"
+    if shared and "scaled" in roles and old.numbers and new.numbers and old.numbers != new.numbers:
+        return "scaled"
+    told_of_other = old.first_name and _is_named((old.first_name,), new)
+    if not (told_of_other or (old.person == "third") or _may_be_speaker(new)) or old.relations != new.relations:
+        return None
+    if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
+        return "moved"
+    if "hired" in roles and old.has("work") and not old.has("hired"):
+        return "hired"
+    return None
+
+
+def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
+    """Content words of both. Of a thing that people have many of, the word alone names none of them."""
+    shared = (old.content & near) - old.subject_stems
+    return shared if shared - old.heads or not (old.content - shared) else frozenset()
+
+
+def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: frozenset[str]) -> bool:
+    """Whether an older statement says nothing of its own beside what is over: no number, no date, no name.
+
+    told: what the clause that says so is about. "Uses Vim for code" does not end with "stopped using Vim for mail".
+    """
+    rest, other = old.content - shared, told - old.content - new.subject_stems
+    if len(rest) == 1 and len(other) == 1 and shared & told:
+        return False
+    return len(rest) <= MAX_UNSHARED and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
+
+
+def _tell_other_values(old: ReadText, new: ReadText) -> bool:
+    """Whether both tell a day, a number or words of their own, and not the same."""
+    if old.days and new.days and old.days != new.days:
+        # The call with Bea is not the call with Kai, and ticket 17 is not ticket 18.
+        return _hold_one_another(old.names, new.names) and _hold_one_another(old.counted, new.counted)
+    if old.numbers or new.numbers:
+        return bool(old.numbers and new.numbers) and old.numbers != new.numbers
+    return bool(old.content - new.content) and bool(new.content - old.content)
+
+
+def _hold_one_another(first: frozenset[str], second: frozenset[str]) -> bool:
+    return first <= second or second <= first
+
+
+def _have_same_subject(old: ReadText, new: ReadText) -> bool:
+    """Whether both may be about the same person: no other relative, no other name, not I and she."""
+    if {old.person, new.person} == {"self", "third"}:
+        return False
+    # "My boyfriend is Declan", "Declan and I split up": the name says who is meant.
+    if old.relations != new.relations and not (new.relations < old.relations and _is_named(old.names, new)):
+        return False
+    names = old.subject_names | ({old.first_name} if old.language in _NAMED_FIRST else set())
+    if names - {""} and not _is_named(names - {""}, new):
+        return False
+    names = new.subject_names | ({new.first_name} if new.language in _NAMED_FIRST else set())
+    return new.person == "self" or all(_is_named((name,), old) for name in names - {""})
+
+
+def _names_place(roles: frozenset[str], old: ReadText, new: ReadText) -> bool:
+    """Whether a move may be one of a home: to a name, in a script with capitals, and not that of a company."""
+    return "work" not in roles if new.glued else bool(new.capitals - old.capitals - {new.first_name, new.tokens[0]})
+
+
+def _may_be_speaker(new: ReadText) -> bool:
+    """Whether a statement that shares no word with the older one is about whoever speaks, and names nobody else."""
+    return new.person != "third" and (new.person == "self" or not (new.first_name or new.subject_names))
+
+
+def _is_named(names: Iterable[str], text: ReadText) -> bool:
+    """Whether a text holds one of the names, in any case of a language that inflects them."""
+    return any(name[: max(MIN_STEM, len(name) - MAX_ENDING)] in text.plain for name in names)
+
+
+def _denied(old: ReadText, new: ReadText) -> str | None:
+    """The same words, denied by one of the two."""
+    same = old.content == new.content and old.numbers == new.numbers and old.days == new.days
+    few = len(set(old.tokens) ^ set(new.tokens)) <= MAX_DENYING_WORDS
+    return "denied" if same and few and old.content and old.has("negation") != new.has("negation") else None
+
+
+class ValueGap(NamedTuple):
+    """The single place where two statements differ."""
+
+    before: str
+    old: Sequence[str]
+    new: Sequence[str]
+    after: str
+
+
+def _new_value(old: ReadText, new: ReadText) -> str | None:
+    """The same sentence with another value of what has one value at a time."""
+    if old.has("several") or new.has("several") or old.has("negation") != new.has("negation"):
+        return None
+    gap = find_gap(old, new)
+    if gap is None or old.words is None:
+        return None
+    # The value follows what it is a value of, but for verbs at the end of a sentence.
+    frame = f"{gap.before} {gap.after}" if old.glued else gap.before
+    holds = {role for role in ("single", "worded", "dated") if old.words.patterns[role].search(frame)}
+    if "dated" in holds and set(gap.old) <= old.day_tokens and set(gap.new) <= new.day_tokens:
+        return "new value"
+    if old.days or new.days:
+        return None
+    numbered = [frozenset(word for word in side if _has_digit(word)) for side in (gap.old, gap.new)]
+    if all(numbered):
+        same_unit = set(gap.old) - numbered[0] == set(gap.new) - numbered[1]
+        rest = gap.after if old.glued else gap.after.split()
+        at_end = "single" in holds and len(rest) <= MAX_UNIT_WORDS and not any(map(old.is_grammar, rest))
+        return "new value" if same_unit and (at_end or "worded" in holds) else None
+    if any(numbered):
+        return None
+    named = old.language != "de" and _holds_name(old, gap.old) and _holds_name(new, gap.new)
+    return "new value" if "worded" in holds or ("single" in holds and named) else None
+
+
+def _holds_name(text: ReadText, side: Sequence[str]) -> bool:
+    """Whether a value is a name or an address."""
+    return any(token in text.capitals or "@" in token for token in side)
+
+
+def _has_digit(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
+
+
+def find_gap(old: ReadText, new: ReadText) -> ValueGap | None:
+    """Return the single place where two statements differ, None if either has nothing or a story there."""
+    first, second = old.tokens, new.tokens
+    head = 0
+    while head < min(len(first), len(second)) and first[head] == second[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
+        tail += 1
+    sides = first[head : len(first) - tail], second[head : len(second) - tail]
+    joint = "" if old.glued else " "
+    most = MAX_VALUE_SIGNS if old.glued else MAX_VALUE_WORDS
+    if not head or not all(0 < len(side) <= most for side in sides) or any(map(old.is_grammar, (*sides[0], *sides[1]))):
+        return None
+    return ValueGap(joint.join(first[:head]), *sides, joint.join(first[len(first) - tail :]))

@@ -1,0 +1,238 @@
+"""Words of a text that say what is over, changed, corrected or doubtful, read with the lexicon of its language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import Final
+
+from memwarden.statements.reader import CommonWords, load_weights
+from memwarden.statements.wording import find_mentions, names_in
+from memwarden.text.dates.calendar import DaySpan
+from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import language_of, normalize_text
+from memwarden.text.lexicon import languages, load_lexicon
+from memwarden.text.tokenizer import STOP_WORDS, terms
+
+# Characters read. A longer text tells a story, of which no single part replaces a statement.
+MAX_CHARACTERS: Final = 300
+
+_CLAUSE_END: Final = re.compile(r"[,;:()]+\s|[.!?…]+(?=\s|$)|\s[–—-]+\s|[，、。！？；\n]+")
+# Scripts without spaces.
+_GLUED: Final = ("ja", "zh")
+# Languages whose subjects are read by lists.
+_READ_SUBJECTS: Final = ("en", "de", "es", "fr", "ja", "zh")
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+# Japanese writes grammar in hiragana, and values in other signs.
+_KANA: Final = re.compile("[\u3040-\u309f]")
+_ASKS: Final = re.compile(r"[?？؟]")
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+# Relative days are compared with the day of this moment; only whether a day is named matters.
+_ANY_DAY: Final = datetime(2026, 6, 3, 12, tzinfo=UTC)
+# Words that may stand between the two parts of a phrase.
+_BETWEEN: Final = r"(?:\s+[\w'’.-]+){0,4}?\s+"
+_BETWEEN_SIGNS: Final = r"[^，、。]{0,8}?"
+# Roles whose words are grammar of a change and no part of what it is about.
+_GRAMMAR: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses")
+_SUFFIX: Final = "n't"
+_TOKEN: Final = re.compile(r"[\w'’@./:+#-]*[\w@/+#]")
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateWords:
+    """Patterns of a language by role, as :mod:`memwarden.text.lexicon` lists them."""
+
+    patterns: Mapping[str, re.Pattern[str]]
+    numbers: Mapping[str, str]
+
+
+@cache
+def load_update_words(language: str) -> UpdateWords | None:
+    """Return the words of a language, None for a language without a list."""
+    table = load_lexicon(language).updates if language in languages() else {}
+    if not table:
+        return None
+    patterns = {role: compile_phrases(listed, language) for role, listed in table.items() if role != "numbers"}
+    return UpdateWords(
+        patterns, {word: str(place) for place, word in enumerate(table["numbers"].split(), 1) if place > 1}
+    )
+
+
+def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
+    """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d"."""
+    glued = language in _GLUED
+    phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
+    parts = sorted((_phrase(phrase, glued) for phrase in phrases), key=len, reverse=True)
+    if glued:
+        return re.compile("|".join(parts))
+    # "n't" is the end of a word, all else begins one.
+    begin = "|".join(part for part in parts if not part.startswith(_SUFFIX))
+    end = "|".join(part for part in parts if part.startswith(_SUFFIX))
+    return re.compile(rf"(?:(?<!\w)(?:{begin})|(?<=\w)(?:{end}))(?!\w)" if end else rf"(?<!\w)(?:{begin})(?!\w)")
+
+
+def _phrase(phrase: str, glued: bool) -> str:
+    if glued:
+        return _BETWEEN_SIGNS.join(map(re.escape, phrase.split("_")))
+    return _BETWEEN.join(r"\s+".join(_word(word) for word in side.split()) for side in phrase.split("_"))
+
+
+def _word(word: str) -> str:
+    return re.escape(word).replace(r"\*", r"\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClause:
+    """A clause: the roles whose words it holds, and stems of what it is about."""
+
+    roles: frozenset[str]
+    content: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A statement as far as updates need it.
+
+    Attributes:
+        plain: normalised words.
+        tokens: its words, or its signs in a script without spaces, without weak signs of change.
+        content: stems of what it is about, without grammar of changes.
+        heads: stems of its words for things that people have many of.
+        numbers: in digits.
+        counted: of these, those that are part of no day and no time.
+        days: first and last of each that it names.
+        dates: of these, those that are no weekday.
+        capitals: its capitalised tokens, normalised.
+        names: in lower case.
+        subject_names: names that it may be about.
+        first_name: its first word, if that may be a name.
+        subject_stems: stems of the names that it may be about.
+        relations: keys of the relatives that it names.
+        person: "self", "third" or "".
+    """
+
+    language: str
+    words: UpdateWords | None
+    glued: bool
+    plain: str
+    tokens: tuple[str, ...]
+    asks: bool
+    clauses: tuple[ReadClause, ...]
+    content: frozenset[str]
+    heads: frozenset[str]
+    numbers: frozenset[str]
+    counted: frozenset[str]
+    days: frozenset[tuple[int, int]]
+    dates: frozenset[tuple[int, int]]
+    day_tokens: frozenset[str]
+    capitals: frozenset[str]
+    names: frozenset[str]
+    subject_names: frozenset[str]
+    first_name: str
+    subject_stems: frozenset[str]
+    relations: frozenset[str]
+    person: str
+
+    def has(self, role: str) -> bool:
+        """Whether any clause holds a word of a role."""
+        return any(role in clause.roles for clause in self.clauses)
+
+    def is_grammar(self, token: str) -> bool:
+        """Whether a token is a function word, a denial or a verb that says nothing by itself."""
+        if self.words is None:
+            return False
+        if self.glued:
+            return _KANA.fullmatch(token) is not None
+        patterns = self.words.patterns
+        return token in STOP_WORDS.get(self.language, ()) or any(
+            patterns[role].fullmatch(token) for role in ("uses", "negation", "doubt")
+        )
+
+
+@lru_cache(maxsize=2_000)
+def read_text(text: str, language: str | None = None) -> ReadText:
+    """Read a statement in a language, by default its own."""
+    code = language or language_of(text)
+    words = load_update_words(code)
+    some = " ".join(text.split())[:MAX_CHARACTERS]
+    plain, glued = normalize_text(some), code in _GLUED
+    spans = spans_in(some, _ANY_DAY)
+    dated = {term for span in spans for term in terms(span.text, code)}
+    numbers = set(_NUMBER.findall(plain))
+    counted: set[str] = set()
+    if words is not None:
+        numbers |= {words.numbers[word] for word in plain.split() if word in words.numbers}
+        counted = {stem for word in words.numbers for stem in terms(word, code)}
+    parts = [part for part in _CLAUSE_END.split(plain) if part.strip()] if len(text) <= MAX_CHARACTERS else []
+    clauses = () if words is None else tuple(_read_clause(part, words, code, dated | counted) for part in parts)
+    heads = {stem for hit in (words.patterns["several"].findall(plain) if words else ()) for stem in terms(hit, code)}
+    mentions = sorted(find_mentions(some, _common()))
+    persons = [each.sort for each in mentions if each.sort in ("self", "third")]
+    named = {each.key.partition(":")[2] for each in mentions if each.sort == "name"}
+    # Where no list tells a place from a person, only the first word may be a name that counts.
+    read = code in _READ_SUBJECTS
+    about = {name for name in named if read and not (_is_known(name, words, code) or plain.startswith(name))}
+    first = _first_name(some, words, code)
+    in_days = {number for span in spans for number in _NUMBER.findall(span.text)}
+    return ReadText(
+        code,
+        words,
+        glued,
+        plain,
+        _tokens(plain, words, glued),
+        _ASKS.search(text) is not None,
+        clauses,
+        frozenset().union(*(clause.content for clause in clauses)),
+        frozenset(heads),
+        frozenset(numbers),
+        frozenset(number for number in numbers - in_days if number.isdigit()),
+        frozenset((span.first.toordinal(), span.last.toordinal()) for span in spans),
+        frozenset((span.first.toordinal(), span.last.toordinal()) for span in spans if not _is_weekday(span)),
+        frozenset(token for span in spans for token in _tokens(normalize_text(span.text), None, glued)),
+        frozenset(normalize_text(token) for token in _TOKEN.findall(some) if token[0].isupper()),
+        frozenset(names_in(some, _common())),
+        frozenset(about),
+        first,
+        frozenset(stem for name in (*about, first) for stem in terms(name, code)),
+        frozenset(each.key for each in mentions if each.sort == "relation"),
+        persons[0] if persons else "",
+    )
+
+
+def _is_weekday(span: DaySpan) -> bool:
+    return span.first == span.last and not any(sign.isdigit() for sign in span.text)
+
+
+def _read_clause(part: str, words: UpdateWords, code: str, dropped: Collection[str]) -> ReadClause:
+    roles = frozenset(role for role, pattern in words.patterns.items() if pattern.search(part))
+    bare = part
+    for role in _GRAMMAR:
+        bare = words.patterns[role].sub(" ", bare)
+    content = (term for term in terms(bare, code) if term not in dropped and not any(map(str.isdigit, term)))
+    return ReadClause(roles, frozenset(content))
+
+
+def _tokens(plain: str, words: UpdateWords | None, glued: bool) -> tuple[str, ...]:
+    bare = plain if words is None else words.patterns["now"].sub(" ", plain)
+    return tuple(sign for sign in bare if sign.isalnum()) if glued else tuple(_TOKEN.findall(bare))
+
+
+def _first_name(text: str, words: UpdateWords | None, code: str) -> str:
+    """The first word if it may be a name: capitalised, and no word that the lists know."""
+    hit = _FIRST_WORD.match(text)
+    word = normalize_text(hit[0]) if hit is not None and hit[0][0].isupper() else ""
+    return "" if _is_known(word, words, code) else word
+
+
+def _is_known(word: str, words: UpdateWords | None, code: str) -> bool:
+    if not word or word in STOP_WORDS.get(code, ()) or word in _common():
+        return True
+    return words is not None and any(pattern.fullmatch(word) for pattern in words.patterns.values())
+
+
+@cache
+def _common() -> CommonWords:
+    return CommonWords(load_weights().common)
