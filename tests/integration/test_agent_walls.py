@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.agent.overseer import AsyncOverseer
-from memwarden.agent.state import AsyncState
+from memwarden.agent.state import AsyncState, StateEdit
 from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.api.blocking import BoundScope
 from memwarden.api.checkpoints import AsyncThreadCheckpoints
@@ -22,7 +22,7 @@ from memwarden.api.usage import AsyncUsage
 from memwarden.categories import shipped_categories
 from memwarden.errors import CategoryDenied, Denied, InvalidConfig, MemwardenError
 from memwarden.records import ConsentState, Memory, MemoryState
-from memwarden.testing import run_on_loop
+from memwarden.testing import get_async_twin, run_on_loop
 from memwarden.tiers.tiers import AsyncTiers
 
 ALLOWED = "tasks"
@@ -141,6 +141,11 @@ HANDLES: Mapping[str, Attempts] = {
     "AsyncUsage.uses": lambda s: [s.me.usage.uses],
     "AsyncState.save": lambda s: [lambda: s.me.state.save("instrument", "none")],
     "AsyncState.save_from_tool": lambda s: [lambda: s.me.state.save_from_tool("t", "instrument", "none")],
+    "AsyncState.rewrite": lambda s: [
+        lambda: run_on_loop(
+            s.warden, get_async_twin(s.me.state).rewrite("*", lambda _: StateEdit({"instrument": "none"}))
+        )
+    ],
     "AsyncState.load": lambda s: [lambda: s.me.state.load("instrument")],
     "AsyncState.list_keys": lambda s: [lambda: s.me.state.list_keys(include_values=True)],
     "AsyncState.search": lambda s: [lambda: s.me.state.search("*")],

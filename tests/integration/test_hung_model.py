@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ async def ask(model: Any, seconds: float = SOON) -> Any:
     return await ask_json(model, "s", "p", schema={}, read=lambda answer: answer, max_tokens=5, seconds=seconds)
 
 
+async def ask_patiently(model: Any, seconds: float = SOON) -> Any:
+    """Ask as a job does, which waits for no pause of a failed model."""
+    with suppress(ModelUnavailable):
+        return await ask_json(
+            model, "s", "p", schema={}, read=lambda answer: answer, max_tokens=5, seconds=seconds, patient=True
+        )
+    return None
+
+
 async def test_no_thread_of_reads_and_writes_hangs_with_it(hung: Hung, tmp_path: Path) -> None:
     async with AsyncWarden.open(f"json:///{tmp_path / 'm'}", {"embedder": "none"}, chat_model=hung) as warden:
         await asyncio.gather(*(ask(hung) for _ in range(2 * THREADS)))
@@ -60,16 +70,22 @@ async def test_no_thread_of_reads_and_writes_hangs_with_it(hung: Hung, tmp_path:
             assert (await me.query("Where does Eve live?")).items
 
 
+async def test_an_interactive_call_leaves_a_model_that_was_late_alone(hung: Hung) -> None:
+    for _ in range(3):
+        assert await ask(hung) is None
+    assert hung.asked == 1
+
+
 async def test_while_it_hangs_it_is_asked_no_more_and_then_again(hung: Hung) -> None:
     for _ in range(3 * MAX_CALLS):
-        assert await ask(hung) is None
+        assert await ask_patiently(hung) is None
     assert hung.asked == MAX_CALLS
     with pytest.raises(ModelUnavailable, match="still busy"):
         await isolated(hung, lambda: 1)
     assert await isolated(object(), lambda: 1) == 1  # another model is not held up
     hung.wakes.set()
     async with asyncio.timeout(100):
-        while await ask(hung, 5.0) is None:  # noqa: ASYNC110 - there is nothing to wait for but its answer
+        while await ask_patiently(hung, 5.0) is None:  # noqa: ASYNC110 - there is nothing to wait for but its answer
             await asyncio.sleep(0.01)
     assert hung.asked == MAX_CALLS + 1
 
