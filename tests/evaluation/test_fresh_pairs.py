@@ -1,0 +1,33 @@
+"""Pairs of statements by an author who had not seen the rules: what is true stays open, clear updates end the older."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memwarden.remember.resolve.same_fact.rules import judge
+
+PAIRS = Path(__file__).with_name("fresh") / "pairs.jsonl"
+
+
+def read_pairs(label: str) -> list[dict[str, Any]]:
+    lines = PAIRS.read_text(encoding="utf-8").splitlines()
+    return [pair for pair in map(json.loads, lines) if pair["label"] == label]
+
+
+def verdicts(label: str) -> list[str]:
+    return [judge(pair["first"], pair["second"]).label for pair in read_pairs(label)]
+
+
+def test_two_true_statements_both_stay_open() -> None:
+    labels = verdicts("both_true")
+    assert len(labels) == 180
+    still_open = sum(label not in ("supersede", "same") for label in labels)
+    assert still_open >= 0.97 * len(labels)
+
+
+def test_clear_updates_end_the_older_statement() -> None:
+    labels = verdicts("update")
+    assert len(labels) == 120
+    assert sum(label == "supersede" for label in labels) >= 0.45 * len(labels)
