@@ -10,7 +10,7 @@ import pytest
 from memwarden import AsyncWarden, clock
 from memwarden.errors import NotFound
 
-CONFIG = {"embedder": "none", "extraction": "every_turn"}
+CONFIG = {"embedder": "auto", "extraction": "every_turn"}
 
 
 async def test_old_turns_and_versions_are_removed_for_good(
@@ -38,11 +38,16 @@ async def test_old_turns_and_versions_are_removed_for_good(
         assert await me.find({"channel": "turn"}) == []
         assert {item.text for item in await me.find({"channel": "semantic"})} == facts  # what was made of them stays
         assert (await me.get(kept)).text == "The boat is called Wombat."
-        assert (await warden.store.holdings(me.who.namespace)).versions == 0
+        # The quoted fact got a version: it answers for its turn from now on.
+        assert (await warden.store.holdings(me.who.namespace)).versions == 1
         assert len(turns) == 2
         for turn in turns:
             with pytest.raises(NotFound):
                 await me.get(turn)
+        assert [change.verb for change in (await warden.jobs.run("retain", user="ana"))[0].changes] == [
+            "remove_version"
+        ]
+        assert (await warden.store.holdings(me.who.namespace)).versions == 0
         assert (await warden.jobs.run("retain", user="ana"))[0].changes == ()
 
 
