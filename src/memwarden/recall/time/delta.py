@@ -26,7 +26,7 @@ def render_change(net: NetChange, memory: Memory) -> str:
     words = f"{_short_words(memory)}{until_of(memory)}"
     sign = f"{SIGNS[net.kind]}{net.kind}"
     if net.kind == "merged":
-        return f"{sign}: Combination {net.notes} notes: {words}"
+        return f"{sign}: Combined {net.notes} notes: {words}"
     level = f" (imp={checks.to_level(memory.importance)})" if net.kind == "created" else ""
     return f"{sign}: [{category_label(memory.category)}] {words}{level}"
 
