@@ -51,14 +51,14 @@ async def test_every_change_of_a_memory_oldest_first(me: AsyncScope) -> None:
 
 async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
     item = await stated(me, "Ana is allergic to peanuts.")
-    await stated(me, "Ana has a peanut allergy.")
+    await stated(me, "Ana is allergic to peanuts!")
     added, merged = await me.journal.history(item)
     other = (merged.meta or {})["of"]
     assert (added.event, merged.event) == ("ADD", "MERGE")
     assert (merged.meta or {})["rule"]
     assert told(await me.journal.history(other)) == [
-        ("ADD", None, "Ana has a peanut allergy."),
-        ("MERGE", "Ana has a peanut allergy.", None),
+        ("ADD", None, "Ana is allergic to peanuts!"),
+        ("MERGE", "Ana is allergic to peanuts!", None),
     ]
     (gone,) = [entry for entry in await me.journal.history(other) if entry.event == Event.MERGE]
     assert gone.step == merged.step
