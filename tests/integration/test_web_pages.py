@@ -48,7 +48,7 @@ def test_a_wrong_memory_is_seen_in_a_prompt_traced_to_its_turn_corrected_told_an
     item = ana.get_by_role("region", name="Why each is in").locator("li", has_text="peanuts")
     item.locator("summary").click()
     expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("base")
-    expect(ana.get_by_role("img", name="of 500 tokens")).to_be_visible()
+    expect(ana.get_by_role("img", name="of 1500 tokens")).to_be_visible()
     cut = ana.get_by_role("region", name="What was cut, and by which gate")
     expect(cut).to_contain_text("a newer fact took its place")
     assert find_violations(ana) == []
@@ -137,7 +137,7 @@ def test_two_ways_of_asking_are_compared_by_keyboard_alone(ana: Page) -> None:
     side_a, side_b = ana.get_by_role("region", name="A: "), ana.get_by_role("region", name="B: ")
     expect(side_b).to_contain_text("only B")
     expect(side_a.get_by_role("img", name="of 30 tokens")).to_be_visible()
-    expect(side_b.get_by_role("img", name="of 500 tokens")).to_be_visible()
+    expect(side_b.get_by_role("img", name="of 1500 tokens")).to_be_visible()
     assert find_violations(ana) == []
 
 
