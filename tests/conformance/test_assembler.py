@@ -97,6 +97,7 @@ def test_a_small_budget_leaves_out_and_says_why(filled: Warden) -> None:
     assert len(package.included) + len(package.left_out) == 6
 
 
+@pytest.mark.parametrize("warden_config", [{"embedder": "auto"}])
 def test_with_a_query_project_and_global_items_are_those_that_answer(filled: Warden) -> None:
     package = build(filled, query="Where do sessions live?")
     assert len(ids(package, "task")) == 2  # the task is always looked at

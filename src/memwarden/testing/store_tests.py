@@ -513,7 +513,8 @@ class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, Check
         await store.apply(a_batch(a_put("a")))
         updates = [replace(a_put("a", UPDATE, text=f"{i}"), expected_version=1) for i in range(20)]
         answers = await asyncio.gather(*(store.apply(a_batch(update)) for update in updates), return_exceptions=True)
-        assert Counter(type(answer).__name__ for answer in answers) == {"Receipt": 1, "Conflict": 19}
+        assert sum(not isinstance(answer, BaseException) for answer in answers) == 1
+        assert sum(isinstance(answer, Conflict) for answer in answers) == 19
 
     async def test_a_cancelled_call_is_applied_whole_or_not_at_all(self, store: Store) -> None:
         calls = [asyncio.create_task(store.apply(a_batch(a_put(f"a{i}"), a_put(f"b{i}")))) for i in range(20)]
