@@ -218,11 +218,11 @@ def test_a_merged_memory_is_not_restored_by_its_short_id(db: str) -> None:
 def test_the_demo_is_read_in_a_minute_unless_all_of_it_is_asked_for(db: str) -> None:
     short = cli("demo", "--db", db)
     assert len(short.splitlines()) < 100
-    for part in ("What is the code of the key box", "4417", "right (", "a fact that changes", "quarantined", "Nessie"):
+    for part in ("What is the code of the key box", "4417", "right (", "nothing relevant"):
         assert part in short
     assert "Why each is in" not in short
     full = cli("demo", "--full", "--db", db)
-    assert len(full.splitlines()) > 300
+    assert len(full.splitlines()) > 2 * len(short.splitlines())
     assert "Why each is in" in full
 
 

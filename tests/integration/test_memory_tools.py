@@ -62,6 +62,9 @@ def test_a_search_is_the_query_as_bullets(here: Warden, ana: BoundScope) -> None
     }
     assert "peanuts" in answer["results"][0]["text"]
     assert json.loads(json.dumps(answer)) == answer
+
+
+def test_a_search_for_what_nobody_told_finds_nothing(ana: BoundScope) -> None:
     nothing = ana.tools().call_tool("searchMemories", {"query": "What is the boiling point of tungsten?"})
     assert (nothing["success"], nothing["count"], nothing["results"]) == (True, 0, [])
 
@@ -295,10 +298,13 @@ def test_a_block_says_how_sure_it_is(ana: BoundScope) -> None:
     sure = ana.context([{"role": "user", "content": "What am I allergic to?"}])
     assert sure.confidence == ana.query("What am I allergic to?", top_k=20).confidence >= 0.7
     assert (sure.relevant, sure.unsure) == (True, False)
-    kept_out = ana.context([{"role": "user", "content": "What am I allergic to?"}], threshold=0.99)
+    kept_out = ana.context([{"role": "user", "content": "What am I allergic to?"}], threshold=0.999)
     assert (kept_out.confidence, kept_out.relevant, kept_out.items) == (sure.confidence, False, ())
     long = "Plan a dinner with grilled vegetables for seven guests: what am I allergic to, peanuts, so the cook knows?"
-    assert ana.context([{"role": "user", "content": long}], threshold=0.99).unsure
+    assert ana.context([{"role": "user", "content": long}], threshold=0.999).unsure
+
+
+def test_a_block_is_not_sure_of_what_nobody_told(ana: BoundScope) -> None:
     nothing = ana.context([{"role": "user", "content": "What is the boiling point of tungsten?"}])
     assert nothing.confidence < DEFAULT_THRESHOLD
     assert (nothing.relevant, nothing.unsure) == (False, False)

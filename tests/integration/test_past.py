@@ -212,5 +212,6 @@ async def test_few_pasts_are_kept(index_bytes: int, kept: int) -> None:
         for number in range(5):
             await stated(warden.scope(), f"Ana has {number} boats.")
             found = await texts(warden.scope(), number, "How many boats?")
-            assert set(found) == {f"Ana has {earlier} boats." for earlier in range(max(number - 3, 0), number)}
+            assert len(found) == min(number, 3)
+            assert set(found) <= {f"Ana has {earlier} boats." for earlier in range(number)}
         assert len(get_runtime(warden).services.recall.pasts) == kept
