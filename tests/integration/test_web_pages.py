@@ -34,7 +34,7 @@ def test_a_person_is_seen_at_a_glance_and_each_value_leads_to_its_words(ana: Pag
     expect(changes).to_contain_text("Ana planted three cherry trees.")
     assert "writes a diary" not in changes.inner_text()  # hidden until somebody asks
     assert find_violations(ana) == []
-    ana.get_by_role("region", name="Open values").get_by_role("link").first.click()
+    ana.get_by_role("region", name="What is known").get_by_role("link").first.click()
     expect(ana.get_by_role("heading", name="History")).to_be_visible()
 
 
@@ -47,7 +47,7 @@ def test_a_wrong_memory_is_seen_in_a_prompt_traced_to_its_turn_corrected_told_an
     expect(exact).to_contain_text("Ana is allergic to peanuts.")
     item = ana.get_by_role("region", name="Why each is in").locator("li", has_text="peanuts")
     item.locator("summary").click()
-    expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("base")
+    expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("words")
     expect(ana.get_by_role("img", name="of 1500 tokens")).to_be_visible()
     cut = ana.get_by_role("region", name="What was cut, and by which gate")
     expect(cut).to_contain_text("a newer fact took its place")
@@ -81,7 +81,7 @@ def test_why_an_item_was_put_into_a_prompt_yesterday_is_found_with_its_question_
     item = prompt.locator("li", has_text="Mira now lives in Leipzig.")
     item.get_by_text("Why").click()
     expect(item).to_contain_text("Words of the question that it holds:")
-    expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("base")
+    expect(item.get_by_role("region", name="Parts of the score")).to_contain_text("words")
     scores = [float(text) for text in prompt.locator(".score").all_inner_texts()]
     assert scores == sorted(scores, reverse=True)
     assert prompt.locator("li:visible").count() <= 6, "the rest is a click away"
