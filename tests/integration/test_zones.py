@@ -108,10 +108,8 @@ def test_a_block_shows_the_speakers_day(ana: BoundScope) -> None:
     observe(ana, "I bought a red kayak.", TOKYO)
     observe(ana, "I sold the red kayak.", SEATTLE)
     block = ana.context([{"role": "user", "content": "What about the red kayak?"}])
-    assert "2 Mar 2026" in block.text
-    assert "3 Mar 2026" in block.text
-    assert "1 Mar 2026" not in block.text
-    assert "4 Mar 2026" not in block.text
+    days = [line for line in block.text.splitlines() if re.match(r"\d+ Mar", line)]
+    assert days == ["3 Mar 2026", "2 Mar"]
 
 
 def test_utc_stays_as_it_was(ana: BoundScope) -> None:
@@ -164,30 +162,27 @@ def test_a_message_is_the_same_in_whatever_zone_its_time_is_told(ana: BoundScope
     assert observe(ana, "The boiler is noisy again.", "2026-03-01T22:30:00Z") == first
 
 
-@pytest.mark.parametrize("embedder", ["none", "auto"])
 @pytest.mark.parametrize(
-    ("at", "moved", "quoted"), [(TOKYO, "1 March 2026", "2026-03-02"), (SEATTLE, "2 March 2026", "2026-03-03")]
+    ("at", "moved", "quoted"), [(TOKYO, "2 March 2026", "2026-03-02"), (SEATTLE, "3 March 2026", "2026-03-03")]
 )
-def test_what_is_extracted_tells_the_speakers_days(embedder: str, at: str, moved: str, quoted: str) -> None:
-    if embedder == "auto":
-        pytest.importorskip("onnxruntime")
-    with Warden.open("memory://", config={"embedder": embedder, "extraction": "every_turn"}) as warden:
+def test_what_is_extracted_tells_the_speakers_days(at: str, moved: str, quoted: str) -> None:
+    pytest.importorskip("onnxruntime")
+    with Warden.open("memory://", config={"embedder": "auto", "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")
         said = observe(me, "I moved to Kyoto yesterday.", at)
         observe(me, "Ich habe morgen um zehn einen Termin beim Zahnarzt.", at)
         facts = [memory for memory in me.find() if memory.channel != "turn"]
         turn = me.get(said)
     texts = [memory.text for memory in facts]
-    assert f"The user moved to Kyoto on {moved}." in texts
+    assert f'The user, {moved}: "I moved to Kyoto yesterday."' in texts
     assert {memory.utc_offset for memory in facts} == {turn.utc_offset}
     for memory in facts:
         assert memory.created_at.tzinfo is UTC
         assert memory.valid_from is not None
         assert memory.valid_from.tzinfo is UTC
-    event = next(memory for memory in facts if memory.text.endswith(f"on {moved}."))
+    event = next(memory for memory in facts if "Kyoto" in memory.text and "card" not in memory.tags)
     assert event.valid_from == turn.said_at.replace(hour=0, minute=0) - timedelta(days=1)
-    if embedder == "auto":
-        assert any(f'{quoted}: "Ich habe' in text for text in texts)
+    assert any(f'{quoted}: "Ich habe' in text for text in texts)
 
 
 def test_a_model_is_shown_the_speakers_clock_and_its_days_are_theirs() -> None:
@@ -297,12 +292,9 @@ def test_days_that_are_read_anew_are_the_same(engine: str, request: pytest.Fixtu
 def test_the_first_and_the_last_day_of_all_years_are_no_stumbling_block(ana: BoundScope, at: str) -> None:
     ana.remember("Ana has a licence.", created_at=at, expires_at="9999-12-31T23:59:59Z")
     ana.remember("Ana has a boat.", created_at=at, valid_from="0001-01-01T00:00:00Z")
-    observe(ana, "I moved to Kyoto on 0001-01-01.", at)
+    observe(ana, "I moved to Kyoto on 0001-01-01, until 9999-12-31.", at)
     ana.extract_pending()
     assert "(until 31 Dec 9999)" in ana.context([{"role": "user", "content": "What licence does Ana have?"}]).text
-    (fact,) = ana.find({"actor_id": "memwarden"})
-    assert fact.valid_from is not None
-    assert (fact.valid_from.year, fact.valid_from.month, fact.valid_from.day) == (1, 1, 1)
 
 
 def test_a_question_has_the_clock_of_the_person_whatever_the_assistant_tells() -> None:
