@@ -115,6 +115,7 @@ class TemplateBody(RequestBody):
     suffix: str = Field(max_length=MAX_TEMPLATE)
     format: str = Field(max_length=MAX_TEMPLATE)
     numbered: bool
+    by_day: bool = False
 
 
 class BlockBody(IdentifiedBody):
