@@ -50,7 +50,7 @@ def note(word, context):
 async def take_long(context):
     note("begin", context)
     day = datetime(2030, 1, 1, tzinfo=UTC)
-    if await reserve_tokens(context.parts.store, context.namespace.tenant, 300, int(most), day):
+    if await reserve_tokens(context.runtime.store, context.namespace.tenant, 300, int(most), day):
         note("given", context)
     await asyncio.sleep(0.25)
     note("end", context)
