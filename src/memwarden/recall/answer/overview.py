@@ -118,8 +118,9 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     """Return the lines of an overview, what matters more first.
 
     memories: facts and turns. Facts are ordered by pin, importance and age. Of what a turn says only sentences count in
-    which its speaker says plainly what lasts, and that no later turn takes back.
+    which its speaker says plainly what lasts, and that no later turn takes back. A text from outside is not certain.
     """
+    memories = [memory for memory in memories if memory.trust != Trust.EXTERNAL]
     facts = [memory for memory in memories if memory.channel != Channel.TURN and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
