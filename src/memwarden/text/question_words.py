@@ -110,7 +110,7 @@ def _either_in_spaced(role: str) -> str:
 def _opening_question() -> re.Pattern[str]:
     """Return the expression for a question word at the beginning, after words such as "and" or "do you remember"."""
     leads, words = _either_in_spaced("question_leads"), _either_in_spaced("question_words")
-    return re.compile(rf"^[¿¡\s]*(?:(?:{leads})[\s,:]+)*[¿¡]?(?:{words})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"^[¿¡\s]*+(?:(?:{leads})[\s,:]++){{0,4}}[¿¡]?(?:{words})(?!\w)", re.IGNORECASE)
 
 
 @cache
