@@ -59,14 +59,14 @@ SCRATCH := /dev/shm
 SCRATCH_KIB := 8000000
 
 # Lint runs on one core while the tests are compiled, and in what the tests leave: each process of theirs would compile
-# them otherwise. What it found is told at the end.
+# them otherwise. What it found is told at the end. A test that hangs fails after three minutes.
 test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
 	@if [ "$$(df --output=avail -k $(SCRATCH) 2>/dev/null | tail -n 1)" -gt $(SCRATCH_KIB) ] 2>/dev/null; then \
 			export TMPDIR=$$(mktemp -d $(SCRATCH)/memwarden-tests.XXXXXX); chmod 1777 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT; \
 		fi; \
 		$(MAKE) --no-print-directory lint >$(VENV)/.lint 2>&1 & linting=$$!; \
 		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 || true; \
-		$(COMPILED) $(BIN)/pytest -q $(UNUSED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder || failed=yes; \
+		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --timeout 180 -n $(WORKERS) --dist loadfile --no-loadscope-reorder || failed=yes; \
 		wait $$linting || failed=yes; \
 		cat $(VENV)/.lint; \
 		[ -z "$${failed:-}" ]
