@@ -83,13 +83,12 @@ def test_a_run_has_a_line_for_every_part_and_way(tmp_path: Path) -> None:
 
 
 def test_everyday_takes_settings(tmp_path: Path) -> None:
-    """With extraction a fact is shown beside the turn that it rests on; a wrong name is refused."""
+    """A limit that no message fits stops the run, a wrong name is refused."""
     where = made_history(tmp_path, "Who is my dentist?", "moser", "m1")
     words = ("everyday", where, "--no-peers", "--json", "--show", "all")
     plain = run(*words)["shown"][0]["block"]
-    extracted = run(*words, "--set", "extraction=every_turn")["shown"][0]["block"]
     assert "Dr Moser" in plain
-    assert "Dr Moser" in extracted
-    assert plain != extracted
+    narrow = CliRunner().invoke(app, [*words, "--set", "max_text_bytes=10"])
+    assert "max_text_bytes" in narrow.output + str(narrow.exception)
     refused = CliRunner().invoke(app, [*words, "--set", "embeder=none"])
     assert refused.exit_code != 0

@@ -26,8 +26,8 @@ SAID = (
 )
 
 
-def run(*words: str) -> tuple[int, Any]:
-    done = CliRunner().invoke(app, ["upkeep", *words, "--embedder", "none", "--json"])
+def run(*words: str, embedder: str = "none") -> tuple[int, Any]:
+    done = CliRunner().invoke(app, ["upkeep", *words, "--embedder", embedder, "--json"])
     assert done.exit_code in (0, 1), done.output
     return done.exit_code, json.loads(done.stdout)
 
@@ -74,7 +74,7 @@ def write_dialogues(folder: Path) -> str:
 
 
 def test_a_year_is_lived_with_upkeep_and_without(tmp_path: Path) -> None:
-    code, found = run("year", write_history(tmp_path))
+    code, found = run("year", write_history(tmp_path), embedder="auto")  # quotations need it
     assert found["without"]["counts"]["facts, a year later"] > found["kept"]["counts"]["facts, a year later"]
     assert len(found["kept"]["by_month"]) == 24
     counts = found["kept"]["counts"]
