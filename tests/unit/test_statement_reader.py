@@ -77,7 +77,7 @@ def test_an_event_is_a_change(reader: StatementReader) -> None:
 
 def test_since_when_is_told_by_the_words_else_by_the_day_it_was_said(reader: StatementReader) -> None:
     assert only(reader, "I work as a tram driver").since == date(2026, 3, 2)
-    assert only(reader, "I have worked as a tram driver since January 2024").since == date(2024, 1, 1)
+    assert only(reader, "my dentist is Dr Silva since January 2024").since == date(2024, 1, 1)
     until = only(reader, "my physio is Mr Lund until 30 June 2026")
     assert (until.since, until.until) == (date(2026, 3, 2), date(2026, 6, 30))
 

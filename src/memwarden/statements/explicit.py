@@ -30,13 +30,16 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _KANA: Final = re.compile("[\u3040-\u309f]")
 _ASKS: Final = re.compile(r"[?？؟]")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_UNIT: Final = re.compile(r"\d[\s]*([^\W\d_]+)")
 # Relative days are compared with the day of this moment; only whether a day is named matters.
 _ANY_DAY: Final = datetime(2026, 6, 3, 12, tzinfo=UTC)
 # Words that may stand between the two parts of a phrase.
-_BETWEEN: Final = r"(?:\s+[\w'’.-]+){0,4}?\s+"
-_BETWEEN_SIGNS: Final = r"[^，、。]{0,8}?"
+_BETWEEN: Final = r"((?:\s+[\w'’.-]+){0,4}?\s+)"
+_BETWEEN_SIGNS: Final = r"([^，、。]{0,8}?)"
 # Roles whose words are grammar of a change and no part of what it is about.
-_GRAMMAR: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses")
+_GRAMMAR: Final = (
+    "over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses", "parted", "left",
+)  # fmt: skip
 _SUFFIX: Final = "n't"
 _TOKEN: Final = re.compile(r"[\w'’@./:+#-]*[\w@/+#]")
 
@@ -65,7 +68,9 @@ def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
     """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d"."""
     glued = language in _GLUED
     phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
-    parts = sorted((_phrase(phrase, glued) for phrase in phrases), key=len, reverse=True)
+    # A phrase in one piece is found before one of two parts, which may span what it is about.
+    whole = sorted(phrases, key=lambda phrase: ("_" in phrase, -len(phrase)))
+    parts = [_phrase(phrase, glued) for phrase in whole]
     if glued:
         return re.compile("|".join(parts))
     # "n't" is the end of a word, all else begins one.
@@ -86,8 +91,9 @@ def _word(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadClause:
-    """A clause: the roles whose words it holds, and stems of what it is about."""
+    """A clause: its normalised text, the roles whose words it holds, and stems of what it is about."""
 
+    text: str
     roles: frozenset[str]
     content: frozenset[str]
 
@@ -101,6 +107,8 @@ class ReadText:
         tokens: its words, or its signs in a script without spaces, without weak signs of change.
         content: stems of what it is about, without grammar of changes.
         heads: stems of its words for things that people have many of.
+        singles: stems of its words for things that have one value at a time.
+        units: stems of the words behind its numbers.
         numbers: in digits.
         counted: of these, those that are part of no day and no time.
         days: first and last of each that it names.
@@ -123,6 +131,8 @@ class ReadText:
     clauses: tuple[ReadClause, ...]
     content: frozenset[str]
     heads: frozenset[str]
+    singles: frozenset[str]
+    units: frozenset[str]
     numbers: frozenset[str]
     counted: frozenset[str]
     days: frozenset[tuple[int, int]]
@@ -168,7 +178,6 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         counted = {stem for word in words.numbers for stem in terms(word, code)}
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()] if len(text) <= MAX_CHARACTERS else []
     clauses = () if words is None else tuple(_read_clause(part, words, code, dated | counted) for part in parts)
-    heads = {stem for hit in (words.patterns["several"].findall(plain) if words else ()) for stem in terms(hit, code)}
     mentions = sorted(find_mentions(some, _common()))
     persons = [each.sort for each in mentions if each.sort in ("self", "third")]
     named = {each.key.partition(":")[2] for each in mentions if each.sort == "name"}
@@ -186,7 +195,9 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         _ASKS.search(text) is not None,
         clauses,
         frozenset().union(*(clause.content for clause in clauses)),
-        frozenset(heads),
+        _stems_of("several", plain, words, code),
+        _stems_of("single", plain, words, code),
+        frozenset(stem for word in _UNIT.findall(plain) for stem in terms(word, code)),
         frozenset(numbers),
         frozenset(number for number in numbers - in_days if number.isdigit()),
         frozenset((span.first.toordinal(), span.last.toordinal()) for span in spans),
@@ -210,9 +221,19 @@ def _read_clause(part: str, words: UpdateWords, code: str, dropped: Collection[s
     roles = frozenset(role for role, pattern in words.patterns.items() if pattern.search(part))
     bare = part
     for role in _GRAMMAR:
-        bare = words.patterns[role].sub(" ", bare)
+        bare = words.patterns[role].sub(_keep_between, bare)
     content = (term for term in terms(bare, code) if term not in dropped and not any(map(str.isdigit, term)))
-    return ReadClause(roles, frozenset(content))
+    return ReadClause(part, roles, frozenset(content))
+
+
+def _keep_between(match: re.Match[str]) -> str:
+    """The words between the two parts of a phrase, which are part of what a clause is about."""
+    return f" {' '.join(filter(None, match.groups()))} "
+
+
+def _stems_of(role: str, plain: str, words: UpdateWords | None, code: str) -> frozenset[str]:
+    hits = words.patterns[role].finditer(plain) if words is not None else ()
+    return frozenset(stem for hit in hits for stem in terms(hit[0], code))
 
 
 def _tokens(plain: str, words: UpdateWords | None, glued: bool) -> tuple[str, ...]:

@@ -98,6 +98,13 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "dated": "things that have one day at a time",
     "several": "things that people have many of",
     "uses": "verbs that say no more than that something is there or in use",
+    "parted": "two people are no longer a couple",
+    "left": "a person left a post",
+    "post": "names a post that one person holds for somebody: a boss, a doctor, a landlord",
+    "partner": "names a partner",
+    "of": "joins a thing to what it belongs to",
+    "link": "joins a name to what it is the name of, in a script without spaces",
+    "contrast": "denies the words that follow it",
     "numbers": "words for one to twelve, separated by blanks",
 })  # fmt: skip
 # Topics in which people say of themselves what lasts, the weightiest first.

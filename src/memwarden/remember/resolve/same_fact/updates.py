@@ -6,10 +6,14 @@ same person, without any doubt: no wish, no plan, no past state. Everything else
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText
+from memwarden.statements.explicit import ReadClause, ReadText, UpdateWords
+from memwarden.statements.wording import find_mentions
+from memwarden.text.tokenizer import terms
 
 # Content words of the older statement beside the shared ones. One that says more is not ended as a whole.
 MAX_UNSHARED: Final = 2
@@ -23,8 +27,18 @@ MAX_DENYING_WORDS: Final = 4
 # Letters of a name that are compared at least, and those of an ending that are not.
 MIN_STEM: Final = 3
 MAX_ENDING: Final = 2
+# Letters in which two words for a post agree, for example of a man and of a woman.
+MIN_POST_STEM: Final = 3
+# Words between a post and the name of who holds it: "is called", "is Dr".
+MAX_LINK_WORDS: Final = 3
+# Signs of a name in a script without spaces.
+MIN_GLUED_NAME: Final = 2
 # Languages whose common words are known, so that an unknown capitalised first word is a name.
 _NAMED_FIRST: Final = ("en", "es", "fr")
+# Roles whose words do not say which of several things is meant.
+_NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "single", "of")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_COLON: Final = re.compile(r"\s*[:=—–]\s")
 
 
 def find_update(old: ReadText, new: ReadText) -> str | None:
@@ -46,7 +60,18 @@ def find_update(old: ReadText, new: ReadText) -> str | None:
 
 def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadText) -> str | None:
     roles, shared = clause.roles, _shared(old, near)
+    if (rule := _ends_named(clause, old, new)) is not None:
+        return rule
+    if "contrast" in roles and _denies_value(clause, shared, old, new):
+        return "corrected"
+    if not roles & {"corrected", "over"}:
+        # A unit is no subject: a rent in euros and a fee in euros share nothing.
+        shared -= old.units & new.units
+    if not _mean_same_one(shared & old.singles, old, new):
+        return None
     told_change = old.has("over") or old.has("changed")
+    if "now" in roles and _has_value_now(clause, old, new):
+        return "value now"
     if shared and "corrected" in roles and _tell_other_values(old, new):
         return "corrected"
     if shared and "over" in roles and not told_change and _says_no_more(old, new, shared, clause.content):
@@ -63,6 +88,123 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
+
+
+def _mean_same_one(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
+    """Whether neither text says of things with one value which one is meant, or the other says it too."""
+    pairs = ((modifiers_of(stems, old), new), (modifiers_of(stems, new), old)) if stems else ()
+    return all(word in text.content or (text.glued and word in text.plain) for words, text in pairs for word in words)
+
+
+def modifiers_of(stems: frozenset[str], text: ReadText) -> frozenset[str]:
+    """Return stems of the words that say which thing is meant: "garage rent", "the rent of the garage"."""
+    if text.words is None:
+        return frozenset()
+    if text.glued:
+        return frozenset(hit for stem in stems for hit in _glued_modifiers(stem, text, text.words))
+    modifiers: set[str] = set()
+    for place, token in enumerate(text.tokens):
+        if not stems.intersection(terms(token, text.language)):
+            continue
+        behind = text.tokens[place + 1 :]
+        nearby = (*text.tokens[max(place - 1, 0) : place], *_joined(behind, text))
+        modifiers.update(stem for word in nearby if _tells_which(word, text) for stem in terms(word, text.language))
+    return frozenset(modifiers) - stems
+
+
+def _glued_modifiers(stem: str, text: ReadText, words: UpdateWords) -> list[str]:
+    """What a script without spaces joins to a word, other than the speaker."""
+    plain = words.patterns["now"].sub(" ", text.plain)
+    of, link = words.patterns["of"].pattern, words.patterns["link"].pattern
+    hits = re.findall(rf"((?:(?!{of}|{link})[\w]){{1,6}})(?:{of}){re.escape(stem)}", plain)
+    return [hit for hit in hits if not any(each.sort == "self" for each in find_mentions(hit, ()))]
+
+
+def _joined(behind: Sequence[str], text: ReadText) -> Sequence[str]:
+    """The first word behind "of", without articles. Russian joins by case."""
+    if behind and text.words is not None and text.words.patterns["of"].fullmatch(behind[0]):
+        return [token for token in behind[1:] if not text.is_grammar(token)][:1]
+    return behind[:1] if text.language == "ru" else ()
+
+
+def _tells_which(token: str, text: ReadText) -> bool:
+    patterns = text.words.patterns if text.words is not None else {}
+    known = any(patterns[role].search(token) for role in _NO_MODIFIERS if role in patterns)
+    return not (known or text.is_grammar(token) or token in text.day_tokens or _has_digit(token))
+
+
+def _ends_named(clause: ReadClause, old: ReadText, new: ReadText) -> str | None:
+    """A named partner or holder of a post who is one no more: "my boss is Kai", "Kai retired"."""
+    for over, role in (("parted", "partner"), ("left", "post")):
+        if over in clause.roles and _names_again(value_of(role, old), clause, new):
+            return over
+    return None
+
+
+def value_of(role: str, text: ReadText) -> Sequence[str]:
+    """Return the words of the name that a text gives to a role: "kai", "lim" of "my boss is called Kai Lim"."""
+    if text.words is None or text.person == "third":
+        return ()
+    hit = text.words.patterns[role].search(text.plain)
+    if hit is None:
+        return ()
+    if text.glued:
+        of, link = text.words.patterns["of"].pattern, text.words.patterns["link"].pattern
+        pattern = rf"[^，、。]{{0,4}}?(?:{link})(?:[^，、。]{{0,4}}(?:{of}))?([^，、。]{{2,}})"
+        linked = re.match(pattern, text.plain[hit.end() :])
+        return (linked[1],) if linked is not None else ()
+    behind = _WORDS.findall(text.plain[hit.end() :])
+    place = next((place for place, word in enumerate(behind) if word in text.capitals), MAX_LINK_WORDS + 1)
+    begin = 0 if _COLON.match(text.plain, hit.end()) else 1
+    if not begin <= place <= MAX_LINK_WORDS or not all(_links(word, text) for word in behind[:place]):
+        return ()
+    return list(itertools.takewhile(text.capitals.__contains__, behind[place:]))
+
+
+def _links(word: str, text: ReadText) -> bool:
+    patterns = text.words.patterns if text.words is not None else {}
+    known = any(patterns[role].fullmatch(word) for role in ("single", "now") if role in patterns)
+    return len(word) == 1 or known or text.is_grammar(word)
+
+
+def _names_again(value: Sequence[str], clause: ReadClause, new: ReadText) -> bool:
+    """Whether a clause holds a name, in any case of the language: the last word of it, without a title."""
+    if not value:
+        return False
+    if new.glued:
+        return value[0][:MIN_GLUED_NAME] in clause.text
+    return any(word[: max(MIN_STEM, len(word) - MAX_ENDING)] in clause.text for word in value if len(word) >= MIN_STEM)
+
+
+def _denies_value(clause: ReadClause, shared: frozenset[str], old: ReadText, new: ReadText) -> bool:
+    """Whether a clause denies the number or the name of the older statement and gives another: "gate 7, not 9"."""
+    if new.words is None or new.glued:
+        return False
+    others = [token for token in new.tokens[1:] if token not in old.tokens]
+    for hit in new.words.patterns["contrast"].finditer(clause.text):
+        behind = [token for token in clause.text[hit.end() :].split()[:MAX_LINK_WORDS] if not new.is_grammar(token)]
+        value = behind[0] if behind else ""
+        denied = frozenset(terms(value, old.language))
+        if value not in old.tokens[1:] or not shared - denied or old.content - shared - denied:
+            continue
+        if _has_digit(value) and any(map(_has_digit, others)):
+            return True
+        if value in old.capitals and old.language != "de" and any(token in new.capitals for token in others):
+            return True
+    return False
+
+
+def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
+    """Whether both name the holder of one post, and not the same."""
+    if not {"post", "now"} <= clause.roles:
+        return False
+    before, after = value_of("post", old), value_of("post", new)
+    posts = [text.words.patterns["post"].search(text.plain) for text in (old, new) if text.words is not None]
+    if not (before and after) or _names_again(before, clause, new) or None in posts:
+        return False
+    # "Jefe" and "jefa" are one post.
+    first, second = (hit[0][:MIN_POST_STEM] for hit in posts if hit is not None)
+    return first == second and _mean_same_one(old.singles & new.singles, old, new)
 
 
 def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
@@ -101,12 +243,17 @@ def _have_same_subject(old: ReadText, new: ReadText) -> bool:
     if {old.person, new.person} == {"self", "third"}:
         return False
     # "My boyfriend is Declan", "Declan and I split up": the name says who is meant.
-    if old.relations != new.relations and not (new.relations < old.relations and _is_named(old.names, new)):
+    values = frozenset((*value_of("post", old), *value_of("partner", old)))
+    named = _is_named({name[:MIN_GLUED_NAME] if old.glued else name for name in (*old.names, *values)}, new)
+    if old.relations != new.relations and not (new.relations < old.relations and named):
         return False
-    names = old.subject_names | ({old.first_name} if old.language in _NAMED_FIRST else set())
+    names = set(old.subject_names) | ({old.first_name} if old.language in _NAMED_FIRST else set())
+    names = {name for name in names if not any(name in value or value in name for value in values)}
     if names - {""} and not _is_named(names - {""}, new):
         return False
-    names = new.subject_names | ({new.first_name} if new.language in _NAMED_FIRST else set())
+    names = set(new.subject_names) | ({new.first_name} if new.language in _NAMED_FIRST else set())
+    values = frozenset(value_of("post", new))
+    names = {name for name in names if not any(name in value or value in name for value in values)}
     return new.person == "self" or all(_is_named((name,), old) for name in names - {""})
 
 
