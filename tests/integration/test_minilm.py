@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -194,43 +194,14 @@ def test_both_models_read_a_question_at_the_same_time() -> None:
     assert found.words == ["Where do I live?"]
 
 
-async def test_the_other_vector_is_at_hand_while_the_slower_model_still_reads() -> None:
-    gone_on, seen = threading.Event(), list[list[float]]()
-
-    class English(_Part):
-        def question(self, text: str) -> EncodedQuestion:
-            assert gone_on.wait(100)
-            return super().question(text)
-
-    def go_on(second: Floats) -> None:
-        seen.append(second.tolist())
-        gone_on.set()
-
-    both = threading.Barrier(1)
-    encoder = QuestionEncoder(SideBySidePieceEmbedder(English("first", both), _Part("second", both)))
-    assert await encoder.encode("Where do I live?", go_on) is not None
-    assert seen == [[2, 2]]
-    assert await encoder.encode("Where do I live?", go_on) is not None
-    assert len(seen) == 1  # it is known, and nothing is waited for
-
-
-async def test_what_was_begun_while_a_model_read_changes_no_answer(
+async def test_a_namespace_that_changes_while_a_question_is_encoded_is_answered_as_it_is_then(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Also when the namespace has changed before that model ends."""
-    begun: list[int] = []
     waits: list[AsyncWarden] = []
     encode = QuestionEncoder.encode
 
-    async def encode_slowly(
-        encoder: QuestionEncoder, text: str, meanwhile: Callable[[Floats], None] | None = None
-    ) -> EncodedQuestion | None:
-        def note(second: Floats) -> None:
-            assert meanwhile is not None
-            meanwhile(second)
-            begun.append(len(text))
-
-        found = await encode(encoder, text, note)
+    async def encode_slowly(encoder: QuestionEncoder, text: str) -> EncodedQuestion | None:
+        found = await encode(encoder, text)
         if waits:  # somebody else says something and asks, so that the view is another
             me = waits.pop().scope(user="nora", thread="b")
             await me.observe([{"id": "9", "role": "user", "content": "we live in Ghent since May"}])
@@ -249,4 +220,3 @@ async def test_what_was_begun_while_a_model_read_changes_no_answer(
             assert first == again
             assert found[0].confidence == found[1].confidence
             assert len(first) == len(TEXTS) + 1
-    assert len(begun) == 4

@@ -143,12 +143,8 @@ class QuestionEncoder:
         if self._embedder is not None:
             await asyncio.to_thread(self._embedder.embed, [""])
 
-    async def encode(self, text: str, meanwhile: Callable[[Floats], None] | None = None) -> EncodedQuestion | None:
-        """Embed a question; None without an embedder or when it fails, to go by words alone.
-
-        meanwhile: of two models the multilingual is the first to end; it is called with that model's vector while the
-        other still reads.
-        """
+    async def encode(self, text: str) -> EncodedQuestion | None:
+        """Embed a question; None without an embedder or when it fails, to go by words alone."""
         embedder = self._embedder
         if embedder is None or (embedder.english_only and not is_english(text)):
             return None
@@ -157,13 +153,13 @@ class QuestionEncoder:
             self._known.move_to_end(digest)
             return self._known[digest]
         try:
-            return self._remember(digest, await self._make(text, embedder, meanwhile))
+            return self._remember(digest, await self._make(text, embedder))
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
             record_model_failure("embedder_unavailable")
             return None
 
-    async def _make(self, text: str, embedder: Embedder, meanwhile: Callable[[Floats], None] | None) -> EncodedQuestion:
+    async def _make(self, text: str, embedder: Embedder) -> EncodedQuestion:
         """Embed a question; by a slow model in a thread, which others do not wait for."""
         if embedder.ready and not self._slow:
             return self._encode(text)
@@ -174,8 +170,6 @@ class QuestionEncoder:
         loop = asyncio.get_running_loop()
         english = loop.run_in_executor(None, embedder.read_pieces, text)
         multilingual = loop.run_in_executor(None, embedder.read_whole, text)
-        if meanwhile is not None:
-            multilingual.add_done_callback(partial(_go_on_with, meanwhile))
         return embedder.join(*await asyncio.gather(english, multilingual))
 
     def _remember(self, digest: bytes, question: EncodedQuestion) -> EncodedQuestion:
@@ -184,11 +178,6 @@ class QuestionEncoder:
         if len(self._known) > MAX_KNOWN_QUESTIONS:
             self._known.popitem(last=False)
         return question
-
-
-def _go_on_with(then: Callable[[Floats], None], made: asyncio.Future[Floats]) -> None:
-    if not made.cancelled() and made.exception() is None:
-        then(made.result())
 
 
 def _embed_question(embedder: Embedder | None, text: str) -> EncodedQuestion:
