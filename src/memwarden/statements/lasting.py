@@ -27,6 +27,7 @@ MIN_CONTENT: Final = 1
 _SINGLE: Final = ("home", "work")
 # Topics whose phrases are in the first person, so that others may be named beside it.
 _OWN: Final = ("home", "work")
+_BEGINNINGS: Final = {"home": "moved", "work": "hired"}
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
 
 
@@ -85,8 +86,11 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if later.read.asks:
         return False
-    if (words.topic == "home" and later.read.has("moved")) or (words.topic == "work" and later.read.has("hired")):
-        return True
+    if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
+        # "We live here now" says that a home began, though not where.
+        began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
+        if later.read.has(began) or any(now <= clause.roles for clause in later.read.clauses):
+            return True
     return any(words.read.content & clause.content and clause.roles & _CHANGES for clause in later.read.clauses)
 
 

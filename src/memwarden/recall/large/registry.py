@@ -42,7 +42,7 @@ from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, ma
 from memwarden.recall.question import Question
 from memwarden.recall.rank.combine import Spread
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import Head, IndexRow, Namespace, Scan
+from memwarden.records import Channel, Head, IndexRow, Namespace, Scan
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
 from memwarden.statements.wording import SELF
 from memwarden.stores.protocol import Store
@@ -66,6 +66,8 @@ PAGE_ROWS: Final = 5_000
 # Of each value the newest statements are taken among those that are at least so sure: what ends a value may be unsure.
 TIERS: Final = (0.15, 0.45, 0.7)
 NEWEST: Final = 8
+# Maximum facts that are read for an overview, the newest first.
+MAX_FACTS: Final = 400
 
 # When a row was said, and its number.
 _Row = tuple[int, int]
@@ -239,6 +241,9 @@ class LargeNamespaces:
             last = rows[-1][0]
             await asyncio.to_thread(picked.add, rows)
         numbers = picked.numbers()
+        facts = OpenRows((*told, Condition("channel", "$in", (Channel.SEMANTIC, Channel.EPISODIC)), valid))
+        stated = await self.store.look(namespace, SearchLegs(facts, filtered=MAX_FACTS))
+        numbers += unpack_rows(stated.filtered).n.tolist()
         if about is not None:
             words = " & ".join(format_term(term_id(term)) for term in terms(about))
             named = await self.store.look(namespace, SearchLegs(open_, words=words, holding=self.reach.near))
