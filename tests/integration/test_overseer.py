@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
-from memwarden.agent.overseer import OverseerSettings, decide_saving, relevance_prompt
+from memwarden.agent.overseer import OverseerSettings, relevance_prompt
 from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable
@@ -20,6 +20,7 @@ from memwarden.testing.scripted import ScriptedModel
 from memwarden.text.tokenizer import estimate
 
 MAX_PROMPT_TOKENS = 200
+MAX_GOAL_SECONDS = 0.04
 SAVE_SYSTEM = "You decide what is saved as state. Output only JSON, no explanation."
 SYSTEM = "You identify relevant saved state. Output only JSON, no explanation."
 
@@ -353,52 +354,6 @@ async def test_the_model_is_told_of_a_value_what_a_key_does_not_say() -> None:
     assert "blob_777 (Ana Souza; Ben Okri)" in prompt
 
 
-@pytest.mark.parametrize(
-    ("tool", "result", "goal", "save"),
-    [
-        ("getUserPreferences", {"theme": "dark"}, "Open the editor", True),
-        ("get_style_guide", {"tabs": False}, "Write the function", True),
-        ("getAbteilungsmitglieder", ["Ivo"], "Wer kommt in Frage?", True),
-        ("getTallas", {"camisa": "M"}, "Pide una camisa para mí", True),
-        ("getPreferenze", {"lingua": "it"}, "Configura tutto come piace a me", True),
-        ("getCoffeeOrder", {"usual": "flat white"}, "Get me my coffee", True),  # the result tells of a habit
-        ("query_database", {"regulars": ["Al"]}, "Who usually orders on Fridays?", True),  # the goal asks for one
-        ("list_colleague", ["Jo"], "Who could help?", True),  # a form and a language that the list has not
-        ("obtener_equipo_actual", ["Jo"], "¿Quién puede ayudar?", True),
-        ("get_team_status", ["Jo"], "Who could help?", False),
-        ("hotel_search", {"name": "Alba"}, "Find a hotel and put it on file", True),
-        ("hotel_search", {"name": "Alba"}, "Find a hotel and put it on the map", False),
-        ("lookup", {"word": "fern"}, "Look it up and add it to my vocabulary", True),
-        ("leseStand", {"strom": 1}, "Halte den Stand vom Zähler fest", True),
-        ("getTeamMembers", ["Ivo"], "Who of the team is in the office at the moment?", False),
-        ("getTeamMembersOnline", ["Ivo"], "Who could help?", False),
-        ("get_member_count", {"count": 12}, "How many people are in the club?", False),
-        ("getUserProfile", {"status": 503}, "Fill in the form", False),
-        ("getUserProfile", {"fehler": "kein Zugriff"}, "Fill in the form", False),
-        ("createProfile", {"ok": True, "id": "p-1"}, "Make a profile", False),
-        ("getWifiPassword", {"ssid": "x"}, "Remember it", False),
-        ("getUserProfile", {"name": "Ana", "login": {"pin": 1}}, "Fill in the form", False),
-        ("getFeiertage", ["1.5."], "Merk dir die Feiertage", True),
-        ("getFeiertage", ["1.5."], "Speichern musst du das nicht, sag mir nur die Feiertage", False),
-        ("getContacts", ["Eva"], "No quiero que guardes nada, solo dime los nombres", False),
-        ("getContacts", ["Eva"], "Donne-moi les contacts, sans les enregistrer", False),
-        ("getContacts", ["Eva"], "Give me my contacts, nothing of which you should be storing", False),
-        ("getTrains", ["8:10"], "Remember to tell me when the train leaves", False),
-        ("getTrains", ["8:10"], "Save me some time: which train is the fastest?", False),
-        ("getTrains", ["8:10"], "Use my saved list of stations, and remember the trains", True),
-        ("searchFlights", [{"price": 120}], "Find a flight to Oslo", False),
-        ("getWeather", {"temperature": 3}, "Do I need a coat?", False),
-        ("getTeamMembers", ["Ivo", "Rosa"], "Who should review this?", True),
-        ("getTeamMembers", [], "Who should review this?", False),
-        ("getTeamMembers", {"success": False, "error": "no access"}, "Remember the team", False),
-        ("listFiles", ["a.txt"], "Please do not save anything. List the files", False),
-        ("listFiles", ["a.txt"], "Who from my saved list was there?", False),
-    ],
-)
-def test_what_rules_keep(tool: str, result: Any, goal: str, save: bool) -> None:
-    assert decide_saving(tool, result, goal).save is save
-
-
 async def test_the_reason_of_a_rule_is_no_order_to_an_assistant(empty: AsyncScope) -> None:
     """It is stored beside the value as its description, and looked at with it."""
     overseer = empty.overseer(AUTO)
@@ -407,23 +362,13 @@ async def test_the_reason_of_a_rule_is_no_order_to_an_assistant(empty: AsyncScop
         assert told.save, told
 
 
-def test_a_key_says_what_it_is() -> None:
-    for tool, goal, key in (
-        ("getActivityKudos", "Get the activities and save kudos givers to memory", "kudos_givers"),
-        ("getUserPreferences", "Open the editor", "user_preferences"),
-        ("getActivityKudos", "Remember this for later", "activity_kudos"),
-        ("fetch", "Remember it", "fetch"),
-    ):
-        assert decide_saving(tool, ["a"], goal).key == key
-
-
 async def test_a_goal_about_somebody_is_read_with_the_name_that_was_said() -> None:
     """Typed statements tell that "my brother" is Piotr and Kofi the husband; a goal says one, a key the other."""
     async with AsyncWarden.open("memory://", config={"embedder": "auto"}) as warden:
         me = warden.scope(user="ines")
-        for key in ("piotr_flat", "husband_gifts", "tax_documents"):
+        for key in ("piotr_flat", "husband_sizes", "tax_documents"):
             await me.state.save(key, ["one", "two"])
-        goals = {"Send a parcel to my brother": "piotr_flat", "Buy something for Kofi": "husband_gifts"}
+        goals = {"Send a parcel to my brother": "piotr_flat", "Write to Kofi": "husband_sizes"}
         assert [key in await me.overseer().relevant(goal) for goal, key in goals.items()] == [False, False]
         for said in ("My brother Piotr lives in Berlin.", "Kofi is my husband and he loves chess."):
             await me.remember(said)
@@ -451,19 +396,36 @@ async def test_an_agent_learns_no_name_that_it_may_not_read() -> None:
 async def test_of_several_people_only_ones_own_sister_is_meant() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
         me = warden.scope(user="ana", thread="t1")
-        await me.state.save("lena_gifts", ["one", "two"])
-        goal = "Buy something for my sister"
+        for key in ("lena_sizes", "tax_papers", "reading_list"):
+            await me.state.save(key, ["one", "two"])
+        goal = "Send a parcel to my sister"
         await me.observe([{"role": "user", "name": "Bob", "content": "My sister Lena turns thirty in March."}])
         await me.observe([{"role": "user", "name": "Ana", "content": "It rains again, what a day."}])
         await me.observe([{"role": "tool", "content": "My sister Lena lives in Cork."}])
-        assert "lena_gifts" not in await me.overseer().relevant(goal)
+        assert "lena_sizes" not in await me.overseer().relevant(goal)
         await me.observe([{"role": "user", "name": "Ana", "content": "My sister Lena turns forty in May."}])
-        assert "lena_gifts" in await me.overseer().relevant(goal)
+        assert "lena_sizes" in await me.overseer().relevant(goal)
 
 
 async def test_the_only_one_who_speaks_is_meant_whatever_the_name() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "off"}) as warden:
         me = warden.scope(user="u42", thread="t1")
-        await me.state.save("lena_gifts", ["one", "two"])
+        for key in ("lena_sizes", "tax_papers", "reading_list"):
+            await me.state.save(key, ["one", "two"])
         await me.observe([{"role": "user", "name": "Ana", "content": "My sister Lena turns forty in May."}])
-        assert "lena_gifts" in await me.overseer().relevant("给我妹妹买礼物")
+        assert "lena_sizes" in await me.overseer().relevant("给我妹妹写信")
+
+
+async def test_a_goal_costs_one_question_at_100_keys() -> None:
+    """Processor time with the default embedder: 12 to 16 ms on two cores; the limit leaves room for slower ones."""
+    async with AsyncWarden.open("memory://", config={"embedder": "auto"}) as warden:
+        me = warden.scope(user="ines")
+        for number in range(100):
+            await me.state.save(f"list_{number}_of_{'books films songs tools'.split()[number % 4]}", ["one", "two"])
+        overseer = me.overseer()
+        await overseer.relevant("Read this before the clock runs")
+        goals = [f"Which {thing} did I note for {day}?" for thing in ("songs", "tools") for day in range(1, 11)]
+        began = time.process_time()
+        for goal in goals:
+            await overseer.relevant(goal)
+        assert (time.process_time() - began) / len(goals) < MAX_GOAL_SECONDS

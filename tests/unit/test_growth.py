@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import memwarden
-from memwarden.agent import overseer, relevance, shorten
-from memwarden.agent.goal_names import OtherWording
+from memwarden.agent import goal_names, overseer, saving, shorten
 from memwarden.agent.state import StateKey
 from memwarden.api import exports
 from memwarden.errors import MemwardenError
@@ -127,11 +126,10 @@ RULES: dict[str, Callable[[str], Any]] = {
     "clauses of statements": statement_clauses.clauses_of,
     "words of statements": reader.words_of,
     "subjects": lambda text: wording.names_in(text),
-    "goals": relevance.read_goal,
-    "general goals": relevance.asks_generally,
-    "plain words": relevance.plain_words,
-    "saved results": lambda text: overseer.decide_saving("search", {"text": text}, "find it"),
-    "goals of results": lambda text: (overseer.decide_saving("a", {"text": "a"}, text), overseer._key_of(text, ["a"])),
+    "people of a goal": goal_names.list_people,
+    "plain words": saving.plain_words,
+    "saved results": lambda text: saving.decide_saving("search", {"text": text}, "find it"),
+    "goals of results": lambda text: (saving.decide_saving("a", {"text": "a"}, text), saving._key_of(text, ["a"])),
     "names": question.names_somebody,
     "first persons": question.asks_of_self,
     "words of stems": lambda text: (question.surface_of_stems(text, ("bern",)), question.map_stems(text, ("bern",))),
@@ -177,7 +175,6 @@ RULES: dict[str, Callable[[str], Any]] = {
     "lasting widths": lasting._width,
     "notes": lambda text: (list(notes._paragraphs(text)), notes._shown(text), notes._without_code(text)),
     "plain logs": logs.read_plain_log,
-    "other names": OtherWording("", frozenset(["lena"])).is_in,
     "names of files": exports._slug,
     "notices": frame.with_notice,
     "goals for a model": lambda text: overseer.relevance_prompt(text, [StateKey("page", "", 1, "a page")]),
@@ -293,7 +290,7 @@ NO_RULES = {"remember/resolve/same_fact/word_lists.py"}
 BOUNDED = {
     "prepare_question", "dense_text", "_asked_days", "_without_relative", "matched",  # of what cut_middle leaves
     "_fill_in", "_says_something",  # the words of our own templates
-    "_relevance", "_embedder_for", "_is_due", "find_for_goal", "relevant", "prepare",  # they pass a goal on
+    "_is_due", "find_for_goal", "relevant", "prepare",  # they pass a goal on
     "normalize_text", "_successor", "_parse", "_number_name", "__call__", "read_stated", "_record",  # ids, lines
     "find_same", "read", "_less_trusted",
     "_orders", "_add_topic", "_make_item", "_as_one", "_we", "_excerpt", "_tells",  # one statement

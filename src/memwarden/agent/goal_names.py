@@ -1,85 +1,76 @@
-"""Finds by typed statements how else a person names those whom a goal names: "my sister" is Lena, as was said."""
+"""Adds to a goal the other names of the people that it names, from typed statements: "my sister" is Lena."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from memwarden.agent.relevance import plain_words
-from memwarden.records import Memory, Scope, Trust
+from memwarden.filters import Condition
+from memwarden.records import Scope, Trust
 from memwarden.runtime.services import Runtime
-from memwarden.text.tokenizer import GLUED_SCRIPT
+from memwarden.text.tokenizer import words_and_forms
 
-# Of so many memories around a goal the statements are looked at.
-MAX_LOOKED_AT = 10
-
-
-class OtherWording(NamedTuple):
-    """A goal with other names for those whom it names, in their places. names: the words of these names."""
-
-    goal: str
-    names: frozenset[str]
-
-    def is_in(self, text: str) -> bool:
-        """Whether a text names somebody in the other way."""
-        return not self.names.isdisjoint(plain_words(text).split())
+if TYPE_CHECKING:
+    from memwarden.recall.index.columns import Mask
+    from memwarden.recall.index.namespace_index import NamespaceIndex
 
 
-async def find_other_wording(runtime: Runtime, who: Scope, goal: str) -> OtherWording | None:
-    """Return the other wording of a goal; None when nothing that was said tells any.
+class NamedGoal(NamedTuple):
+    """A goal followed by the other names of the people in it. names: these names, in lower case."""
 
-    An agent learns nothing from what it may not read. Only what a person said counts, and of several people only
-    what whoever the goal is of said: two have a sister each.
+    text: str
+    names: tuple[str, ...] = ()
+
+    def names_anyone_in(self, text: str) -> bool:
+        """Whether a text holds one of the other names."""
+        words = words_and_forms(text)
+        return any(words.issuperset(name.split()) for name in self.names)
+
+
+async def add_other_names(runtime: Runtime, who: Scope, goal: str) -> NamedGoal:
+    """Return a goal with the other names of the people in it.
+
+    A namespace that its store searches knows none, because reading its statements takes longer than a goal may.
     """
-    from memwarden.recall.answer.request import Request  # numpy
-    from memwarden.statements.reader import with_other_keys
+    from memwarden.recall.answer.gates import in_categories
+
+    keys = list_people(goal)
+    index = await runtime.services.recall.open_index(who.namespace) if keys else None
+    if index is None:
+        return NamedGoal(goal)
+    readable = runtime.settings.categories.readable(who.agent, None)
+    where = (*in_categories(readable), Condition("trust", "$eq", str(Trust.PERSON)))
+    names = find_other_names(index, keys, index.mask(where) & _said_by(index, who))
+    return NamedGoal(f"{goal} ({', '.join(names)})", tuple(names)) if names else NamedGoal(goal)
+
+
+def list_people(goal: str) -> set[str]:
+    """Return the keys of the people that a goal names: "relation:sister", "name:lena"."""
     from memwarden.statements.wording import names_in, relations_in
 
-    # Goals begin with what is to be done, written large: "Buy", "Plan".
+    # The first word is the task, with a capital: "Buy", "Plan".
     _, _, behind = goal.strip().partition(" ")
-    named = {f"name:{name}" for name in names_in(behind)} | relations_in(goal)
-    if not named:
-        return None
-    readable = runtime.settings.categories.readable(who.agent, None)
-    request = Request(goal, readable, (), MAX_LOOKED_AT, 0.0, None, full=True, explain=True, news=False)
-    found = await runtime.services.recall.query(replace(who, thread=None), request)
-    own = await _names_of(runtime, who)
-    mine = [item for item in found.items if _is_told_by(item.memory, who, own)]
-    told = [tuple(each.subject.split("+")) for item in mine for each in item.why.statements]
-    wording, names = goal, set[str]()
-    for key in sorted(named):
-        others = sorted(other.partition(":")[2] for other in with_other_keys([key], told) - {key})
-        if others:
-            wording = _put_for(key, " ".join(others), wording)
-            names.update(plain_words(" ".join(others)).split())
-    return None if wording == goal else OtherWording(wording, frozenset(names))
+    return {f"name:{name}" for name in names_in(behind)} | relations_in(goal)
 
 
-async def _names_of(runtime: Runtime, who: Scope) -> frozenset[str]:
-    """Return the names by which whoever asks speaks: the only name that speaks at all, or an id that is a name."""
-    held = runtime.services.indexes.held(who.namespace)
-    index = held if held is not None else await runtime.services.larges.ready(who.namespace)
-    speakers = list(index.view.speakers) if index is not None else []
-    found = [*(speakers if len(speakers) == 1 else ()), who.user, *([who.actor] if who.actor else [])]
-    return frozenset(name.casefold() for name in found)
+def find_other_names(index: NamespaceIndex, keys: set[str], allowed: Mask) -> list[str]:
+    """Return the other names and relations by which texts at allowed places call people, sorted."""
+    from memwarden.statements.reader import with_other_keys
+
+    rows = index.statements.rows_about(allowed, sorted(keys))
+    others = with_other_keys(sorted(keys), [row.subjects for row in rows]) - keys
+    return sorted(key.partition(":")[2] for key in others)
 
 
-def _is_told_by(memory: Memory, who: Scope, names: frozenset[str]) -> bool:
-    """Whether a memory is the words of whoever asks, or a fact that a person stated for them."""
-    if memory.trust != Trust.PERSON or memory.user_id not in (None, who.user):
-        return False
-    return memory.name is None or memory.name.casefold() in names
+def _said_by(index: NamespaceIndex, who: Scope) -> Mask:
+    """Return the places of the person's own words: two people have a sister each.
 
+    The person's names are their id and the name of the only speaker.
+    """
+    import numpy as np
 
-def _put_for(key: str, names: str, goal: str) -> str:
-    """Return a goal with names in the place of the words by which it means whom a key stands for."""
-    from memwarden.statements.wording import subject_words
-
-    sort, _, name = key.partition(":")
-    words = [word for word, line in subject_words().relations.items() if line == name] if sort == "relation" else [name]
-    # Words of glued scripts have no ends of their own, so that of two that begin alike the longer is meant.
-    glued = sorted(filter(GLUED_SCRIPT.search, words), key=len, reverse=True)
-    spaced = [rf"\b{re.escape(word)}\b" for word in words if word not in glued]
-    pattern = re.compile("|".join([*spaced, *map(re.escape, glued)]), re.IGNORECASE)
-    return pattern.sub(lambda hit: f" {names} " if GLUED_SCRIPT.search(hit[0]) else names, goal)
+    speakers = list(index.view.speakers)
+    own = {name.casefold() for name in (*(speakers if len(speakers) == 1 else ()), who.user, who.actor) if name}
+    names, users = index.columns.coded["name"], index.columns.coded["user_id"]
+    by_name = [code for code, name in enumerate(names.values) if name is None or name.casefold() in own]
+    by_user = [code for code, user in enumerate(users.values) if user in (None, who.user)]
+    return np.isin(names.codes, by_name) & np.isin(users.codes, by_user)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from memwarden.agent.relevance import compile_pattern, concepts_of, plain_words
-from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey, words_of
+from memwarden.agent.saving import SaveDecision, decide_saving, is_only_secret
+from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey
 from memwarden.checks import TEXTS, TRUTH, word
 from memwarden.errors import InvalidInput, MemwardenError
 from memwarden.models.json_answers import ask_json
@@ -26,171 +23,8 @@ from memwarden.models.schemas import FLAG, TEXT, TEXT_OR_NULL, list_of, object_o
 from memwarden.observability.instrument import instrumented, record_model_failure
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.frame import clean_line, clean_value
-from memwarden.remember.ingest.redaction import redact_value
 from memwarden.security.secrets import redact
 from memwarden.text.tokenizer import TokenCounter, estimate
-
-
-class SaveDecision(NamedTuple):
-    """A decision to save or not, with its key and reason."""
-
-    save: bool
-    key: str
-    reason: str
-
-
-_OBJECT = re.compile(
-    r"\b(?:save|remember|store|keep|memori[sz]e|note(?: down)?)\s+(?:the |my |their |all |a |an |our )*"
-    r"(?P<what>[\w' -]{3,60}?)(?=\s+(?:to|in|into|for|as|so|and|under|from|that|which)\b|[,.;!?]|$)",
-    re.IGNORECASE,
-)
-_POINTING = frozenset("this that these those it them him her me us everything all result results".split())
-_VERBS = frozenset(
-    "get fetch list read load show retrieve describe find query lookup hole lies liste obtener listar leer consultar "
-    "obtenir lister lire ottieni elenca".split()
-)
-# Concepts of what people are, own and agreed on (:mod:`memwarden.agent.relevance`).
-_LASTING = frozenset(
-    "contact friend family child neighbour team member boss advisor client supplier expert doctor teacher student "
-    "tenant landlord pet allergy diet dislike vaccine blood size policy house_rules style on_call insurance warranty "
-    "subscription birthday address signature language skill".split()
-)
-_EMPTY: tuple[Any, ...] = (None, "", (), [], {})
-_FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
-_MIN_KEY, _MAX_KEY = 3, 60
-_MARK = re.compile(r"\[redacted:[a-z0-9-]+\]")
-# "The password of the wifi is" says nothing without the password.
-_MAX_LABEL_WORDS = 6
-# Depth to which a result's keys are read; deeper keys are details.
-_MAX_DEPTH = 3
-
-
-def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
-    """Decide about a result of a tool, given the goal that the tool was called for."""
-    if _is_nothing(result):
-        return SaveDecision(False, "", "the result is empty or an error")
-    named = words_of(tool)
-    words, said, keys = (
-        plain_words(named),
-        plain_words(goal),
-        [plain_words(words_of(key)) for key in _keys(result, _MAX_DEPTH)],
-    )
-    if _has("secret", words) or any(_has("secret", key) for key in keys):
-        return SaveDecision(False, "", "it may be a secret")
-    if _has("not_keep", said):
-        return SaveDecision(False, "", "the goal asks not to keep it")
-    if _has("keep", _patterns()["other_sense"].sub(" ", said)):
-        return SaveDecision(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
-    ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
-    if ground:
-        return SaveDecision(
-            True, _join_key(_without_verbs(named.lower().split())), f"{ground} are of use in other sessions"
-        )
-    return SaveDecision(False, "", "it serves this goal only")
-
-
-def is_only_secret(tool: str, result: Any) -> bool:
-    """Tell whether a result is nothing but a secret, by what is left without it or by the tool's name."""
-    if isinstance(result, str | int) and _has("secret", plain_words(words_of(tool))):
-        return True
-    texts = list(_leaves(redact_value(result)[0], _MAX_DEPTH))
-    left = [_MARK.sub(" ", text).split() for text in texts]
-    return any(map(_MARK.search, texts)) and all(
-        not words or (_MARK.search(text) and len(words) <= _MAX_LABEL_WORDS)
-        for text, words in zip(texts, left, strict=True)
-    )
-
-
-def _leaves(value: Any, depth: int) -> Iterator[str]:
-    """Yield the values in a result as texts."""
-    if isinstance(value, Mapping | list | tuple) and depth:
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _leaves(item, depth - 1)
-    elif value not in (None, "", True, False):
-        yield str(value)
-
-
-def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:
-    """Return what shows that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
-    if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", key) for key in keys or ["?"]):
-        return None
-    if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
-        return found[0]
-    if not _has("passing", words) and (shown := _lasting_concept(words)):
-        return shown
-    if found := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
-        return found[0]
-    return "habits" if _has("as_a_rule", goal) and not _has("passing", words) else None
-
-
-def _lasting_concept(words: str) -> str | None:
-    """Return the first word with a concept of lasting things, in any form or language; or None."""
-    said = words.split()
-    return next((word for word, shown in zip(said, concepts_of(said), strict=True) if shown & _LASTING), None)
-
-
-def _is_nothing(result: Any) -> bool:
-    if any(result == item and type(result) is type(item) for item in _EMPTY):
-        return True
-    if not isinstance(result, Mapping):
-        return False
-    failed = result.get("success") is False or any(bool(value) for key, value in result.items() if _is_failure(key))
-    payload = [
-        value for key, value in result.items() if key not in ("success", "count", "error", "year", "page", "total")
-    ]
-    return failed or _is_http_error(result) or all(_is_empty(value) for value in payload)
-
-
-def _is_failure(key: Any) -> bool:
-    return not _FAILURE.isdisjoint(plain_words(words_of(str(key))).split())
-
-
-def _is_http_error(result: Mapping[Any, Any]) -> bool:
-    codes = [result.get(key) for key in ("status", "code", "status_code", "statusCode")]
-    return any(isinstance(code, int) and 400 <= code <= 599 for code in codes)
-
-
-def _is_empty(value: Any) -> bool:
-    return any(value == item for item in _EMPTY if type(value) is type(item))
-
-
-def _keys(value: Any, depth: int) -> Iterator[str]:
-    """Yield the keys of a result and of the values in it."""
-    if isinstance(value, Mapping) and depth:
-        for key, item in value.items():
-            yield str(key)
-            yield from _keys(item, depth - 1)
-    elif isinstance(value, list | tuple) and depth:
-        for entry in value:
-            yield from _keys(entry, depth - 1)
-
-
-def _has(name: str, text: str) -> bool:
-    return _patterns()[name].search(text) is not None
-
-
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    listed = tomllib.loads(Path(__file__).with_name("worth.toml").read_text(encoding="utf-8"))
-    return {
-        name: compile_pattern(item) if isinstance(item, str) else re.compile("|".join(item))
-        for name, item in listed.items()
-    }
-
-
-def _key_of(goal: str, words: Sequence[str]) -> str:
-    found = _OBJECT.search(goal)
-    said = [word for word in words_of(found["what"]).lower().split() if word not in _POINTING] if found else []
-    return _join_key(said) if len(_join_key(said)) >= _MIN_KEY else _join_key(_without_verbs(words))
-
-
-def _without_verbs(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in _VERBS] or list(words)
-
-
-def _join_key(words: Sequence[str]) -> str:
-    return "_".join(re.sub(r"\W", "", word) for word in words)[:_MAX_KEY].strip("_")
-
 
 # Limit of the question about a goal, system text included.
 MAX_PROMPT_TOKENS = 200

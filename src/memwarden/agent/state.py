@@ -6,7 +6,6 @@ other. The last write of a key wins, and queries return state only when a filter
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -19,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memwarden import clock, filters
 from memwarden.checks import quote
 from memwarden.concurrency.optimistic import change_atomically
-from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.lifecycle import EARLIER_STATES
-from memwarden.models.protocols import Embedder
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.frame import clean_line, clean_value, fit_to_show, frame_external, is_bare_data
@@ -30,22 +28,27 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.remember.ingest.redaction import redact_value
 from memwarden.remember.ingest.screening import screen
 from memwarden.runtime.services import Runtime
+from memwarden.settings import ITEM_THRESHOLD
 
 if TYPE_CHECKING:
+    from memwarden.agent.goal_names import NamedGoal
+    from memwarden.recall.answer.searches import RankedMemories
     from memwarden.stores.protocol import StoreReader
 
 # An agent with an allowlist reads and writes state only when this category is in it.
 CATEGORY = "state"
-# A key of less relevance has nothing to do with a goal.
-MIN_RELEVANCE = 0.35
-# Maximum keys scored for a goal.
+# Least chance that a namespace knows the subject of a goal. Below it the goal needs no saved value. Chosen on
+# tests/evaluation/overseer_goals.json, measured on overseer_told.json.
+MIN_SUBJECT = 0.3
+# Least score of a relevant key, and least share of the best key's score.
+MIN_SCORE = ITEM_THRESHOLD
+MIN_SHARE_OF_BEST = 0.8
+# Maximum keys offered to a chat model.
 MAX_CANDIDATES = 40
 # Characters of a value in a preview; three dots follow when there is more.
 MAX_PREVIEW = 100
 # Searchable characters of a value's texts.
 MAX_SEARCHED = 1_000
-# Characters of key, description and texts whose meaning is compared with a goal.
-MAX_EMBEDDED = 300
 MAX_DEPTH = 100
 MAX_DESCRIPTION = 1_000
 _SOURCE = "state"
@@ -249,75 +252,51 @@ class AsyncState:
         return item.trust != Trust.EXTERNAL or self._runtime.settings.external == "quote"
 
     async def find_for_goal(
-        self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE, described: bool = False
+        self, goal: str, *, most: int = 5, bar: float | None = None, described: bool = False
     ) -> list[StateKey]:
         """Return at most ``most`` keys whose names, descriptions and values are relevant to a goal, best first.
 
-        A single search in the index chooses 40 keys for scoring (:mod:`memwarden.agent.relevance`); no other value is
-        read. A goal about somebody is also read with the name that was told ("my sister" is Lena), and the other way.
+        Recall ranks them as it ranks memories. A goal that names a relative or friend is also searched with the name,
+        and the other way round, if the person said both ("My sister Lena ...").
 
         Args:
-            bar: 0..1, the minimum relevance; with 0, irrelevant keys follow.
+            bar: 0..1, the least chance that a key bears on the goal. None: only relevant keys. 0: all keys, so that
+                the newest follow the best.
             described: give a key without a description the beginning of its value as its description.
         """
-        from memwarden.agent.goal_names import find_other_wording
-        from memwarden.agent.relevance import best  # stems its lists of words
-
-        other = await find_other_wording(self._runtime, self.who, goal)
-        offered = await self._find_candidates(goal if other is None else f"{goal}\n{other.goal}")
-        scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
-        if offered and other is not None:
-            again = await asyncio.to_thread(self._relevance, other.goal, offered)
-            named = [other.is_in(item.text) for item in offered]
-            scores = [
-                max(each, more) if is_meant else each for each, more, is_meant in zip(scores, again, named, strict=True)
-            ]
-        chosen = [offered[place] for place in best(scores, bar, most)]
-        found = [_describe(item) for item in chosen]
-        if not described:
-            return found
-        return [
-            replace(key, description=key.description or _begin(item)) for key, item in zip(found, chosen, strict=True)
-        ]
-
-    async def _find_candidates(self, goal: str) -> list[Memory]:
-        """Return the saved values that a search finds for a goal; when it finds few, also the newest."""
-        from memwarden.recall.answer.request import Request  # numpy
+        from memwarden.agent.goal_names import add_other_names
 
         self._check_allowed()
-        request = Request(goal, None, SAVED_STATE, MAX_CANDIDATES, 0.0, None, full=True, explain=False)
-        result = await self._runtime.services.recall.query(replace(self.who, thread=None), request)
-        found = [item.memory for item in result.items]
-        if len(found) < MAX_CANDIDATES:
-            known = {item.id for item in found}
-            newest = await self._runtime.store.find(
-                self.who.namespace, SAVED_STATE, limit=MAX_CANDIDATES, order_by="updated_at"
-            )
-            found += [item for item in newest if item.id not in known]
-        now = clock.now()
-        there = [item for item in found if _is_saved(item) and _is_there(item, now) and self._may_show(item)]
-        return there[:MAX_CANDIDATES]
-
-    def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
-        from memwarden.agent.relevance import read_goal, read_wording, relevances
-
-        texts = [(words_of(_name(item)), item.summary or "") for item in offered]
-        briefly = [f"{key}. {about}" for key, about in texts]
-        in_full = [item.text[:MAX_EMBEDDED] for item in offered]
-        cosines = measure_cosines(self._embedder_for(goal), goal, briefly, in_full)
-        looked_at = read_goal(goal)
-        said = [
-            read_wording(key, about, item.text, looked_at.language)
-            for (key, about), item in zip(texts, offered, strict=True)
+        named = await add_other_names(self._runtime, self.who, goal)
+        ranked = await self._runtime.services.recall.rank_memories(self.who, named.text, SAVED_STATE, limit=_ALL)
+        if bar is None:
+            chosen = await self._read_relevant(ranked, named, most)
+        else:
+            chosen = await self._read_offered([item for item, score in ranked.items if score >= bar], most)
+        keys = [_describe(item) for item in chosen]
+        if not described:
+            return keys
+        return [
+            replace(key, description=key.description or _begin(item)) for key, item in zip(keys, chosen, strict=True)
         ]
-        return relevances(looked_at, said, cosines)
 
-    def _embedder_for(self, goal: str) -> Embedder | None:
-        """Return the embedder, unless its vectors say little about the goal's script."""
-        from memwarden.text.language import is_latin
+    async def _read_relevant(self, ranked: RankedMemories, goal: NamedGoal, most: int) -> list[Memory]:
+        """Return the saved values that a goal needs: of a known subject, or of a person whom the goal means."""
+        close = await self._read_offered(list_close(ranked), most)
+        if ranked.subject >= MIN_SUBJECT:
+            return close
+        return [item for item in close if goal.names_anyone_in(item.text)]
 
-        embedder = self._runtime.services.embedder
-        return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
+    async def _read_offered(self, ids: Sequence[str], most: int) -> list[Memory]:
+        """Return the first ``most`` saved values among these that a prompt may show."""
+        found: list[Memory] = []
+        now = clock.now()
+        for start in range(0, len(ids), _PAGE):
+            read = await self._runtime.store.get(self.who.namespace, ids[start : start + _PAGE])
+            found += [item for item in read if _is_saved(item) and _is_there(item, now) and self._may_show(item)]
+            if len(found) >= most:
+                break
+        return found[:most]
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save a tool's result.
@@ -494,21 +473,12 @@ def _value(memory: Memory) -> Any:
     return (memory.payload or {})["value"]
 
 
-def measure_cosines(
-    embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]
-) -> list[float]:
-    """Return the similarity of each value to a goal, by the nearer of two texts; zeros without a working embedder.
-
-    A long value drowns its key, and a short value explains it.
-    """
-    try:
-        vectors = None if embedder is None else embedder.embed([goal, *briefly, *in_full])
-    except ModelUnavailable:
-        vectors = None
-    if vectors is None:
-        return [0.0] * len(briefly)
-    cosines = vectors[1:] @ vectors[0]
-    return [float(item) for item in cosines.reshape(2, len(briefly)).max(axis=0)]
+def list_close(ranked: RankedMemories) -> list[str]:
+    """Return the ids of memories that bear on a goal about as likely as the best of them, best first."""
+    if not ranked.items:
+        return []
+    least = max(MIN_SCORE, MIN_SHARE_OF_BEST * ranked.items[0][1])
+    return [memory_id for memory_id, score in ranked.items if score >= least]
 
 
 def _describe(memory: Memory, *, preview: bool = False) -> StateKey:

@@ -45,6 +45,7 @@ from memwarden.recall.answer.searches import (
     PendingSignals,
     QueryContext,
     QuestionSearch,
+    RankedMemories,
     RankedQuery,
     answers_any,
     choose_searched,
@@ -63,6 +64,7 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
+from memwarden.recall.rank.adjustments import best_places
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
 from memwarden.recall.rank.ranking import Ranking, rank
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
@@ -372,6 +374,19 @@ class Recall:
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
         return await past.read(self._store, ids)
+
+    async def rank_memories(self, scope: Scope, text: str, where: Where, limit: int) -> RankedMemories:
+        """Rank at most ``limit`` memories that fulfil conditions, without reading them."""
+        request = self._vouching(Request(text, None, where, limit, 0.0, None, full=True, explain=False, news=False))
+        (ranked,) = await self._ask_all(replace(scope, thread=None), request, [text], ())
+        scores, ids = ranked.ranking.scores, ranked.ctx.index.columns.ids
+        places = best_places(scores, ranked.gates.open, limit)
+        return RankedMemories(ranked.ranking.subject, [(ids[place], float(scores[place])) for place in places])
+
+    async def open_index(self, namespace: Namespace) -> NamespaceIndex | None:
+        """Return a namespace's index, up to date; None for a namespace that its store searches."""
+        is_large = self._larges is not None and await self._larges.ready(namespace) is not None
+        return None if is_large else await self._index(namespace)
 
     async def _ask_all(
         self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]

@@ -77,6 +77,18 @@ class QuestionSearch(NamedTuple):
     found: Found
 
 
+class RankedMemories(NamedTuple):
+    """Memories ranked for a text, which were not read.
+
+    Attributes:
+        subject: chance that the namespace knows the subject of the text, 0..1.
+        items: id of each memory with the chance that it bears on the text, 0..1, best first.
+    """
+
+    subject: float
+    items: Sequence[tuple[str, float]]
+
+
 class OwnedCandidate(NamedTuple):
     """A candidate with the number of the search that found it: of the question that it answers best."""
 

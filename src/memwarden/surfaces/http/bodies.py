@@ -277,11 +277,11 @@ class StateBody(RequestBody):
 
 
 class GoalBody(RequestBody):
-    """A goal, to find saved keys for. bar: the least relevance; with 0 irrelevant keys follow."""
+    """A goal, to find saved keys for. bar: least chance of a key. null: only relevant keys. 0: all keys, best first."""
 
     goal: Annotated[str, Field(min_length=1)]
     most: int = Field(5, ge=1, le=1_000)
-    bar: float = Field(0.35, ge=0, le=1)
+    bar: float | None = Field(None, ge=0, le=1)
     described: bool = False
 
 
