@@ -103,11 +103,11 @@ def shown_name(name: str) -> str:
 
 
 def _orders(text: str) -> bool:
-    from memwarden.security.injection import (
-        find_suspicion,  # its tables are for those alone who show what came from outside
-    )
+    # Imported here, because only callers that show external content need the tables.
+    from memwarden.security.injection import find_suspicion
+    from memwarden.security.injection.names import gives_order
 
-    return bool(find_suspicion(text))
+    return gives_order(text) or bool(find_suspicion(text))
 
 
 def frame_memory(memory: Memory, words: str) -> str:

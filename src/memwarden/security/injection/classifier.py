@@ -224,7 +224,7 @@ def _tokens(match: re.Match[str]) -> Iterator[tuple[str, str]]:
         yield token, token
     elif kind == "word":
         word = token[:_MAX_WORD]
-        yield word, _sense(word)
+        yield word, sense_of(word)
     else:
         yield from _read_close(token)
 
@@ -250,7 +250,7 @@ _ARABIC = re.compile("[\u0600-\u06ff]")
 
 
 @lru_cache(maxsize=20_000)
-def _sense(word: str) -> str:
+def sense_of(word: str) -> str:
     senses = _senses()
     if word in senses.whole:
         return senses.whole[word]
@@ -261,7 +261,7 @@ def _sense(word: str) -> str:
         return senses.parts[match.group()]
     if "-" in word or "'" in word:
         for part in re.split("[-']", word):
-            if len(part) > 1 and (sense := _sense(part)) != "_":
+            if len(part) > 1 and (sense := sense_of(part)) != "_":
                 return sense
     return "#" if word.isdigit() else "_"
 

@@ -71,6 +71,13 @@ _SYSTEM_LINE = re.compile(
     rf"(?:^|\n)[\s>*#\[(]{{0,6}}(?:{'|'.join(load_lines(_WORDS, 'system_line'))})\s{{0,3}}[\])]?\s?[:：]"
 )
 
+# A turn of a conversation after the announced end of a document.
+_FAKED_TURN = re.compile(
+    rf"(?:{'|'.join(load_lines(_WORDS, 'end_of_text'))})[^\n]{{0,20}}\n\s{{0,20}}"
+    rf"(?:{'|'.join(load_lines(_WORDS, 'speaker_line'))})\s?[:：]",
+    re.I,
+)
+
 _ACTS = (
     r"(?:send|mail|delete|remove|transfer|pay|exec|shell|bash|terminal|command|write|forward|post|upload|http|"
     r"fetch|request|memory|remember|"
@@ -116,7 +123,7 @@ def find_markup(text: str) -> Iterator[tuple[str, str]]:
 
 
 _KINDS: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...] = (
-    ("role", (_TEMPLATE, _ROLE_LINE, _SYSTEM_LINE)),
+    ("role", (_TEMPLATE, _ROLE_LINE, _SYSTEM_LINE, _FAKED_TURN)),
     ("tool", (_CALL_TAG, _CALL, _CALLS, _REACT)),
 )
 
