@@ -204,16 +204,17 @@ def test_long_parts_are_read_a_megabyte_at_a_time(tmp_path: Path) -> None:
         assert max(sum(len(item["content"]) for item in part.messages) for part in parts) <= 1_100_000
 
 
-def test_nothing_of_a_malformed_file_is_imported(warden: Warden, tmp_path: Path) -> None:
+def test_a_strict_import_takes_nothing_of_a_malformed_file(warden: Warden, tmp_path: Path) -> None:
     good = written(tmp_path, chatgpt(2, 2), "good.json")
     text = json.dumps(chatgpt(30, 2), indent=0)
     line = text[: text.index("c29-1")].count("\n") + 1
     bad = written(tmp_path, text.replace('"c29-1"', '"c29-1"""', 1), "bad.json")
+    strict = ImportOptions(strict=True)
     with pytest.raises(InvalidInput, match=rf"bad\.json', line {line:,}: no valid JSON"):
-        warden.import_files([good, bad], user="ana")
+        warden.import_files([good, bad], user="ana", options=strict)
     wrong = written(tmp_path, json.dumps([{"id": "a", "memory": "x"}, {"id": "b", "memory": ["y"]}]), "mem0.json")
     with pytest.raises(InvalidInput, match=r"memory 2\.memory is a list"):
-        warden.import_files([good, wrong], user="ana")
+        warden.import_files([good, wrong], user="ana", options=strict)
     assert warden.users() == []
 
 

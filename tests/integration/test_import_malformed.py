@@ -18,6 +18,7 @@ import pytest
 
 from memwarden import InvalidInput, Warden
 from memwarden.remember.imports.registry import FORMATS
+from memwarden.remember.imports.source import ImportOptions
 
 CONFIG = {"embedder": "none", "extraction": "off"}
 GOOD = 60  # three times what is read ahead
@@ -179,7 +180,7 @@ def test_a_malformed_file_is_refused_with_the_line_and_leaves_nothing(wrong: Mal
         warden.scope(user="ana").remember("Ana keeps bees.")
         warden.export(tmp_path / "before", user="ana")
         with pytest.raises(InvalidInput) as refused:
-            warden.import_files([good, file], user="ana")
+            warden.import_files([good, file], user="ana", options=ImportOptions(strict=True))
         told, line = str(refused.value), "" if wrong.line is None else f", line {wrong.line:,}"
         assert re.match(rf"{re.escape(place + line)}[ ,:].*{re.escape(wrong.told)}.*; nothing was imported$", told)
         warden.export(tmp_path / "after", user="ana")
@@ -199,4 +200,81 @@ def test_a_malformed_part_of_a_zip_is_named_with_its_line(tmp_path: Path) -> Non
         Warden.open("memory://", config=CONFIG) as warden,
         pytest.raises(InvalidInput, match=rf"export\.zip', conversations\.json, line {GOOD + 2}, conversation 61"),
     ):
-        warden.import_files(tmp_path / "export.zip", user="ana")
+        warden.import_files(tmp_path / "export.zip", user="ana", options=ImportOptions(strict=True))
+
+
+@pytest.mark.parametrize("wrong", list(malformed()), ids=lambda wrong: f"{wrong.form}, {wrong.about}")
+def test_a_malformed_entry_is_left_out_and_named_and_the_others_come_in(wrong: Malformed, tmp_path: Path) -> None:
+    folder = tmp_path / ("vault" if wrong.form == "markdown" else "files")
+    folder.mkdir()
+    file = folder / wrong.name
+    file.write_bytes(wrong.text.encode("utf-8", "surrogateescape"))
+    good = tmp_path / "good.json"
+    good.write_text(json.dumps([mem0(number) for number in range(GOOD)]))
+    with Warden.open("memory://", config=CONFIG) as warden:
+        done = warden.import_files([good, folder if wrong.form == "markdown" else file], user="ana")
+        (named,) = [name for name in done.refused if wrong.name in name] or ["read in its encoding"]
+        assert done.stored >= GOOD
+        assert wrong.told in named or wrong.told == "no UTF-8", done.refused
+        if wrong.line is not None and named != "read in its encoding":
+            assert f"line {wrong.line:,}" in named
+
+
+def test_of_a_vault_of_1_000_notes_with_ten_broken_in_ten_ways_990_come_in_and_ten_are_named(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for number in range(990):
+        (vault / f"note {number}.md").write_text(f"Ana walked {number} miles.")
+    broken: dict[str, bytes] = {
+        "colon": b"---\ntitle: Foo: bar\n---\nx",
+        "list": b"---\ntags: [a, b\n---\nx",
+        "alias": b"---\na: &x 1\nb: *x\n---\nx",
+        "day": b"---\ncreated: 2024-13-01\n---\nx",
+        "fields": b"---\njust words\n---\nx",
+        "binary": b"x\0\0\xff",
+        "control": b"\x01\x02\x03 x",
+        "memory": b"---\nmemwarden: memory\nvalid_to: noon\n---\nx",
+        "channel": b"---\nmemwarden: memory\nchannel: radio\n---\nx",
+        "thread": b"---\nmemwarden: memory\nmetadata: '{'\n---\nx",
+    }
+    for name, content in broken.items():
+        (vault / f"{name}.md").write_bytes(content)
+    with Warden.open("memory://", config=CONFIG) as warden:
+        done = warden.import_files(vault, user="ana")
+        assert (done.stored, len(done.refused)) == (990, 10)
+        assert all(any(f"{name}.md" in refused for refused in done.refused) for name in broken)
+        assert all(str(vault) in refused for refused in done.refused)
+        assert warden.import_files(vault, user="ana").known == 990
+
+
+def test_a_note_that_became_malformed_keeps_what_it_stated(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "boiler.md").write_text("The boiler is a Vaillant.")
+    (vault / "kettle.md").write_text("The kettle is copper.")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        warden.import_files(vault, user="ana")
+        (vault / "boiler.md").write_text("---\ntitle: Foo: bar\n---\nThe boiler is a Vaillant.")
+        done = warden.import_files(vault, user="ana")
+        assert (done.ended, len(done.refused)) == (0, 1)
+        (vault / "boiler.md").unlink()
+        assert warden.import_files(vault, user="ana").ended == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Die Müllers wohnen in Köln.", "latin-1"),
+        ("Привет, как дела? Я живу в Москве и люблю чай.", "cp1251"),
+        ("我住在上海，喜欢喝茶。我的朋友住在北京。", "gb18030"),
+        ("Ana håller bin.", "utf-16"),
+    ],
+)
+def test_a_note_of_another_encoding_is_read(text: str, encoding: str, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "old.md").write_bytes(text.encode(encoding))
+    (vault / "new.md").write_text("The kettle is copper.")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        assert warden.import_files(vault, user="ana").stored == 2
+        assert [item.text for item in warden.scope(user="ana").find() if text in item.text] == [f"old: {text}"]

@@ -18,7 +18,7 @@ from memwarden import Warden
 from memwarden.errors import InvalidInput
 from memwarden.remember.imports.records import ImportedDocument, ImportedThread, ImportRecord
 from memwarden.remember.imports.registry import find_reader
-from memwarden.remember.imports.source import ImportSource
+from memwarden.remember.imports.source import ImportOptions, ImportSource
 from memwarden.surfaces.conversation_files import read_conversations
 
 
@@ -166,7 +166,7 @@ def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def read_all(path: Path) -> tuple[str, list[ImportRecord]]:
-    source = ImportSource(path)
+    source = ImportSource(path, ImportOptions(strict=True))
     reader = find_reader(source)
     return reader.name, list(reader.read(source))
 

@@ -1,4 +1,4 @@
-"""Imports what other programs keep: checked as a whole first, then written part by part, what is known passed over."""
+"""Imports what other programs keep: checked as a whole first, then written part by part; known entries are skipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,10 @@ from memwarden.remember.imports.records import (
     ImportedThread,
     ImportRecord,
     MalformedPart,
+    Refuse,
     digest_parts,
     in_parts,
+    raise_malformed,
 )
 from memwarden.remember.imports.registry import find_reader
 from memwarden.remember.imports.source import ImportOptions, ImportSource
@@ -39,6 +41,7 @@ from memwarden.remember.ingest.messages import (
     checked_name,
     checked_names,
     read_messages,
+    read_time,
 )
 from memwarden.text.language import checked_text
 
@@ -59,7 +62,9 @@ _FILLED = 2_000
 # Turns that are read at a time to compare what comes with them.
 _PAGE = 100
 ImportTick = Callable[[int, int], object]
-Check = Callable[[ImportRecord], object]
+Sift = Callable[[ImportRecord, Refuse], ImportRecord | None]
+# Reasons that an error names.
+_REASONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ class ImportSummary:
         stored: messages and statements that are new. known: those that were there.
         ended: statements that their documents no longer make, and what rested on them.
         linked: links between notes that are new. nodes: entities and relations of graphs that are new.
-        skipped: what was left out, by reason. refused: what the store would not take, by reason.
+        skipped: what was left out, by reason. refused: malformed entries by their place,
+            and what the store would not take by reason; each with its count.
         undated: messages and statements without a time of their own, which count as said now.
         first_at, last_at: the earliest and the latest time, ISO 8601.
         dry_run: whether nothing was written; stored is then what would be.
@@ -110,6 +116,25 @@ class _Counts:
     undated: int = 0
     times: list[datetime] = field(default_factory=list)
 
+    def add(self, record: ImportRecord, user: str | None) -> None:
+        """Count a checked record."""
+        self.skipped.update(record.skipped)
+        whose = user or record.user or DEFAULT_USER
+        if isinstance(record, ImportedThread):
+            for message in record.messages:
+                self.note(read_time(message))
+            self.total += len(record.messages)
+            self.threads[whose, record.thread] = None
+        elif isinstance(record, ImportedDocument):
+            for statement in record.statements:
+                self.note(statement.created_at or statement.valid_from)
+            self.documents += bool(record.statements)
+            self.total += len(record.statements)
+        else:
+            self.nodes += 1
+        if not isinstance(record, ImportedDocument) or record.statements:
+            self.users[whose] = None
+
     def note(self, at: datetime | None) -> None:
         if at is None:
             self.undated += 1
@@ -139,16 +164,17 @@ async def import_paths(
     if databases and name not in (None, LANGGRAPH):
         raise InvalidInput(f"a database is read as {LANGGRAPH}, not as {name!r:.40}")
 
-    def read(check: Check) -> Iterator[ImportRecord]:
+    def read(sift: Sift) -> Iterator[ImportRecord]:
         for source, reader in zip(sources, readers, strict=True):
             if reader.name != LANGGRAPH:  # SQLite lets a program go on writing to what is read
                 source.check_unchanged()
         for source, reader in zip(sources, readers, strict=True):
-            yield from source.located(reader.read(source), check)
+            yield from source.sifted(reader.read(source), sift)
         for database in databases:
             for record in database.read():
-                check(record)
-                yield record
+                kept = sift(record, raise_malformed)
+                if kept is not None:
+                    yield kept
 
     formats = tuple(dict.fromkeys([*(reader.name for reader in readers), *([LANGGRAPH] if databases else [])]))
     size = sum(source.size for source in sources)
@@ -160,6 +186,7 @@ async def import_paths(
             done = await import_records(
                 runtime,
                 read,
+                lambda: {said: count for source in sources for said, count in source.refused.items()},
                 user=user,
                 tenant=tenant,
                 formats=formats,
@@ -196,7 +223,8 @@ def _write_first(runtime: Runtime, size: int, *, wait: bool) -> AbstractContextM
 
 async def import_records(
     runtime: Runtime,
-    read: Callable[[Check], Iterable[ImportRecord]],
+    read: Callable[[Sift], Iterable[ImportRecord]],
+    refused: Callable[[], Mapping[str, int]],
     *,
     user: str | None,
     tenant: str,
@@ -207,22 +235,25 @@ async def import_records(
 ) -> ImportSummary:
     """Import records: all of them are checked, and then read a second time and written.
 
-    read: begins the records anew, and gives each to a check. user: whose they are, whatever the records say.
+    read: begins the records anew, and sifts each. refused: malformed entries that reading left out, by place.
+    user: whose they are, whatever the records say.
     """
     if trust is not None:
         scale.word(Trust).check(trust, "trust")
     checked = _Counts()
     try:
-        async for _ in _stream(read(lambda record: _check(record, runtime, user, checked))):
-            pass
+        async for record in _stream(read(lambda record, refuse: _sift(record, runtime, user, refuse))):
+            checked.add(record, user)
     except MalformedPart as error:
         raise InvalidInput(f"{error}; nothing was imported") from None
+    checked.refused.update(refused())
     if not (checked.total or checked.documents or checked.nodes):
-        left_out = "; ".join(f"{what} ({count})" for what, count in checked.skipped.items())
+        reasons = {**checked.skipped, **checked.refused}
+        left_out = "; ".join(f"{what} ({count})" for what, count in list(reasons.items())[:_REASONS])
         raise InvalidInput(f"there is nothing to import{': ' + left_out if left_out else ''}")
     writer = RecordWriter(runtime, user, tenant, trust=trust, dry_run=dry_run)
     try:
-        async for record in _stream(read(lambda record: None)):
+        async for record in _stream(read(lambda record, refuse: _sift(record, runtime, user, refuse))):
             await writer.write(record)
             if progress is not None:
                 progress(writer.done, checked.total)
@@ -265,48 +296,39 @@ async def _stream(records: Iterable[ImportRecord]) -> Any:
             yield record
 
 
-def _check(record: ImportRecord, runtime: Runtime, user: str | None, counts: _Counts) -> None:
-    """Count a record. Raises MalformedPart, with its place, for what no store would take."""
-    counts.skipped.update(record.skipped)
-    whose = user or record.user or DEFAULT_USER
+def _sift(record: ImportRecord, runtime: Runtime, user: str | None, refuse: Refuse) -> ImportRecord | None:
+    """Return what a store would take of a record. The rest is refused with its place."""
+    begun = next(iter(record.spots), None) if isinstance(record, ImportedThread) else None
     try:
-        checked_name(whose, "user")
+        checked_name(user or record.user or DEFAULT_USER, "user")
         if isinstance(record, ImportedThread):
             checked_name(record.thread, "thread")
-            for said_at in _check_messages(record, runtime):
-                counts.note(said_at)
-            counts.total += len(record.messages)
-            counts.threads[whose, record.thread] = None
-        elif isinstance(record, ImportedDocument):
+            return _sift_messages(record, runtime, refuse)
+        if isinstance(record, ImportedDocument):
             for statement in record.statements:
                 _check_statement(statement, runtime)
-                counts.note(statement.created_at or statement.valid_from)
-            counts.documents += bool(record.statements)
-            counts.total += len(record.statements)
-        else:
-            counts.nodes += 1
-    except MalformedPart:
-        raise
     except InvalidInput as error:
-        begun = next(iter(record.spots), None) if isinstance(record, ImportedThread) else None
-        raise MalformedPart(f"{record.where}: {error}", spot=begun) from None
-    if not isinstance(record, ImportedDocument) or record.statements:
-        counts.users[whose] = None
+        refuse(error if isinstance(error, MalformedPart) else MalformedPart(f"{record.where}: {error}", spot=begun))
+        if not isinstance(record, ImportedDocument):
+            return None
+        return replace(record, statements=(), links=(), unread=True)
+    return record
 
 
-def _check_messages(record: ImportedThread, runtime: Runtime) -> list[datetime | None]:
-    """Return when each message was said. Raises MalformedPart with the place of the first that is wrong."""
+def _sift_messages(record: ImportedThread, runtime: Runtime, refuse: Refuse) -> ImportedThread:
+    """Return a thread without the messages that no store would take."""
     spots = record.spots or (None,) * len(record.messages)
-    times: list[datetime | None] = []
+    kept: list[Mapping[str, Any]] = []
     for number, (message, spot) in enumerate(zip(record.messages, spots, strict=True), 1):
         try:
-            (read,) = read_messages(message, runtime.settings.max_text_bytes)
+            read_messages(message, runtime.settings.max_text_bytes)
         except InvalidInput as error:
             said = str(error).removeprefix("messages[0]")
             which = f"message {number} of {record.thread!r:.60}" if spot is None else "the message"
-            raise MalformedPart(f"{record.where}: {which}{said}", spot=spot) from None
-        times.append(read.created_at)
-    return times
+            refuse(MalformedPart(f"{record.where}: {which}{said}", spot=spot))
+        else:
+            kept.append(message)
+    return record if len(kept) == len(record.messages) else replace(record, messages=tuple(kept), spots=())
 
 
 def _check_statement(statement: ImportedStatement, runtime: Runtime) -> None:
@@ -360,7 +382,7 @@ class RecordWriter:
     def summarise(self, checked: _Counts, formats: tuple[str, ...]) -> ImportSummary:
         """Return what was done, with what the check counted."""
         made = [documents.counts for documents in self._documents.values()]
-        refused = self._counts.refused.copy()
+        refused = checked.refused + self._counts.refused
         for documents in self._documents.values():
             refused.update(documents.refused)
         for graph in self._graphs.values():

@@ -292,6 +292,9 @@ class AsyncWarden:
                 open, and what is left when it closes is made while the next one reads there. encoding: is told how
                 many memories have been looked at meanwhile, of how many.
 
+        A malformed entry, such as a note whose front matter is no YAML, is left out and named in ``refused`` of the
+        summary. With ``options.strict`` it is an error.
+
         Raises InvalidInput that names the file and the line, and then nothing was imported; NotFound; StoreError.
         """
         from memwarden.api.imports import import_paths

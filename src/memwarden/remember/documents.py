@@ -96,6 +96,8 @@ class DocumentRehearsal:
         """Count what is new in a document, and what it no longer states."""
         if document.collection is not None:
             self._seen.setdefault(document.collection, set()).add(document.id)
+        if document.unread:
+            return
         known = self._known.get(document.id, {})
         stated = {statement.digest for statement in document.statements}
         there = {digest for digest in stated if digest in known and not known[digest].ended}
@@ -143,6 +145,8 @@ class DocumentWriter:
         """Take a document in: what is new waits for the batch, what it no longer states is ended at the end."""
         if document.collection is not None:
             self._seen.setdefault(document.collection, set()).add(document.id)
+        if document.unread:
+            return
         known = self._known.get(document.id, {})
         stated = {statement.digest: statement for statement in document.statements}
         for digest, statement in stated.items():

@@ -151,6 +151,7 @@ class RemoteWarden:
         asked = {
             "user_id": user, "name": Path(path).name, "format": format, "zone": said.zone,
             "day_first": said.day_first, "thread": said.thread, "branches": said.branches, "trust": trust,
+            "strict": said.strict,
             "column": [f"{name}={column}" for name, column in said.mapping.items()], "dry_run": dry_run,
         }  # fmt: skip
         summary: dict[str, Any] = {}

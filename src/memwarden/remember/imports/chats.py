@@ -31,6 +31,8 @@ from memwarden.remember.imports.records import (
     ImportedThread,
     ImportRecord,
     MalformedPart,
+    Refuse,
+    raise_malformed,
 )
 from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME
@@ -84,10 +86,11 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
         parts, noted = ([], alone) if {NOTED, f"item.{NOTED}"} & source.shape.keys() else (alone, [])
     for part in parts:
         for number, chat in enumerate(source.items(part, "item")):
-            where = f"{source.place(part)}, conversation {number + 1}"
-            yield from _threads_of(chat, where, branches=source.options.branches)
+            with source.entry():
+                yield from _threads_of(source, chat, f"{source.place(part)}, conversation {number + 1}")
     for part in noted:
-        yield from _read_noted(source, part)
+        with source.entry():
+            yield from _read_noted(source, part)
     others = len(source.parts) - len(parts) - len(noted)
     if others:
         yield ImportedDocument("export/beside", (), source.name, skipped={BESIDE: others})
@@ -117,26 +120,29 @@ def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
             yield ImportedDocument(identity, tuple(map(ImportedStatement, dict.fromkeys(read_sections(note)))), where)
 
 
-def _threads_of(chat: Any, where: str, *, branches: bool) -> Iterator[ImportedThread]:
+def _threads_of(source: ImportSource, chat: Any, where: str) -> Iterator[ImportedThread]:
+    refuse, branches = source.refuse, source.options.branches
     if not isinstance(chat, Mapping):
         raise MalformedPart(f"{where} is no conversation")
     of_chatgpt = isinstance(chat.get("mapping"), Mapping)
     if not of_chatgpt and not isinstance(chat.get(CHATS), list):
         raise MalformedPart(f"{where} has neither a mapping nor {CHATS}")
-    read = _read_chatgpt(chat, where) if of_chatgpt else _read_claude(chat, where)
+    read = _read_chatgpt(chat, where, refuse) if of_chatgpt else _read_claude(chat, where, refuse)
     left_out = Counter(read.left_out)
     if branches:
         del left_out[OTHER_BRANCHES]
-    rows = read_rows(read.rows, where, left_out)
+    rows = read_rows(read.rows, where, left_out, refuse=refuse)
     yield ImportedThread(read.thread, rows, where, skipped=left_out)
     if branches:
-        yield from _other_branches(chat, read.thread, where, of_chatgpt=of_chatgpt)
+        yield from _other_branches(chat, read.thread, where, refuse, of_chatgpt=of_chatgpt)
 
 
-def _other_branches(chat: Mapping[str, Any], thread: str, where: str, *, of_chatgpt: bool) -> Iterator[ImportedThread]:
+def _other_branches(
+    chat: Mapping[str, Any], thread: str, where: str, refuse: Refuse, *, of_chatgpt: bool
+) -> Iterator[ImportedThread]:
     """Yield what an edited message left behind: of each other branch the messages that no earlier branch has."""
     parent, leaf = ("parent", "current_node") if of_chatgpt else ("parent_message_uuid", "current_leaf_message_uuid")
-    nodes = chat["mapping"] if of_chatgpt else _claude_nodes(chat, where)
+    nodes = chat["mapping"] if of_chatgpt else _claude_nodes(chat, where, refuse)
     if not of_chatgpt and chat.get(leaf) not in nodes:  # an older export, which has no branches
         return
     known = set(_branch(nodes, chat.get(leaf), parent, where))
@@ -146,11 +152,12 @@ def _other_branches(chat: Mapping[str, Any], thread: str, where: str, *, of_chat
         ids = [identity for identity in _branch(nodes, end, parent, where) if identity not in known]
         known.update(ids)
         rows = (
-            _chatgpt_rows(chat, ids, where, left_out)
+            _chatgpt_rows(chat, ids, where, left_out, refuse)
             if of_chatgpt
             else [_claude_row(nodes[identity], f"{where}.{CHATS}", left_out) for identity in ids]
         )
-        yield ImportedThread(f"{thread}/{end}"[:MAX_NAME], read_rows(rows, where, left_out), where, skipped=left_out)
+        messages = read_rows(rows, where, left_out, refuse=refuse)
+        yield ImportedThread(f"{thread}/{end}"[:MAX_NAME], messages, where, skipped=left_out)
 
 
 def read_zip(data: bytes, where: str, max_bytes: int) -> list[Any]:
@@ -184,16 +191,16 @@ def _all_hold(content: Sequence[Any], key: str) -> bool:
     return all(isinstance(item, Mapping) and isinstance(item.get(key), Mapping | list) for item in content)
 
 
-def _read_chatgpt(chat: Mapping[str, Any], where: str) -> ExportedChat:
+def _read_chatgpt(chat: Mapping[str, Any], where: str, refuse: Refuse = raise_malformed) -> ExportedChat:
     nodes, left_out = chat["mapping"], Counter[str]()
     shown = _branch(nodes, chat.get("current_node"), "parent", where)
-    rows = _chatgpt_rows(chat, shown, where, left_out)
+    rows = _chatgpt_rows(chat, shown, where, left_out, refuse)
     _count_branches(len(nodes) - len(shown), left_out)
     return ExportedChat("ChatGPT export", _name(chat, ("conversation_id", "id"), where), rows, left_out)
 
 
 def _chatgpt_rows(
-    chat: Mapping[str, Any], ids: Sequence[str], where: str, left_out: Counter[str]
+    chat: Mapping[str, Any], ids: Sequence[str], where: str, left_out: Counter[str], refuse: Refuse
 ) -> tuple[Mapping[str, Any], ...]:
     at, rows = chat.get("create_time"), []
     for identity in ids:
@@ -204,7 +211,8 @@ def _chatgpt_rows(
         try:
             row = _chatgpt_row(message, identity, at, f"{where}.mapping[{identity!r:.60}]", left_out)
         except MalformedPart as error:
-            raise MalformedPart(str(error), inside=(f"mapping.{identity}", 1)) from None
+            refuse(MalformedPart(str(error), inside=(f"mapping.{identity}", 1)))
+            continue
         if row is not None:
             rows.append(row)
     return tuple(rows)
@@ -230,9 +238,9 @@ def _chatgpt_row(
     return row | ({} if at is None else {"created_at": _moment(at, where)})
 
 
-def _read_claude(chat: Mapping[str, Any], where: str) -> ExportedChat:
+def _read_claude(chat: Mapping[str, Any], where: str, refuse: Refuse = raise_malformed) -> ExportedChat:
     left_out = Counter[str]()
-    nodes = _claude_nodes(chat, where)
+    nodes = _claude_nodes(chat, where, refuse)
     leaf = chat.get("current_leaf_message_uuid")
     shown = _branch(nodes, leaf, "parent_message_uuid", where) if leaf in nodes else list(nodes)
     rows = [_claude_row(nodes[identity], f"{where}.{CHATS}", left_out) for identity in shown]
@@ -240,14 +248,15 @@ def _read_claude(chat: Mapping[str, Any], where: str) -> ExportedChat:
     return ExportedChat("Claude export", _name(chat, ("uuid",), where), tuple(rows), left_out)
 
 
-def _claude_nodes(chat: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
-    messages = chat[CHATS]
-    for number, item in enumerate(messages, 1):
-        if not (isinstance(item, Mapping) and isinstance(item.get("uuid"), str)):
-            raise MalformedPart(
-                f"{where}.{CHATS} holds {describe(item)}, no message with a uuid", inside=(f"{CHATS}.item", number)
-            )
-    return {item["uuid"]: item for item in messages}
+def _claude_nodes(chat: Mapping[str, Any], where: str, refuse: Refuse) -> dict[str, Mapping[str, Any]]:
+    nodes = {}
+    for number, item in enumerate(chat[CHATS], 1):
+        if isinstance(item, Mapping) and isinstance(item.get("uuid"), str):
+            nodes[item["uuid"]] = item
+            continue
+        told = f"{where}.{CHATS} holds {describe(item)}, no message with a uuid"
+        refuse(MalformedPart(told, inside=(f"{CHATS}.item", number)))
+    return nodes
 
 
 def _claude_row(message: Mapping[str, Any], where: str, left_out: Counter[str]) -> Mapping[str, Any]:

@@ -35,14 +35,19 @@ def read_graph(source: ImportSource) -> Iterator[ImportRecord]:
     for number, line in source.lines(source.main):
         if not line.strip():
             continue
-        where = f"{source.place(source.main)}, line {number}"
-        row = _parse(line, where)
-        if row.get("type") == "entity":
-            node = {name: row[name] for name in ENTITY_FIELDS}
-            yield ImportedNode(node, where)
-            yield ImportedDocument(f"graph/{row['name']}", _statements(node), where)
-        else:
-            yield ImportedNode({name: row[name] for name in RELATION_FIELDS}, where)
+        with source.entry():
+            yield from _records(line, f"{source.place(source.main)}, line {number}")
+
+
+def _records(line: str, where: str) -> Iterator[ImportRecord]:
+    """Yield the records of a line. Raises MalformedPart."""
+    row = _parse(line, where)
+    if row.get("type") == "entity":
+        node = {name: row[name] for name in ENTITY_FIELDS}
+        yield ImportedNode(node, where)
+        yield ImportedDocument(f"graph/{row['name']}", _statements(node), where)
+    else:
+        yield ImportedNode({name: row[name] for name in RELATION_FIELDS}, where)
 
 
 def _parse(line: str, where: str) -> Mapping[str, Any]:

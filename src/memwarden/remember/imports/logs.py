@@ -84,6 +84,10 @@ class LogLine(NamedTuple):
     text: str
 
 
+# Head of a message that is left out with the lines that belong to it.
+REFUSED = LogLine(None, None, "")
+
+
 # --- labels
 
 
@@ -120,7 +124,8 @@ def _labelled_rows(source: ImportSource) -> Iterator[Mapping[str, Any]]:
         label = _LABEL.match(line)
         if label is None:
             if not role and line.strip():
-                raise MalformedPart(f"{source.place(source.main)}, line {number}: it stands before the first label")
+                source.refuse(MalformedPart(f"{source.place(source.main)}, line {number}: before the first label"))
+                continue
             lines.append(line)
             continue
         if role:
@@ -154,7 +159,12 @@ def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> It
         if found is None:
             yield number, line
             continue
-        at = _moment_of(found, order, zone, f"{source.place(source.main)}, line {number}")
+        try:
+            at = _moment_of(found, order, zone, f"{source.place(source.main)}, line {number}")
+        except MalformedPart as error:
+            source.refuse(error)
+            yield number, REFUSED
+            continue
         said = _SAID.fullmatch(found["rest"])
         if said is None:
             yield number, LogLine(at, None, "")
@@ -327,7 +337,8 @@ def _join_lines(
     for number, line in lines:
         if isinstance(line, str):
             if head is None and line.strip():
-                raise MalformedPart(f"{source.place(source.main)}, line {number}: it stands before the first message")
+                source.refuse(MalformedPart(f"{source.place(source.main)}, line {number}: before the first message"))
+                continue
             more.append(line)
             continue
         if head is not None:
@@ -345,6 +356,8 @@ def _at_line(source: ImportSource, number: int, *rows: Mapping[str, Any]) -> Ite
 
 def _message_of(head: LogLine, more: Sequence[str], skipped: Counter[str]) -> Iterator[Mapping[str, Any]]:
     text = "\n".join((head.text, *more)).strip()
+    if head is REFUSED:
+        return
     if head.name is None:
         skipped[OF_THE_APP] += 1
     elif not text:

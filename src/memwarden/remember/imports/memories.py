@@ -44,15 +44,18 @@ def read_mem0(source: ImportSource) -> Iterator[ImportRecord]:
     """Yield the memories of mem0, a document each."""
     path = "results.item" if "results.item.memory" in source.shape else "item"
     for number, row in enumerate(source.items(source.main, path), 1):
-        where = f"{source.place(source.main)}, memory {number}"
-        if not isinstance(row, Mapping):
-            raise MalformedPart(f"{where} is {describe(row)}, not a memory")
-        yield ImportedDocument(
-            f"mem0/{_name(row, 'id', where)}", (_mem0_statement(row, where),), where, user=_text(row.get("user_id"))
-        )
+        with source.entry():
+            yield _mem0_document(row, f"{source.place(source.main)}, memory {number}")
     relations = sum(1 for _ in source.items(source.main, "relations.item")) if "relations" in source.shape else 0
     if relations:
         yield ImportedDocument("mem0/relations", (), source.name, skipped={"relations of mem0's graph": relations})
+
+
+def _mem0_document(row: Any, where: str) -> ImportedDocument:
+    if not isinstance(row, Mapping):
+        raise MalformedPart(f"{where} is {describe(row)}, not a memory")
+    identity = f"mem0/{_name(row, 'id', where)}"
+    return ImportedDocument(identity, (_mem0_statement(row, where),), where, user=_text(row.get("user_id")))
 
 
 def _mem0_statement(row: Mapping[str, Any], where: str) -> ImportedStatement:
@@ -102,20 +105,28 @@ def read_zep(source: ImportSource) -> Iterator[ImportRecord]:
         paths = [f"{name}.item" for name in _ZEP_LISTS if name in source.shape or name in source.head]
     for path in paths:
         for number, row in enumerate(source.items(source.main, path), 1):
-            where = f"{source.place(source.main)}, {path.removesuffix('.item')} {number}"
-            if not isinstance(row, Mapping):
-                raise MalformedPart(f"{where} is {describe(row)}, not an object")
-            if isinstance(row.get("fact"), str):
-                yield _zep_fact(row, where)
-            elif row.get("role_type") or (row.get("role") and "content" in row):
-                yield from threads.add(_text(row.get("thread_id") or row.get("session_id")) or source.name, row)
-            elif row.get("content") and row.get("source") != "json":
-                yield _zep_episode(row, where)
-            else:
-                skipped["nodes and episodes of data"] += 1
+            with source.entry():
+                where = f"{source.place(source.main)}, {path.removesuffix('.item')} {number}"
+                yield from _zep_records(source, row, where, threads, skipped)
     yield from threads.flush()
     if skipped:
         yield ImportedDocument("zep/nodes", (), source.name, skipped=skipped)
+
+
+def _zep_records(
+    source: ImportSource, row: Any, where: str, threads: _ZepThreads, skipped: Counter[str]
+) -> Iterator[ImportRecord]:
+    """Yield the records of a row of Zep's. Raises MalformedPart."""
+    if not isinstance(row, Mapping):
+        raise MalformedPart(f"{where} is {describe(row)}, not an object")
+    if isinstance(row.get("fact"), str):
+        yield _zep_fact(row, where)
+    elif row.get("role_type") or (row.get("role") and "content" in row):
+        yield from threads.add(_text(row.get("thread_id") or row.get("session_id")) or source.name, row)
+    elif row.get("content") and row.get("source") != "json":
+        yield _zep_episode(row, where)
+    else:
+        skipped["nodes and episodes of data"] += 1
 
 
 class _ZepThreads:
@@ -185,7 +196,8 @@ def read_items(source: ImportSource) -> Iterator[ImportedDocument]:
     listed = "item.namespace" in source.shape
     values = source.items(source.main, "item" if listed else "", lines=not listed)
     for number, row in enumerate(values, 1):
-        yield read_item(row, f"{source.place(source.main)}, item {number}")
+        with source.entry():
+            yield read_item(row, f"{source.place(source.main)}, item {number}")
 
 
 def read_item(row: Any, where: str) -> ImportedDocument:

@@ -13,8 +13,10 @@ from memwarden.remember.imports.records import (
     ContentIds,
     ImportedThread,
     MalformedPart,
+    Refuse,
     Spot,
     count_characters,
+    raise_malformed,
 )
 from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME, read_time
@@ -33,7 +35,7 @@ def is_messages(source: ImportSource) -> bool:
 
 
 def read_talks(source: ImportSource) -> Iterator[ImportedThread]:
-    """Yield the conversations of a file of messages. Raises MalformedPart."""
+    """Yield the conversations of a file of messages."""
     shape, part = source.shape, source.main
     if "item.role" in shape or "role" in shape:  # a list of messages, or a message a line
         rows = source.items(part, "item" if "item.role" in shape else "", lines="role" in shape)
@@ -41,12 +43,19 @@ def read_talks(source: ImportSource) -> Iterator[ImportedThread]:
         return
     path = "sessions.item" if _OWN in shape else "item" if "" in shape and shape[""] == "start_array" else ""
     for number, item in enumerate(source.items(part, path, lines=path == ""), 1):
-        where = f"{source.place(part)}, conversation {number}"
-        held = item if isinstance(item, Mapping) else {"messages": item}
-        left_out = Counter[str]()
-        inside = "messages.item" if held is item else "item"
-        rows_of = read_rows(read_list(held.get("messages"), f"{where}: messages"), where, left_out, inside=inside)
-        yield ImportedThread(_thread_name(source, held, number), rows_of, where, skipped=left_out)
+        with source.entry():
+            yield _read_talk(source, item, number)
+
+
+def _read_talk(source: ImportSource, item: Any, number: int) -> ImportedThread:
+    """Return a conversation of a file of several. Raises MalformedPart."""
+    where = f"{source.place(source.main)}, conversation {number}"
+    held = item if isinstance(item, Mapping) else {"messages": item}
+    left_out = Counter[str]()
+    rows = read_list(held.get("messages"), f"{where}: messages")
+    inside = "messages.item" if held is item else "item"
+    messages = read_rows(rows, where, left_out, inside=inside, refuse=source.refuse)
+    return ImportedThread(_thread_name(source, held, number), messages, where, skipped=left_out)
 
 
 def read_one(source: ImportSource, rows: Iterable[Any], thread: str) -> Iterator[ImportedThread]:
@@ -71,11 +80,13 @@ class ThreadParts:
         self.held = self.characters = 0
 
     def add(self, row: Any) -> None:
-        """Read a message. Raises MalformedPart."""
+        """Read a message. Raises MalformedPart, in a strict import."""
         self._seen += 1
         self.held += 1
         self.characters += count_characters(row)
-        message = read_row(row, f"{self._where}, message {self._seen}", self._skipped)
+        message = None
+        with self._source.entry():
+            message = read_row(row, f"{self._where}, message {self._seen}", self._skipped)
         if message is not None and _is_new(named := self._ids.name(message), self._known, self._skipped):
             self._messages.append(named)
             self._spots.append(self._source.spot)
@@ -92,18 +103,25 @@ class ThreadParts:
 
 
 def read_rows(
-    rows: Iterable[Any], where: str, skipped: Counter[str], *, inside: str | None = None
+    rows: Iterable[Any],
+    where: str,
+    skipped: Counter[str],
+    *,
+    inside: str | None = None,
+    refuse: Refuse = raise_malformed,
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the messages of a thread, each with an id, and count what is none.
 
-    inside: the path of the messages in what is read, where each row is a message of it. Raises MalformedPart.
+    inside: the path of the messages in what is read, where each row is a message of it.
+    refuse: takes note of malformed rows.
     """
     ids, known, messages = ContentIds(), set[str](), []
     for number, row in enumerate(rows, 1):
         try:
             message = read_row(row, f"{where}, message {number}", skipped)
         except MalformedPart as error:
-            raise error if inside is None else MalformedPart(str(error), inside=(inside, number)) from None
+            refuse(error if inside is None else MalformedPart(str(error), inside=(inside, number)))
+            continue
         if message is not None and _is_new(named := ids.name(message), known, skipped):
             messages.append(named)
     return tuple(messages)

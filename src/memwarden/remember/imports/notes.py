@@ -75,22 +75,29 @@ def read_vault(source: ImportSource) -> Iterator[ImportRecord]:
     paths = [name for name in source.parts if _is_note(name)]
     names = {PurePosixPath(path).stem.lower(): path for path in reversed(paths)}
     for path in paths:
-        source.spot = None  # what cannot be read at all says its line
-        note = _read_note(source, path)
-        source.spot = Spot(path, line=1)
-        kind = note.fields.get(OWN)
-        if kind == "thread":
-            yield _own_thread(source, note)
-        elif kind == "memory":
-            yield _own_memory(source, note, names)
-        else:
-            yield _document(source, note, names)
+        source.spot = None  # the error of an unreadable note names its line
+        try:
+            note = _read_note(source, path)
+            source.spot = Spot(path, line=1)
+            yield _record_of(source, note, names)
+        except MalformedPart as error:
+            source.refuse(error)
+            yield ImportedDocument(
+                _identity(source, path), (), source.place(path), collection=_collection(source), unread=True
+            )
     source.spot = None
     others = len(source.parts) - len(paths)
     if others:
         yield ImportedDocument(
             f"{_vault(source)}", (), source.name, collection=_vault(source), skipped={"files that are no notes": others}
         )
+
+
+def _record_of(source: ImportSource, note: Note, names: Mapping[str, str]) -> ImportRecord:
+    kind = note.fields.get(OWN)
+    if kind == "thread":
+        return _own_thread(source, note)
+    return _own_memory(source, note, names) if kind == "memory" else _document(source, note, names)
 
 
 def _is_note(name: str) -> bool:
@@ -295,8 +302,8 @@ def _own_memory(source: ImportSource, note: Note, names: Mapping[str, str]) -> I
 
 def _own_thread(source: ImportSource, note: Note) -> ImportedThread:
     where, skipped = source.place(note.path), Counter[str]()
-    rows = list(_own_turns(note, where))
-    return ImportedThread(str(note.fields.get("thread")), read_rows(rows, where, skipped), where, skipped=skipped)
+    messages = read_rows(list(_own_turns(note, where)), where, skipped, refuse=source.refuse)
+    return ImportedThread(str(note.fields.get("thread")), messages, where, skipped=skipped)
 
 
 def _own_turns(note: Note, where: str) -> Iterator[Mapping[str, Any]]:

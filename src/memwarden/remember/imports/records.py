@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -82,6 +82,7 @@ class ImportedDocument:
         links: the ids of documents that it names.
         collection: names the documents that belong together, where all of them are in the file: what an earlier
             import found there and this does not was removed. None: the file may be a part.
+        unread: whether it is malformed. What it stated in an earlier import stays.
     """
 
     id: str
@@ -91,6 +92,7 @@ class ImportedDocument:
     links: tuple[str, ...] = ()
     collection: str | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,17 @@ class MalformedPart(InvalidInput):
     def __init__(self, message: str, *, spot: Spot | None = None, inside: tuple[str, int] | None = None) -> None:
         super().__init__(message)
         self.spot, self.inside = spot, inside
+        # Whether the message names the place already.
+        self.placed = False
+
+
+# Takes note of a malformed entry, so that its reader goes on with the next; in a strict import it raises the error.
+Refuse = Callable[[MalformedPart], None]
+
+
+def raise_malformed(error: MalformedPart) -> None:
+    """Refuse the whole import for a malformed entry."""
+    raise error
 
 
 def digest_parts(*parts: Any) -> str:

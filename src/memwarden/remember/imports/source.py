@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +17,8 @@ from zipfile import BadZipFile, ZipFile
 import ijson  # type: ignore[import-untyped]
 
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.remember.imports.records import ImportRecord, MalformedPart, Spot
+from memwarden.remember.imports.encodings import detect_encoding, read_mark
+from memwarden.remember.imports.records import ImportRecord, MalformedPart, Refuse, Spot
 from memwarden.stores.shared.raw_files import read_raw
 
 ZIP = b"PK\x03\x04"
@@ -28,6 +30,9 @@ MAX_EVENTS = 4_000
 MAX_UNPACKED = 4 * 1024**3
 # Bytes of a note or of a line of text, which are held in memory whole.
 MAX_WHOLE = 16 * 1024**2
+# Malformed entries that are named, and those of them whose line is looked up: in JSON that reads the file again.
+MAX_REFUSED, MAX_LINES = 1_000, 20
+FURTHER = "further malformed entries"
 # Parts of a folder or zip.
 MAX_PARTS = 200_000
 # The files of a zip that the exports of chats hold beside their conversations.
@@ -40,6 +45,7 @@ class ImportOptions:
 
     zone: of times without a zone. day_first: of dates such as 3/4/2024. mapping: columns of a table by field.
     thread: the name of the conversation. branches: other branches of chats too. max_unpacked: bytes of a zip's parts.
+    strict: refuse the whole import for one malformed entry, which is left out and named otherwise.
     """
 
     zone: str = "UTC"
@@ -48,6 +54,7 @@ class ImportOptions:
     thread: str | None = None
     branches: bool = False
     max_unpacked: int = MAX_UNPACKED
+    strict: bool = False
 
 
 class ImportSource:
@@ -61,6 +68,8 @@ class ImportSource:
         self._seen: list[tuple[int, int]] | None = None
         # The place of what was read last, where a reader's errors do not name the line themselves.
         self.spot: Spot | None = None
+        # Malformed entries that were left out: their places with the reasons, each once.
+        self.refused: dict[str, int] = {}
 
     @property
     def name(self) -> str:
@@ -128,7 +137,7 @@ class ImportSource:
                 with place.open("rb") as opened_file:
                     yield opened_file
         except OSError as error:
-            raise InvalidInput(f"cannot read {self.place(part)}: {error.strerror or error}") from error
+            raise MalformedPart(f"{self.place(part)} cannot be read: {error.strerror or error}") from error
 
     def place(self, part: str) -> str:
         """Return the name of a part for errors."""
@@ -149,9 +158,12 @@ class ImportSource:
         if not self.parts:
             return ""
         if self.path.is_file() and not self.is_zip:
-            return self._first(HEAD).decode("utf-8-sig", errors="replace")
-        with self.open(self.main) as opened:
-            return opened.read(HEAD).decode("utf-8-sig", errors="replace")
+            return _decode_head(self._first(HEAD))
+        try:
+            with self.open(self.main) as opened:
+                return _decode_head(opened.read(HEAD))
+        except MalformedPart:
+            return ""
 
     @cached_property
     def shape(self) -> Mapping[str, str]:
@@ -178,6 +190,9 @@ class ImportSource:
 
         Raises MalformedPart that names the line.
         """
+        if lines and not path and self._has_value_a_line(part):
+            yield from self._json_lines(part)
+            return
         with self.open(part) as opened:
             try:
                 values = ijson.items(_Unmarked(opened), path, use_float=True, multiple_values=lines)
@@ -191,22 +206,77 @@ class ImportSource:
                 raise MalformedPart(f"{self.place(part)}, line {line:,}: no valid JSON ({said})") from None
             self.spot = None
 
-    def located(
-        self, records: Iterator[ImportRecord], check: Callable[[ImportRecord], object]
+    def _has_value_a_line(self, part: str) -> bool:
+        """Return whether the first line of a part is a whole JSON value."""
+        first = next((line for _, line in self.lines(part) if line.strip()), "")
+        try:
+            json.loads(first)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    def _json_lines(self, part: str) -> Iterator[Any]:
+        for number, line in self.lines(part):
+            if not line.strip():
+                continue
+            self.spot = Spot(part, line=number)
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                self.refuse(MalformedPart(f"{self.place(part)}: no valid JSON ({error})"))
+            else:
+                yield value
+        self.spot = None
+
+    def sifted(
+        self, records: Iterator[ImportRecord], sift: Callable[[ImportRecord, Refuse], ImportRecord | None]
     ) -> Iterator[ImportRecord]:
-        """Yield checked records of this source. Raises MalformedPart that names the line, where there are lines."""
+        """Yield the records of this source, each without its malformed entries.
+
+        sift: returns what can be kept of a record, or None.
+        """
         try:
             for record in records:
-                check(record)
-                yield record
+                with self.entry():
+                    kept = sift(record, self.refuse)
+                    if kept is not None:
+                        yield kept
         except MalformedPart as error:
-            spot = error.spot or self.spot
-            if spot is None:
-                raise
-            if error.inside is not None:
-                spot = spot.inside(*error.inside)
-            place, said = self.place(spot.part), str(error).removeprefix(self.place(spot.part))
-            raise MalformedPart(f"{place}, line {self.find_line(spot):,}{said}") from None
+            self.refuse(error, rest="; nothing after it was read")
+
+    @contextmanager
+    def entry(self) -> Iterator[None]:
+        """Leave out and note an entry that turns out malformed."""
+        try:
+            yield
+        except MalformedPart as error:
+            self.refuse(error)
+
+    def refuse(self, error: MalformedPart, rest: str = "") -> None:
+        """Note a malformed entry with its line. Raises MalformedPart, in a strict import.
+
+        rest: the consequence for what follows the entry.
+        """
+        if error.placed:
+            raise error
+        said = self._with_line(error) if len(self.refused) < MAX_LINES or self.options.strict else str(error)
+        if self.options.strict:
+            placed = MalformedPart(said)
+            placed.placed = True
+            raise placed from None
+        said += rest
+        if said not in self.refused and len(self.refused) >= MAX_REFUSED:
+            said = FURTHER
+        self.refused[said] = self.refused.get(said, 0) + 1 if said == FURTHER else 1
+
+    def _with_line(self, error: MalformedPart) -> str:
+        spot = error.spot or self.spot
+        if spot is None:
+            return str(error)
+        if error.inside is not None:
+            spot = spot.inside(*error.inside)
+        place, said = self.place(spot.part), str(error).removeprefix(self.place(spot.part))
+        return f"{place}, line {self.find_line(spot):,}{said}"
 
     def find_line(self, spot: Spot) -> int:
         """Return the line on which something begins."""
@@ -215,27 +285,44 @@ class ImportSource:
         return self._line_at(spot.part, lambda stream: _parse_to(stream, spot))
 
     def lines(self, part: str) -> Iterator[tuple[int, str]]:
-        """Yield the lines of a text with their numbers. Raises MalformedPart for what is no UTF-8."""
+        """Yield the lines of a text with their numbers. Raises MalformedPart for a part of unknown encoding."""
+        with self.open(part) as opened:
+            marked = read_mark(opened.read(4))
+        if marked is not None:  # a line break has two bytes
+            yield from enumerate(self.text(part).splitlines(), 1)
+            return
+        encoding = "utf-8"
         with self.open(part) as opened:
             for number, line in enumerate(iter(lambda: opened.readline(MAX_WHOLE + 1), b""), 1):
                 if len(line) > MAX_WHOLE:
                     raise MalformedPart(f"{self.place(part)}, line {number:,}: over {MAX_WHOLE:,} bytes; split it")
+                line = line.removeprefix(_MARK) if number == 1 else line
                 try:
-                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                    said = line.decode(encoding)
                 except UnicodeDecodeError:
-                    raise MalformedPart(f"{self.place(part)}, line {number:,}: it is no UTF-8 text") from None
+                    encoding = self._other_encoding(part, number)
+                    said = line.decode(encoding, errors="replace")
+                yield number, said.rstrip("\r\n")
 
     def text(self, part: str) -> str:
-        """Return a whole part as text."""
+        """Return a whole part as text. Raises MalformedPart for a part of unknown encoding."""
         with self.open(part) as opened:
-            try:
-                whole = opened.read(MAX_WHOLE + 1)
-                if len(whole) > MAX_WHOLE:
-                    raise MalformedPart(f"{self.place(part)}: over {MAX_WHOLE:,} bytes; split it")
-                return whole.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                line = error.object.count(b"\n", 0, error.start) + 1
-                raise MalformedPart(f"{self.place(part)}, line {line:,}: it is no UTF-8 text") from None
+            whole = opened.read(MAX_WHOLE + 1)
+        if len(whole) > MAX_WHOLE:
+            raise MalformedPart(f"{self.place(part)}: over {MAX_WHOLE:,} bytes; split it")
+        try:
+            return whole.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            encoding = self._other_encoding(part, whole.count(b"\n", 0, error.start) + 1)
+            return whole.decode(encoding, errors="replace")
+
+    def _other_encoding(self, part: str, line: int) -> str:
+        """Return the encoding of a part that is not UTF-8 from a line on."""
+        with self.open(part) as opened:
+            found = None if self.options.strict else detect_encoding(opened.read(MAX_WHOLE))
+        if found is None:
+            raise MalformedPart(f"{self.place(part)}, line {line:,}: it is no UTF-8 text")
+        return found
 
     def _first(self, size: int) -> bytes:
         # The file may be a store that this process has open: see read_raw.
@@ -325,6 +412,16 @@ class _Unmarked:
         while len(first) <= len(_MARK) and (more := self._stream.read(size)):
             first += more
         return first.removeprefix(_MARK)
+
+
+def _decode_head(first: bytes) -> str:
+    """Return the first characters of a text, of which the last may be cut off."""
+    try:
+        return first.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        cut_off = len(first) - error.start < 4
+        encoding = None if cut_off else detect_encoding(first)
+        return first.decode(encoding or "utf-8-sig", errors="replace")
 
 
 @contextmanager

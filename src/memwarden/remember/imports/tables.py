@@ -66,7 +66,9 @@ def read_table(source: ImportSource) -> Iterator[ImportRecord]:
     if any(name in columns for name in _SAID):
         yield from _threads(source, rows)
     else:
-        yield from (_document(source, number, row) for number, row in rows)
+        for number, row in rows:
+            with source.entry():
+                yield _document(source, number, row)
 
 
 def _header(source: ImportSource) -> list[str]:
@@ -103,19 +105,23 @@ def _rows(source: ImportSource, columns: Mapping[str, str]) -> Iterator[tuple[in
     csv.field_size_limit(MAX_CELL)
     lines = (f"{line}\n" for _, line in source.lines(source.main))
     reader = csv.reader(lines, delimiter=_delimiter(source), strict=True)
-    try:
-        header = next(reader)
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(header):
-                raise MalformedPart(
-                    f"{source.place(source.main)}, line {reader.line_num}: {len(cells)} cells under {len(header)} names"
-                )
+    header: list[str] | None = None
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            source.refuse(MalformedPart(f"{source.place(source.main)}, line {reader.line_num}: {error}"))
+            continue
+        if header is None:
+            header = cells
+        elif len(cells) == len(header):
             row = dict(zip(header, cells, strict=True))
             yield reader.line_num, {field: row[column].strip() for field, column in columns.items()}
-    except csv.Error as error:
-        raise MalformedPart(f"{source.place(source.main)}, line {reader.line_num}: {error}") from None
+        elif any(cell.strip() for cell in cells):
+            where = f"{source.place(source.main)}, line {reader.line_num}"
+            source.refuse(MalformedPart(f"{where}: {len(cells)} cells under {len(header)} names"))
 
 
 def _threads(source: ImportSource, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[ImportedThread]:
@@ -126,10 +132,11 @@ def _threads(source: ImportSource, rows: Iterable[tuple[int, dict[str, str]]]) -
             if (user, thread) not in threads:
                 where = f"{source.place(source.main)}, thread {thread}"
                 threads[user, thread] = ThreadParts(source, thread, where, user)
-            message = _message(source, number, row)
-            source.spot = Spot(source.main, line=number)
-            threads[user, thread].add(message)
-            source.spot = None  # what is wrong with a cell says its line
+            with source.entry():
+                message = _message(source, number, row)
+                source.spot = Spot(source.main, line=number)
+                threads[user, thread].add(message)
+            source.spot = None  # the error of a cell names its line
         yield from (parts.take() for parts in threads.values() if parts.held)
 
 

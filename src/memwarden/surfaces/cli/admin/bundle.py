@@ -93,6 +93,7 @@ async def import_(
     branches: Annotated[
         bool, typer.Option("--branches", help="Take branches of chats that are not shown too.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Import nothing if one entry is malformed.")] = False,
     trust: Annotated[
         str | None, typer.Option(metavar="WHO", help="Whom statements come from: person, assistant or external.")
     ] = None,
@@ -107,8 +108,9 @@ async def import_(
     ASSISTANT:, IRC logs, tables; and bundles of memwarden export, which must be alone.
 
     All is checked before anything is written. Importing again takes only what changed; what was broken off goes on.
-    What was left out is counted; the exit code is 5 when the store refused a part. At the end the meanings of what came
-    in are read, some hundred messages a second; whoever breaks that off has all of it stored, and found by its words.
+    What was left out is counted. A malformed entry is left out and named, and the exit code is 5. At the end the
+    meanings of what came in are read, some hundred messages a second. If you stop that, everything stays stored and is
+    found by its words.
 
     \b
     Examples:
@@ -130,7 +132,7 @@ async def import_(
 
     keep_process_small()
     mapping = {name: str(value) for name, value in (read_pairs(column, "column") or {}).items()}
-    said = ImportOptions(zone, day_first, mapping, thread, branches)
+    said = ImportOptions(zone, day_first, mapping, thread, branches, strict=strict)
     async with options.open() as warden:
         with _shown_progress() as tick:
             done = await warden.import_files(

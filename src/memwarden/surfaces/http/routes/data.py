@@ -69,6 +69,7 @@ async def import_file(
     column: Annotated[list[Name] | None, Query(description="Columns of a table, as field=name.")] = None,
     thread: Annotated[Name | None, Query(description="Name of the conversation of a log.")] = None,
     branches: Annotated[bool, Query(description="Branches of chats that are not shown, too.")] = False,
+    strict: Annotated[bool, Query(description="Import nothing if one entry is malformed.")] = False,
     trust: Annotated[Name | None, Query(description="Whom statements come from; a person's word takes decide.")] = None,
     dry_run: DryRun = False,
 ) -> Any:
@@ -81,7 +82,7 @@ async def import_file(
     try:
         file = await receive_file(request.stream(), FilePath(folder.name), name)
         most = max_unpacked((await asyncio.to_thread(file.stat)).st_size)
-        said = ImportOptions(zone, day_first, mapping, thread, branches, max_unpacked=most)
+        said = ImportOptions(zone, day_first, mapping, thread, branches, max_unpacked=most, strict=strict)
 
         async def run(tick: Callable[[int, int], object] | None) -> ImportSummary:
             try:
