@@ -160,7 +160,7 @@ async def test_a_line_that_would_fill_the_memory_is_refused(
     assert await store.namespaces() == []
 
 
-async def test_without_items_a_bundle_is_as_earlier_versions_read_it(tmp_path: Path) -> None:
+async def test_without_items_a_bundle_names_none(tmp_path: Path) -> None:
     store = await opened("memory://")
     await store.apply(a_batch(a_put("a")))
     await export_bundle(store, NAMESPACE, tmp_path / "b")
@@ -168,7 +168,7 @@ async def test_without_items_a_bundle_is_as_earlier_versions_read_it(tmp_path: P
         manifest = json.loads(archive.read("manifest.json"))
         assert sorted(archive.namelist()) == ["manifest.json", "memories.jsonl", "pages.jsonl"]
     assert (manifest.pop("memwarden bundle"), sorted(manifest)) == (
-        1, ["memories", "model", "path", "rev", "sha256", "tenant"],
+        1, ["memories", "model", "path", "rev", "sha256", "tenant", "terms"],
     )  # fmt: skip
     assert BundleManifest(**manifest).items == 0
 

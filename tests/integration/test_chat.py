@@ -44,6 +44,13 @@ def me(tmp_path: Path) -> Iterator[BoundScope]:
 
 
 @pytest.fixture
+def quoting(tmp_path: Path) -> Iterator[BoundScope]:
+    """A scope of the default embedder, whose model finds what is worth a quotation."""
+    with Warden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "auto"}) as warden:
+        yield warden.scope(user="ana", thread="t1")
+
+
+@pytest.fixture
 async def later(tmp_path: Path) -> AsyncIterator[AsyncScope]:
     async with AsyncWarden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as warden:
         yield warden.scope(user="ana", thread="t1")
@@ -137,7 +144,8 @@ def test_prompts_stay_small_and_the_turns_stay_whole(me: BoundScope) -> None:
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_an_action_ends_the_message_there(me: BoundScope, action: Action) -> None:
+def test_an_action_ends_the_message_there(quoting: BoundScope, action: Action) -> None:
+    me = quoting
     model = Model()
     chat = me.chat(model, replace(EVERY, memory_extraction_mode="on_save"), check_action=lambda _: action.value)
     me.observe([user(MIA)])
@@ -200,7 +208,8 @@ def test_without_memory_the_session_goes_on_alone(me: BoundScope) -> None:
     assert turns(me)[0] == ("user", MIA)
 
 
-def test_on_save_looks_through_when_it_is_saved(me: BoundScope) -> None:
+def test_on_save_looks_through_when_it_is_saved(quoting: BoundScope) -> None:
+    me = quoting
     chat = me.chat(Model("Noted."), replace(EVERY, memory_extraction_mode="on_save"))
     chat.continue_chat(MIA)
     assert me.find({"channel": "semantic"}) == []

@@ -70,10 +70,12 @@ def turns(db: str, thread: str = "chat") -> list[tuple[str | None, str]]:
 
 
 def test_a_scripted_model_shows_what_was_put_in_and_what_was_kept(db: str, talk: Talk, script: Path) -> None:
-    shown, _ = talk("--script", str(script), lines=f"{MIA}\n\n{ASKED}\n/help\n/quit\nnever said\n")
+    shown, _ = talk(
+        "--script", str(script), "--embedder", "auto", lines=f"{MIA}\n\n{ASKED}\n/help\n/quit\nnever said\n"
+    )
     assert "Noted.\nkept (created): " in shown
     assert "allergic to peanuts" in shown
-    told, _ = talk("--script", str(script), "--thread", "t2", lines=f"{ASKED}\n")
+    told, _ = talk("--script", str(script), "--thread", "t2", "--embedder", "auto", lines=f"{ASKED}\n")
     assert "memories in the prompt" in told
     assert "\x1b" not in shown + told
     assert "Ctrl-D" in shown
@@ -87,7 +89,7 @@ def test_a_scripted_model_shows_what_was_put_in_and_what_was_kept(db: str, talk:
 
 
 def test_json_tells_one_exchange_a_line(talk: Talk, script: Path) -> None:
-    told, _ = talk("--script", str(script), "--json", lines=f"{MIA}\n/quit\n")
+    told, _ = talk("--script", str(script), "--json", "--embedder", "auto", lines=f"{MIA}\n/quit\n")
     first, last = map(json.loads, told.splitlines())
     assert (first["message"], first["answer"], first["action"]) == (MIA, "Noted.", None)
     assert [item["outcome"] for item in first["stored"]] == ["created", "created"]

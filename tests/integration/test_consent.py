@@ -23,6 +23,7 @@ from memwarden.api.usage import AsyncUsage
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Consent, JournalEntry, MemoryState, UserContext
 from memwarden.testing import get_runtime, run_on_loop
+from memwarden.testing.scripted import ScriptedModel
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 SENSITIVE = ("preferred_name", "pronouns", "city", "language")
@@ -411,11 +412,22 @@ async def _each(*calls: Awaitable[Any]) -> None:
             continue
 
 
+SAID = "I live in Evilville, my name is Mallory and my sister Rosa keeps bees."
+
+
+def model_for(verb: str) -> ScriptedModel | None:
+    """A model in place of a paid one, which states what needs consent; only extraction asks it."""
+    if verb != "AsyncScope.extract_pending":
+        return None
+    texts = ("Mallory lives in Evilville.", "The user's name is Mallory.", "Mallory's sister Rosa keeps bees.")
+    listed = [{"text": text, "sources": ["said"], "evidence": "", "category": "activity"} for text in texts]
+    return ScriptedModel(json.dumps({"facts": listed, "ended": [], "summary": None}))
+
+
 async def _look_through(site: Site) -> None:
-    """Facts of a turn that states what needs consent: they are facts, and the context stays as it is."""
-    said = "I live in Evilville, my name is Mallory and my sister Rosa keeps bees."
-    await site.me.observe([{"role": "user", "content": said}])
-    assert (await site.me.extract_pending(again=True)).results
+    """Facts of a turn that states what needs consent: the context stays as it is."""
+    await site.me.observe([{"role": "user", "content": SAID, "id": "said"}])
+    assert (await site.me.extract_pending()).results
 
 
 async def _undo_everything(site: Site) -> None:
@@ -542,7 +554,7 @@ def test_every_verb_is_tried_here() -> None:
 
 @pytest.mark.parametrize("verb", WRITES)
 async def test_nothing_sensitive_changes_without_consent(verb: str, url: str) -> None:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
+    async with AsyncWarden.open(url, config={"embedder": "none"}, chat_model=model_for(verb)) as warden:
         site = Site(warden)
         await site.prepare()
         before = await site.sensitive()

@@ -115,7 +115,7 @@ async def test_a_tone_that_was_asked_for_twice_holds() -> None:
 
 
 async def test_what_is_derived_of_it_is_a_candidate_until_the_person_decides() -> None:
-    async with AsyncWarden.open("memory://", config={"embedder": "none", "extraction": "every_turn"}) as warden:
+    async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")
         said = [
             {"role": "user", "content": "I live in Bern. I am allergic to peanuts."},

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_consent import EVIL, SENSITIVE, WRITES, Site, _each
+from test_consent import EVIL, SENSITIVE, WRITES, Site, _each, model_for
 
 from memwarden import AsyncWarden
 from memwarden.errors import Conflict
@@ -58,7 +58,7 @@ LOOKS = {
 @pytest.mark.parametrize("field", SENSITIVE)
 @pytest.mark.parametrize("verb", WRITES)
 async def test_no_verb_changes_any_field(verb: str, field: str) -> None:
-    async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
+    async with AsyncWarden.open("memory://", config=WORDS_ONLY, chat_model=model_for(verb)) as warden:
         site = Site(warden, field)
         await site.prepare()
         before = await site.sensitive()

@@ -70,14 +70,15 @@ def test_a_threshold_asks_for_the_confidence_and_a_sixtieth_of_it_for_each_memor
 
 def test_ten_candidates_are_weighed_and_five_shown(plain: Warden) -> None:
     me = plain.scope(user="ana")
-    # Alike, so that the last ten are weighed, newest first; two of them matter most.
-    day = ago(days=1)
+    # Alike, so that ten of them are weighed; the two in the middle, which are among them, matter most.
     for number in range(10, 24):
-        me.remember(f"Ana sails the boat {number}.", importance=1.0 if number in (19, 20) else 0.1, created_at=day)
+        importance = 1.0 if number in (16, 17) else 0.1
+        me.remember(f"Ana sails the boat {number}.", importance=importance, created_at=ago(days=24 - number))
     block = me.context(
         BOAT, threshold=0.0, budget_tokens=5_000, explain=True, max_memories=5, template=CLASSIC_TEMPLATE
     )
-    assert [item.memory.text[-3:-1] for item in block.items] == ["20", "19", "23", "22", "21"]
+    assert [item.memory.text[-3:-1] for item in block.items[:2]] == ["17", "16"]
+    assert len(block.items) == 5
     assert [cut.gate for cut in block.cut] == ["top_k"] * 9
 
 

@@ -30,6 +30,7 @@ MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
 NURSE = "I work as a nurse at St Mary's hospital in Porto."
 LISBON = "I'm planning to move to Lisbon in March 2027."
 HOME = "I live in Berlin."
+PAUL = "My son Paul has been allergic to walnuts for years."
 
 
 def talk(*said: str) -> list[dict[str, Any]]:
@@ -269,7 +270,7 @@ async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
     off = {"extraction": "off"}
     async with AsyncWarden.open(url, off) as item, AsyncWarden.open(url, off) as two:
         mine, theirs = (each.scope(user="ana", thread="t1") for each in (item, two))
-        await mine.observe(talk(MIA, NURSE, HOME))
+        await mine.observe(talk(MIA, NURSE, PAUL))
         await asyncio.gather(mine.extract_pending(), theirs.extract_pending())
         texts = [memory.text for memory in await facts(mine)]
         assert len(texts) == len(set(texts)) == 3
@@ -323,7 +324,8 @@ async def test_a_category_that_somebody_chose_gives_way_to_no_guess(me: AsyncSco
 
 
 async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -> None:
-    (mine,) = (await me.remember("The user works as a nurse at St Mary's hospital in Porto.")).results
+    """A quotation is judged by the words that it quotes."""
+    (mine,) = (await me.remember(NURSE)).results
     await me.observe(talk(NURSE))
     assert [fact.id for fact in await facts(me)] == [mine.id]
 
@@ -536,7 +538,7 @@ async def test_a_turn_gives_three_facts_at_most_whatever_a_model_says() -> None:
 
 
 COUSINS = [f"The user's cousin {name} lives in Oslo." for name in ("Ida", "Tom", "Eva")]
-FAMILY = "By the way, cousins of mine live in Oslo."
+FAMILY = "By the way, my cousins Ida, Tom, Eva, Jo and Al live in Oslo."
 MONDAY, TUESDAY = "2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"
 
 
@@ -620,7 +622,7 @@ async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
 ) -> None:
     async def kept(at_once: int, at_a_time: int) -> list[tuple[str, ...]]:
         monkeypatch.setattr(extract, "MAX_TURNS", at_a_time)
-        settings = {"extraction": "off", "embedder": "none", "preset": "chat" if "name" in turns[0] else "assistant"}
+        settings = {"extraction": "off", "preset": "chat" if "name" in turns[0] else "assistant"}
         async with AsyncWarden.open("memory://", settings) as warden:
             me = warden.scope(user="ana", thread="t1")
             for begin in range(0, len(turns), at_once):

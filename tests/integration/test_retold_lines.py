@@ -39,6 +39,7 @@ def known(warden: Warden) -> Warden:
         f"2. Summary: {BOILER}",
         f"- 23 Nov 2026: {BOILER}",
         f"Summary: {ALLERGY}\nSummary: {BOILER}",
+        f"Ben: {BOILER}",  # a block names whoever spoke
     ],
 )
 def test_a_line_with_the_words_of_a_memory_is_not_stored(known: Warden, role: str, line: str) -> None:
@@ -53,7 +54,6 @@ def test_a_line_with_the_words_of_a_memory_is_not_stored(known: Warden, role: st
         "I recall: Ana is not allergic to peanuts and walnuts.",
         "- 23 Nov 2026: The boiler was serviced again.",
         f"Does she know? {ALLERGY}",
-        f"Note: {ALLERGY}",
     ],
 )
 def test_other_words_stay_as_they_were_said(known: Warden, line: str) -> None:

@@ -490,7 +490,7 @@ def facts(warden: Warden) -> list[str]:
 @pytest.mark.parametrize("extraction", ["off", "every_turn"])
 def test_the_thread_is_looked_through_as_the_turn_says(extraction: str) -> None:
     """Whatever the warden's own setting is: the turn's takes its place."""
-    with Warden.open("memory://", {"extraction": extraction, "embedder": "none"}) as warden:
+    with Warden.open("memory://", {"extraction": extraction, "embedder": "auto"}) as warden:
         me = warden.scope(user="ana", thread="t1")
         periodic = replace(ON, memory_extraction_interval=2)
         with me.turn([user(MIA)], periodic) as turn:
@@ -504,7 +504,7 @@ def test_the_thread_is_looked_through_as_the_turn_says(extraction: str) -> None:
         assert turn.kept is not None
         for mode in ("on_save", "llm_triggered"):
             with me.turn(
-                [user("I'm planning to move to Lisbon in March 2027.")], replace(ON, memory_extraction_mode=mode)
+                [user("My son Paul has been allergic to walnuts for years.")], replace(ON, memory_extraction_mode=mode)
             ):
                 pass
         assert len(facts(warden)) == known

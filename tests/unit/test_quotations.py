@@ -287,11 +287,11 @@ def test_name_and_city_that_were_said_just_now_wait_for_the_person() -> None:
 def test_every_conversation_of_an_import_is_looked_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path / 'import.db'}"
     said = {"t2": "I am allergic to walnuts and hazelnuts.", "t1": "I work as a nurse at St Mary's hospital in Porto."}
-    with Warden.open(url) as warden:
+    with Warden.open(url, DEFAULTS) as warden:
         for thread, text in said.items():
             warden.scope(user="me", thread=thread).observe([{"role": "user", "content": text}])
-    assert run(["thread", "look-through", "--all", "--user", "me", "--db", url]) == 0
-    with Warden.open(url) as warden:
+    assert run(["thread", "look-through", "--all", "--user", "me", "--db", url, "--embedder", "auto"]) == 0
+    with Warden.open(url, DEFAULTS) as warden:
         texts = [fact.text for fact in warden.scope(user="me").find({"channel": ["semantic", "episodic"]})]
     assert any("nurse" in text for text in texts)
     assert any("walnuts" in text for text in texts)
