@@ -20,8 +20,6 @@ from memwarden.surfaces.web.shown import MAX_OF_MEMORY, find_prompts
 routes = PageRoutes()
 PAGE_SIZE: Final = 50
 MAX_FOUND: Final = 50
-# What has less than this share of the best score does not match what was searched for.
-MATCHING_SHARE: Final = 0.25
 MAX_ROUND: Final = 200
 MAX_ROUNDS: Final = 20
 MAX_AT_ONCE: Final = 500
@@ -51,14 +49,10 @@ class LinkedMemory(NamedTuple):
 
 
 class FoundMemory(NamedTuple):
-    """A memory in a list; score: how well it fits the words that were searched for, None without any.
-
-    has_words: whether it holds words that were searched for.
-    """
+    """A memory in a list; score: how well it fits the words that were searched for, None without any."""
 
     memory: Memory
     score: float | None
-    has_words: bool = False
 
 
 @routes.get("/memories")
@@ -66,13 +60,12 @@ async def memories(page: WebPage) -> Response:
     """List memories by filter, or by how well they fit what was searched for."""
     scope, words = page.scope(), page.asked("q")
     filters = read_page_filters(page)
-    cursor, further = None, 0
+    cursor, further = None, False
     if words is None:
         found, cursor = await find_page(scope, filters, page.asked("cursor"))
     else:
-        found = await search(scope, words, filters)
-        matching = found if page.asked("further") else keep_matching(found)
-        found, further = matching, len(found) - len(matching)
+        further = not page.asked("further")
+        found = await search(scope, words, filters, None if further else 0.0)
     template = "memories_rows.html" if page.is_fragment else "memories.html"
     return page.show(
         template,
@@ -121,27 +114,14 @@ def read_page_filters(page: WebPage) -> dict[str, Any]:
     return found
 
 
-async def search(scope: AsyncScope, words: str, filters: Mapping[str, Any]) -> list[FoundMemory]:
-    """Return what fits words best first, without a bar."""
-    answer = await scope.query(words, filters=filters, top_k=MAX_FOUND, threshold=0, budget_tokens=None, returns="full")
-    return [FoundMemory(item.memory, item.score, bool(item.why.words)) for item in answer.items]
-
-
-def keep_matching(found: Sequence[FoundMemory]) -> list[FoundMemory]:
-    """Return what matches, which stands best first.
-
-    Even what has nothing to do with the words has some score. Where all there is was found, the lowest is that of
-    nothing, and what holds none of the words has to come nearer to the best than to that.
-    """
-    if not found:
-        return []
-    scores = [item.score or 0.0 for item in found]
-    best, nothing = max(scores), min(scores) if len(found) < MAX_FOUND else 0.0
-    return [
-        item
-        for item, score in zip(found, scores, strict=True)
-        if score >= (MATCHING_SHARE * best if item.has_words else max(MATCHING_SHARE * best, (best + nothing) / 2))
-    ]
+async def search(
+    scope: AsyncScope, words: str, filters: Mapping[str, Any], threshold: float | None
+) -> list[FoundMemory]:
+    """Return the answer of a query with these words, best first. threshold: the least score; None: that of a query."""
+    answer = await scope.query(
+        words, filters=filters, top_k=MAX_FOUND, threshold=threshold, budget_tokens=None, returns="full"
+    )
+    return [FoundMemory(item.memory, item.score) for item in answer.items]
 
 
 @routes.get("/memory")
