@@ -25,11 +25,13 @@ import numpy.typing as npt
 from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import EncodedQuestion
 from memwarden.recall.evidence.answer import answer_signals, plainness_of
+from memwarden.recall.evidence.weights import load_weights
 from memwarden.recall.index.encode import make_signals, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.adjustments import Case, adjust
-from memwarden.recall.rank.combine import combine, measure_closeness, measure_spread
+from memwarden.recall.rank.combine import Combination, combine, measure_closeness, measure_spread
+from memwarden.recall.rank.currency import choose_compared, find_pairs
 from memwarden.records import Head, IndexRow, Scan
 from memwarden.settings import Settings
 from memwarden.statements.reader import SaidText
@@ -40,6 +42,7 @@ CORPUS = ROOT / "bench" / "data" / "asked"
 WORLD = ROOT / "bench" / "data" / "world_questions.txt"
 OUT = ROOT / "src" / "memwarden" / "recall" / "evidence" / "weights.json"
 KINDS = ("both", "multilingual", "first", "words", "wordllama")
+LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 UNANSWERABLE = ("unknown_named", "world", "topic_switch")
 OFF_TOPIC = ("world", "topic_switch")
 SMALL_STORES = 160
@@ -72,6 +75,34 @@ PLAIN_SIGNALS = {
     "wordllama": ("small",),
 }
 """What only the same chance in a store of plain statements goes by."""
+LATER_SIGNALS = (
+    "told_before",
+    "told_after",
+    "told_both",
+    "changes",
+    "now",
+    "assistant",
+    "asks",
+    "same_talk",
+    "leading",
+    "words",
+)
+LATER = {
+    "both": ("second", "first", *LATER_SIGNALS),
+    "multilingual": ("second", *LATER_SIGNALS),
+    "first": ("first", *LATER_SIGNALS[3:]),
+    "words": (),
+    "wordllama": ("first", *LATER_SIGNALS[3:]),
+}
+"""What the chance goes by that the later of two texts states the current value."""
+PAIR_SIGNALS = ("constant", "second", "first", *LATER_SIGNALS)
+LATER_BIAS = 1.5
+"""Logits added to that chance. The right later text is one of many, so that the chances alone are too low to order by.
+Chosen with whole histories left out, see docs/why/recall.md."""
+LATER_SHARE = 0.5
+"""Weight of the pairs of plain statements beside 1 for those of histories."""
+CHANGED, NEAR, OTHERS = 8, 6, 4
+"""Statements of a store that are followed by a change, by a wish or the like, and by the same of another person."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -93,7 +124,8 @@ class Asked:
     """A question to a store.
 
     Attributes:
-        seen: number of messages that were said before it. gold: ids of messages that answer it.
+        seen: number of messages that were said before it.
+        gold: ids of messages that answer it. stale: ids of outdated ones.
         answerable, on_topic: what the labels say.
     """
 
@@ -103,6 +135,7 @@ class Asked:
     gold: frozenset[str]
     answerable: bool
     on_topic: bool
+    stale: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -121,6 +154,7 @@ class Row:
 
     Attributes:
         items: for the best places how far below the best, and whether they answer.
+        pairs: signals of pairs of texts. later: 1 where the later one states the current value, nan without a label.
     """
 
     store: Store
@@ -129,6 +163,8 @@ class Row:
     plain: float
     signals: Mapping[str, float]
     items: Sequence[tuple[float, bool]]
+    pairs: Matrix | None = None
+    later: Sequence[float] = ()
 
 
 def read_world() -> dict[str, list[str]]:
@@ -169,7 +205,8 @@ def read_histories(folder: Path) -> Iterator[Store]:
             seen = next((first for begin, first in begins if begin > at), len(messages))
             gold = frozenset((*q.get("evidence", ()), *q.get("also", ()))) - frozenset(q.get("stale", ()))
             kind = q["type"]
-            questions.append(Asked(q["q"], at, seen, gold, kind not in UNANSWERABLE, kind not in OFF_TOPIC))
+            stale = frozenset(q.get("stale", ()))
+            questions.append(Asked(q["q"], at, seen, gold, kind not in UNANSWERABLE, kind not in OFF_TOPIC, stale))
         yield Store(path.stem, "history", messages, questions)
         chance = random.Random(path.stem)
         last = messages[-1].at + timedelta(days=1)
@@ -204,13 +241,18 @@ def read_talks(folder: Path) -> Iterator[Store]:
             yield Store(case["name"], "talk", messages, questions)
 
 
-def make_small_stores() -> Iterator[Store]:
-    """Yield small stores of plain statements; questions ask for what was said, what was not, and about the world."""
-    rows = [
+def read_corpus() -> list[dict[str, Any]]:
+    """Return the attributes with their statements, changes and questions."""
+    return [
         json.loads(line)
         for name in ("home", "life", "work", "languages")
         for line in (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
+
+
+def make_small_stores() -> Iterator[Store]:
+    """Yield small stores of plain statements; questions ask for what was said, what was not, and about the world."""
+    rows = read_corpus()
     world = read_world()
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     for seed in range(SMALL_STORES):
@@ -251,6 +293,40 @@ def make_small_stores() -> Iterator[Store]:
             Asked(text, last, len(messages), frozenset(), False, False) for text in chance.sample(world[language], 2)
         ]
         yield Store(f"small-{seed % 8}", "small", messages, asked)
+
+
+def make_changed_stores() -> Iterator[Store]:
+    """Yield stores of plain statements, some of which change later; wishes and others' values follow others."""
+    rows = read_corpus()
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    for language in LANGUAGES:
+        pool = [row for row in rows if row["lang"] == language]
+        for seed in range(14 if language == "en" else 6):
+            chance = random.Random(f"{language} {seed}")
+            known = chance.sample(pool, min(24, len(pool)))
+            sorts = ["changes"] * CHANGED + ["near"] * NEAR + ["others"] * OTHERS
+            first = [(number, chance.choice(row["states"])) for number, row in enumerate(known)]
+            later = [
+                (number, chance.choice(row[sort]))
+                for number, (row, sort) in enumerate(zip(known, sorts, strict=False))
+                if row[sort]
+            ]
+            chance.shuffle(first)
+            chance.shuffle(later)
+            changed = {number for number, _ in later if number < CHANGED}
+            told = [*((number, text, False) for number, text in first), *((n, text, True) for n, text in later)]
+            messages = [
+                Message(f"{seed}-{place}", text, "user", None, begin + timedelta(days=place), str(place))
+                for place, (_, text, _) in enumerate(told)
+            ]
+            last = begin + timedelta(days=100)
+            questions = []
+            for number, row in enumerate(known):
+                ids = {late: frozenset({messages[place].id}) for place, (n, _, late) in enumerate(told) if n == number}
+                gold, stale = (ids[True], ids[False]) if number in changed else (ids[False], frozenset[str]())
+                text = chance.choice(row["questions"])
+                questions.append(Asked(text, last, len(messages), gold, True, True, stale))
+            yield Store(f"changed-{language}", "changed", messages, questions)
 
 
 class Encoder:
@@ -336,11 +412,34 @@ def measure_question(store: Store, asked: Asked, view: Any, encoder: Encoder, ki
     combined = combine(question, view, closeness, measure_spread(closeness, view))
     rows = int(np.count_nonzero(allowed))
     signals = answer_signals(question, view, combined, allowed, rows)
-    total = adjust(Case(question, view, allowed, closeness, 0.0), combined.total).total
-    order = np.argsort(-np.where(allowed, total, -np.inf), kind="stable")[: min(ITEMS, rows)]
     ids = [message.id for message in store.messages]
+    pairs, later = measure_pairs(asked, question, view, combined, allowed, ids)
+    if store.sort == "changed":
+        return Row(store, asked, question.english, 0.0, {}, (), pairs, later)
+    total = adjust(Case(question, view, allowed, combined, 0.0, load_weights()[kind].later), combined.total).total
+    order = np.argsort(-np.where(allowed, total, -np.inf), kind="stable")[: min(ITEMS, rows)]
     items = [(float(total[order[0]] - total[place]), ids[place] in asked.gold) for place in order]
-    return Row(store, asked, question.english, plainness_of(view, allowed), signals, items)
+    return Row(store, asked, question.english, plainness_of(view, allowed), signals, items, pairs, later)
+
+
+def measure_pairs(
+    asked: Asked, question: Question, view: Any, combined: Combination, allowed: Any, ids: Sequence[str]
+) -> tuple[Matrix | None, Sequence[float]]:
+    """Return the signals of the pairs of texts of a question, and whether the later one is the current value."""
+    compared = choose_compared(combined.total, allowed)
+    found = None if question.asks_past else find_pairs(question, view, combined, compared, view.created_at)
+    if found is None or not asked.gold:
+        return None, ()
+    later = []
+    for passed, passing in zip(found.passed.tolist(), found.passing.tolist(), strict=True):
+        before, after = ids[passed], ids[passing]
+        current = after in asked.gold
+        if current:
+            later.append(1.0 if before in asked.stale else float("nan"))
+        else:
+            known = before in asked.gold or (before in asked.stale and after not in asked.stale)
+            later.append(0.0 if known else float("nan"))
+    return np.stack([found.signals[name] for name in PAIR_SIGNALS], 1).astype(np.float64), later
 
 
 def prepare(asked: Asked, view: Any, encoder: Encoder, kind: str) -> Question:
@@ -425,6 +524,27 @@ def fit_item(rows: Sequence[Row], answer: Mapping[str, float]) -> dict[str, floa
     return dict(zip(("constant", "answer", "below"), found.tolist(), strict=True))
 
 
+def fit_later(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
+    """Fit the chance that the later of two texts states the current value."""
+    if not names:
+        return {}
+    x: dict[bool, list[Matrix]] = {True: [], False: []}
+    y: dict[bool, list[Matrix]] = {True: [], False: []}
+    chosen = [PAIR_SIGNALS.index(name) for name in ("constant", *names)]
+    for row in rows:
+        if row.pairs is not None and row.store.sort in ("history", "changed"):
+            label = np.array(row.later)
+            x[row.store.sort == "history"].append(row.pairs[~np.isnan(label)][:, chosen])
+            y[row.store.sort == "history"].append(label[~np.isnan(label)])
+    parts = [
+        (np.concatenate(x[one]), np.concatenate(y[one]), share) for one, share in ((True, 1.0), (False, LATER_SHARE))
+    ]
+    weight = np.concatenate([np.full(len(label), share / len(label)) for _, label, share in parts])
+    values, labels = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
+    found = named(names, logistic(values, labels, weight, 1e-3))
+    return {**found, "constant": found["constant"] + LATER_BIAS}
+
+
 def named(names: Sequence[str], found: Matrix) -> dict[str, float]:
     return dict(zip(("constant", *names), found.tolist(), strict=True))
 
@@ -444,6 +564,7 @@ def fit(rows: Sequence[Row], kind: str) -> dict[str, dict[str, float]]:
         "answer": answer,
         "plain": fit_plain(rows, (*names, *PLAIN_SIGNALS[kind]), MISSED[kind]),
         "item": fit_item(rows, answer),
+        "later": fit_later(rows, LATER[kind]),
     }
 
 
@@ -537,6 +658,7 @@ def main() -> None:
     given = parser.parse_args()
     encoder = Encoder(given.cache)
     stores = [*read_histories(given.data / "everyday"), *read_talks(given.data / "public"), *make_small_stores()]
+    stores += make_changed_stores()
     kinds: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))["kinds"] if OUT.exists() else {}
     for kind in given.kinds or KINDS:
         rows = list(measure(stores, encoder, kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -14,15 +14,13 @@ from memwarden.statements.wording import find_mentions, names_in
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
-from memwarden.text.lexicon import languages, load_lexicon
 from memwarden.text.tokenizer import STOP_WORDS, terms
+from memwarden.text.update_words import GLUED_LANGUAGES, UpdateWords, load_update_words
 
 # Characters read. A longer text tells a story, of which no single part replaces a statement.
 MAX_CHARACTERS: Final = 300
 
 _CLAUSE_END: Final = re.compile(r"[,;:()]+\s|[.!?…]+(?=\s|$)|\s[–—-]+\s|[，、。！？；\n]+")
-# Scripts without spaces.
-_GLUED: Final = ("ja", "zh")
 # Languages whose subjects are read by lists.
 _READ_SUBJECTS: Final = ("en", "de", "es", "fr", "ja", "zh")
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -33,60 +31,11 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _UNIT: Final = re.compile(r"\d[\s]*([^\W\d_]+)")
 # Relative days are compared with the day of this moment; only whether a day is named matters.
 _ANY_DAY: Final = datetime(2026, 6, 3, 12, tzinfo=UTC)
-# Words that may stand between the two parts of a phrase.
-_BETWEEN: Final = r"((?:\s+[\w'’.-]+){0,4}?\s+)"
-_BETWEEN_SIGNS: Final = r"([^，、。]{0,8}?)"
 # Roles whose words are grammar of a change and no part of what it is about.
 _GRAMMAR: Final = (
     "over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses", "parted", "left",
 )  # fmt: skip
-_SUFFIX: Final = "n't"
 _TOKEN: Final = re.compile(r"[\w'’@./:+#-]*[\w@/+#]")
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateWords:
-    """Patterns of a language by role, as :mod:`memwarden.text.lexicon` lists them."""
-
-    patterns: Mapping[str, re.Pattern[str]]
-    numbers: Mapping[str, str]
-
-
-@cache
-def load_update_words(language: str) -> UpdateWords | None:
-    """Return the words of a language, None for a language without a list."""
-    table = load_lexicon(language).updates if language in languages() else {}
-    if not table:
-        return None
-    patterns = {role: compile_phrases(listed, language) for role, listed in table.items() if role != "numbers"}
-    return UpdateWords(
-        patterns, {word: str(place) for place, word in enumerate(table["numbers"].split(), 1) if place > 1}
-    )
-
-
-def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
-    """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d"."""
-    glued = language in _GLUED
-    phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
-    # A phrase in one piece is found before one of two parts, which may span what it is about.
-    whole = sorted(phrases, key=lambda phrase: ("_" in phrase, -len(phrase)))
-    parts = [_phrase(phrase, glued) for phrase in whole]
-    if glued:
-        return re.compile("|".join(parts))
-    # "n't" is the end of a word, all else begins one.
-    begin = "|".join(part for part in parts if not part.startswith(_SUFFIX))
-    end = "|".join(part for part in parts if part.startswith(_SUFFIX))
-    return re.compile(rf"(?:(?<!\w)(?:{begin})|(?<=\w)(?:{end}))(?!\w)" if end else rf"(?<!\w)(?:{begin})(?!\w)")
-
-
-def _phrase(phrase: str, glued: bool) -> str:
-    if glued:
-        return _BETWEEN_SIGNS.join(map(re.escape, phrase.split("_")))
-    return _BETWEEN.join(r"\s+".join(_word(word) for word in side.split()) for side in phrase.split("_"))
-
-
-def _word(word: str) -> str:
-    return re.escape(word).replace(r"\*", r"\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +117,7 @@ def read_text(text: str, language: str | None = None) -> ReadText:
     code = language or language_of(text)
     words = load_update_words(code)
     some = " ".join(text.split())[:MAX_CHARACTERS]
-    plain, glued = normalize_text(some), code in _GLUED
+    plain, glued = normalize_text(some), code in GLUED_LANGUAGES
     spans = spans_in(some, _ANY_DAY)
     dated = {term for span in spans for term in terms(span.text, code)}
     numbers = set(_NUMBER.findall(plain))

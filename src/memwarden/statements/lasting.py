@@ -8,11 +8,12 @@ from datetime import datetime
 from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadText, compile_phrases, read_text
+from memwarden.statements.explicit import ReadText, read_text
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import LASTING_TOPICS, languages, load_lexicon
 from memwarden.text.sentences import split_spans
+from memwarden.text.update_words import compile_phrases
 
 # Width of a sentence in Latin letters. A shorter one needs what stood before it.
 MIN_WIDTH: Final = 14

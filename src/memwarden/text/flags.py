@@ -8,6 +8,7 @@ from typing import Final
 from memwarden.text.question_words import asks_question, only_asks
 from memwarden.text.small_talk import is_chatter
 from memwarden.text.time_words import has_time_word
+from memwarden.text.update_words import announces_change, says_now
 
 
 class Flag(IntFlag):
@@ -17,6 +18,8 @@ class Flag(IntFlag):
     QUESTION = 2
     CHATTER = 4
     ONLY_ASKS = 8
+    CHANGES = 16
+    NOW = 32
 
 
 # Such texts are not answers.
@@ -27,4 +30,5 @@ def flags(text: str) -> int:
     """Return all flags of a text."""
     asks = asks_question(text)
     common = Flag.TIME * has_time_word(text) | Flag.QUESTION * asks | Flag.CHATTER * is_chatter(text)
-    return common | Flag.ONLY_ASKS * (asks and only_asks(text))
+    updates = Flag.CHANGES * announces_change(text) | Flag.NOW * says_now(text)
+    return common | updates | Flag.ONLY_ASKS * (asks and only_asks(text))

@@ -22,12 +22,14 @@ class EvidenceWeights(NamedTuple):
         subject: of the chance that the store knows the subject of a question.
         answer: of the chance that it holds the answer. plain: of the same in a store of plain statements.
         item: of the chance that an item bears on the question.
+        later: of the chance that the later of two texts states the current value; empty for words alone.
     """
 
     subject: Weights
     answer: Weights
     plain: Weights
     item: Weights
+    later: Weights
 
 
 @cache

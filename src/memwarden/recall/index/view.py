@@ -204,6 +204,16 @@ class NamespaceView:
         return np.asarray((self.flags & Flag.QUESTION) != 0)
 
     @cached_property
+    def announces_change(self) -> Mask:
+        """Where a text says that something changed, ended or was wrong."""
+        return np.asarray((self.flags & Flag.CHANGES) != 0)
+
+    @cached_property
+    def says_now(self) -> Mask:
+        """Where a text says that something holds now."""
+        return np.asarray((self.flags & Flag.NOW) != 0)
+
+    @cached_property
     def chatter(self) -> Mask:
         return np.asarray((self.flags & Flag.CHATTER) != 0)
 

@@ -104,9 +104,10 @@ def rank(
     combined = combine(question, view, closeness, spread or measure_spread(closeness, view), left_out)
     kind = kind_of(question, combined, model)
     evidence = judge_answer(question, view, combined, allowed, rows, kind)
-    adjusted = adjust(Case(question, view, allowed, closeness, relation_weight), combined.total)
+    weights = load_weights()[kind]
+    adjusted = adjust(Case(question, view, allowed, combined, relation_weight, weights.later), combined.total)
     return Ranking(
-        judge_items(load_weights()[kind].item, adjusted.total, evidence.logit, allowed),
+        judge_items(weights.item, adjusted.total, evidence.logit, allowed),
         evidence.answer,
         evidence.subject,
         combined.parts,

@@ -1,0 +1,140 @@
+"""Currency: the chance that a text states the later value of what an earlier text states, and its use in the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from memwarden.recall.evidence.weights import MAX_LOGIT
+from memwarden.recall.index.columns import Floats, Ints, Mask
+from memwarden.recall.rank.combine import LEADING, Combination
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.view import NamespaceView
+    from memwarden.recall.question import Question
+
+# Best places, each of which another text may pass.
+MAX_PASSED: Final = 5
+# Best places among which that text is.
+MAX_PASSING: Final = 120
+# Least cosine of two texts that are compared at all.
+MIN_COSINE: Final = 0.2
+# Lead of a text that surely states the later value.
+LEAD: Final = 1.5
+
+
+class Pairs(NamedTuple):
+    """Pairs of related texts.
+
+    Attributes:
+        passed, passing: places of each pair. The passing text is the later one by the times that count.
+        signals: values of each pair by name.
+    """
+
+    passed: Ints
+    passing: Ints
+    signals: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Places that are compared: ``passed`` are the best few, ``passing`` the best many, both best first."""
+
+    passed: Ints
+    passing: Ints
+
+
+def choose_compared(total: Floats, allowed: Mask) -> Compared:
+    """Return the places that are compared for a question. total: score of each place."""
+    places = np.flatnonzero(allowed)
+    if len(places) > MAX_PASSING:
+        places = places[np.argpartition(-total[places], MAX_PASSING - 1)[:MAX_PASSING]]
+    best = places[np.argsort(-total[places], kind="stable")]
+    return Compared(best[:MAX_PASSED], best)
+
+
+def find_pairs(
+    question: Question, view: NamespaceView, combined: Combination, compared: Compared, times: Ints
+) -> Pairs | None:
+    """Return the pairs of related texts; None without vectors. Texts about different people are not related.
+
+    times: of each place. In a question for what held before, the earlier text is the later one by these times.
+    """
+    second = combined.closeness.kind in ("both", "multilingual")
+    vectors = view.passages.second if second else view.passages.vectors
+    if vectors is None or combined.closeness.kind == "words":
+        return None
+    starts = view.passages.starts
+    cosines = vectors[starts[compared.passed]] @ vectors[starts[compared.passing]].T
+    follows = times[compared.passing][None] > times[compared.passed][:, None]
+    rows, columns = np.nonzero((cosines >= MIN_COSINE) & follows)
+    passed, passing = compared.passed[rows], compared.passing[columns]
+    subjects = {place: _subjects_of(view, place) for place in {*passed.tolist(), *passing.tolist()}}
+    pairs = zip(passed.tolist(), passing.tolist(), strict=True)
+    related = np.array([_may_be_same(subjects[one], subjects[other]) for one, other in pairs], np.bool_)
+    passed, passing = passed[related], passing[related]
+    return Pairs(passed, passing, _measure(question, view, combined, passed, passing))
+
+
+def _subjects_of(view: NamespaceView, place: int) -> set[str]:
+    """Return the keys of the people that a text is about; empty if unknown."""
+    if view.statements is None:
+        return set()
+    return {key for stated in view.statements.stated(place) for key in stated.subject.split("+") if key}
+
+
+def _may_be_same(first: set[str], last: set[str]) -> bool:
+    return not first or not last or not first.isdisjoint(last)
+
+
+def _measure(
+    question: Question, view: NamespaceView, combined: Combination, passed: Ints, passing: Ints
+) -> dict[str, Floats]:
+    """Return the signals of pairs by name."""
+    nothing = np.zeros(len(passing), np.float32)
+    of_attribute = view.nothing
+    if question.reading is not None and view.statements is not None:
+        of_attribute = view.statements.share_attribute(question.reading, view.size)
+    values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
+    newer = np.where(view.created_at[passing] >= view.created_at[passed], passing, passed)
+    session = view.session
+    return {
+        "constant": nothing + 1,
+        "second": _cosines(view, view.passages.second, passed, passing),
+        "first": _cosines(view, view.passages.vectors, passed, passing) if question.english else nothing,
+        "told_before": of_attribute[passed],
+        "told_after": of_attribute[passing],
+        "told_both": np.minimum(of_attribute[passed], of_attribute[passing]),
+        "changes": view.announces_change[newer].astype(np.float32),
+        "now": view.says_now[newer].astype(np.float32),
+        "assistant": 1 - view.from_person[passing],
+        "asks": view.asks_question[passing].astype(np.float32),
+        "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
+        "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
+        "words": values.get("words", view.nothing)[passing],
+    }
+
+
+def _cosines(view: NamespaceView, vectors: Floats | None, one: Ints, other: Ints) -> Floats:
+    if vectors is None:
+        return np.zeros(len(one), np.float32)
+    starts = view.passages.starts
+    cosines: Floats = np.vecdot(vectors[starts[one]], vectors[starts[other]])
+    return cosines
+
+
+def judge_pairs(pairs: Pairs, weights: Mapping[str, float]) -> Floats:
+    """Return for each pair how far the passing text counts as another value of what the other states, 0..1."""
+    logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
+
+
+def raise_by_pairs(total: Floats, pairs: Pairs, chances: Floats) -> Floats:
+    """Raise places towards, or above, better ones whose value they replace, by chance x (difference + lead)."""
+    gaps = np.maximum(total[pairs.passed] - total[pairs.passing] + np.float32(LEAD), 0)
+    raised = total.copy()
+    np.maximum.at(raised, pairs.passing, total[pairs.passing] + chances * gaps)
+    return raised

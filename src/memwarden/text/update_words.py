@@ -1,0 +1,86 @@
+"""Words that announce an update: what is over, changed, corrected or now so. Listed by language in the lexicon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from memwarden.text.language import language_of, normalize_text
+from memwarden.text.lexicon import languages, load_lexicon
+
+# Languages in scripts without spaces.
+GLUED_LANGUAGES: Final = ("ja", "zh")
+# Roles of words that announce a change.
+CHANGES: Final = ("over", "changed", "scaled", "corrected", "moved", "hired", "parted", "left")
+# Maximum characters read. The change in a longer text is one of many things that it says.
+MAX_CHARACTERS: Final = 300
+# Words that may stand between the two parts of a phrase.
+_BETWEEN: Final = r"((?:\s+[\w'’.-]+){0,4}?\s+)"
+_BETWEEN_SIGNS: Final = r"([^，、。]{0,8}?)"
+_SUFFIX: Final = "n't"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateWords:
+    """Patterns of a language by role, as :mod:`memwarden.text.lexicon` lists them."""
+
+    patterns: Mapping[str, re.Pattern[str]]
+    numbers: Mapping[str, str]
+
+
+@cache
+def load_update_words(language: str) -> UpdateWords | None:
+    """Return the words of a language, None for a language without a list."""
+    table = load_lexicon(language).updates if language in languages() else {}
+    if not table:
+        return None
+    patterns = {role: compile_phrases(listed, language) for role, listed in table.items() if role != "numbers"}
+    return UpdateWords(
+        patterns, {word: str(place) for place, word in enumerate(table["numbers"].split(), 1) if place > 1}
+    )
+
+
+def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
+    """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d"."""
+    glued = language in GLUED_LANGUAGES
+    phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
+    # A phrase in one piece is found before one of two parts, which may span what it is about.
+    whole = sorted(phrases, key=lambda phrase: ("_" in phrase, -len(phrase)))
+    parts = [_phrase(phrase, glued) for phrase in whole]
+    if glued:
+        return re.compile("|".join(parts))
+    # "n't" is the end of a word, all else begins one.
+    begin = "|".join(part for part in parts if not part.startswith(_SUFFIX))
+    end = "|".join(part for part in parts if part.startswith(_SUFFIX))
+    return re.compile(rf"(?:(?<!\w)(?:{begin})|(?<=\w)(?:{end}))(?!\w)" if end else rf"(?<!\w)(?:{begin})(?!\w)")
+
+
+def _phrase(phrase: str, glued: bool) -> str:
+    if glued:
+        return _BETWEEN_SIGNS.join(map(re.escape, phrase.split("_")))
+    return _BETWEEN.join(r"\s+".join(_word(word) for word in side.split()) for side in phrase.split("_"))
+
+
+def _word(word: str) -> str:
+    return re.escape(word).replace(r"\*", r"\w*")
+
+
+def announces_change(text: str) -> bool:
+    """Whether a text says that something changed, ended or was wrong."""
+    return _has_role(text, CHANGES)
+
+
+def says_now(text: str) -> bool:
+    """Whether a text says that something holds now."""
+    return _has_role(text, ("now",))
+
+
+def _has_role(text: str, roles: tuple[str, ...]) -> bool:
+    words = load_update_words(language_of(text))
+    if words is None:
+        return False
+    plain = normalize_text(" ".join(text.split())[:MAX_CHARACTERS])
+    return any(words.patterns[role].search(plain) for role in roles)
