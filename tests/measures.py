@@ -94,6 +94,12 @@ def trees() -> dict[str, ast.Module]:
 
 
 @cache
+def walk(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node of a tree, parents first."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def line_count() -> int:
     return sum(text.count("\n") for text in texts().values())
 
@@ -104,7 +110,7 @@ def functions() -> tuple[Function, ...]:
     every = [
         Function(node.name, place, (node.end_lineno or 0) - node.lineno + 1)
         for place, tree in trees().items()
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     return tuple(sorted(every, key=lambda function: function.lines))
@@ -121,7 +127,7 @@ def is_bare_participle(name: str) -> bool:
 
 def participle_locals(tree: ast.AST) -> Iterator[str]:
     """Local variables that are bare participles, once for each function that sets them."""
-    for function in ast.walk(tree):
+    for function in walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             names = {node.id for node in own_nodes(function) if isinstance(node, ast.Name) and is_set(node)}
             yield from (name for name in names if is_bare_participle(name))
@@ -141,19 +147,24 @@ def is_set(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Store)
 
 
-def docstrings(tree: ast.Module) -> Iterator[str]:
+@cache
+def docstrings(tree: ast.Module) -> tuple[str, ...]:
     """Docstrings of the module, its classes and functions, and strings that document a constant."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            texts = [item.value for item in node.body if isinstance(item, ast.Expr)]
-            yield from (item.value for item in texts if isinstance(item, ast.Constant) and isinstance(item.value, str))
+    values = [
+        item.value
+        for node in walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        for item in node.body
+        if isinstance(item, ast.Expr)
+    ]
+    return tuple(item.value for item in values if isinstance(item, ast.Constant) and isinstance(item.value, str))
 
 
-def comments(text: str) -> Iterator[str]:
+@cache
+def comments(text: str) -> tuple[str, ...]:
     """The comments of a module without their mark."""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string.lstrip("# ")
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return tuple(token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT)
 
 
 @cache
@@ -183,7 +194,7 @@ def sentences(text: str) -> list[str]:
 def foreign_words(tree: ast.Module) -> int:
     """Number of words of languages other than English in the string literals of a module, docstrings left out."""
     documents = set(docstrings(tree))
-    literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    literals = {node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     words = [word for text in literals - documents for word in re.findall(r"[^\W\d_]+", text)]
     return sum(not word.isascii() or word.lower() in FOREIGN_WORDS for word in words)
 

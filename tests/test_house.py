@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
@@ -42,10 +40,8 @@ def house() -> House:
         text = measures.texts()[place]
         lines[place] = text.count("\n")
         ones += len(re.findall(r"\bone\b", text))
-        comments += sum(
-            token.type == tokenize.COMMENT for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        )
-        for node in ast.walk(tree):
+        comments += len(measures.comments(text))
+        for node in measures.walk(tree):
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(place)
     functions = {function.name for function in measures.functions() if not function.name.startswith("__")}
@@ -351,7 +347,7 @@ def is_own(node: ast.expr) -> bool:
 
 def private_names(tree: ast.Module) -> Iterator[str]:
     """Names that a test takes from another object: by a dot, by ``setattr`` or ``getattr``, by an import."""
-    for node in ast.walk(tree):
+    for node in measures.walk(tree):
         match node:
             case ast.Attribute(value=owner, attr=name) if is_private(name) and not is_own(owner):
                 yield f"{node.lineno}: {ast.unparse(node)}"
@@ -404,7 +400,7 @@ def test_what_a_contract_says_stands_in_its_test() -> None:
         (file, item.name)
         for file, tree in parsed_tests().items()
         if Path(file).name.startswith("test_") and file != "test_house.py"
-        for node in ast.walk(tree)
+        for node in measures.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "memwarden"
         if not (node.module or "").startswith("memwarden.testing")
         for item in node.names

@@ -99,7 +99,7 @@ def test_only_one_module_looks_for_question_words_of_time() -> None:
     readers = [
         place
         for place, tree in measures.trees().items()
-        for node in ast.walk(tree)
+        for node in measures.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if sum(word.search(node.value) is not None for word in words) > 1
     ]
