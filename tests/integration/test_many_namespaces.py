@@ -188,12 +188,6 @@ async def test_a_silence_of_session_gap_hours_ends_a_session(
         await me.observe([turn(text, hour) for text, hour in zip(texts, (0, 3, 8, 8.5), strict=True)])
         found = await sessions(warden)
         assert [found[text] for text in texts] == expected
-        result = await me.query("Is supper ready in the harbour?", threshold=0.0, top_k=4)
-        recent = {
-            item.memory.text: {feature.name: feature.value for feature in item.why.features}["recent"]
-            for item in result.items
-        }
-        assert (recent[texts[0]] < recent[texts[3]]) is (expected[0] < expected[3])
 
 
 async def test_a_stated_memory_joins_the_session_that_its_thread_is_in(url: str) -> None:
