@@ -1,8 +1,4 @@
-"""Reads chats that are text: WhatsApp in its locales, logs with labels, and logs of IRC clients.
-
-WhatsApp writes the day, the time and the name before each message, as the phone's language does. Whether the day or
-the month comes first is told by the file: by a number above 12, else by the order in which the days follow each other.
-"""
+"""Reads chats that are text with a head before each message: logs with labels, and logs of IRC clients."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
-from itertools import pairwise
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -20,29 +15,10 @@ from memwarden.errors import InvalidInput
 from memwarden.remember.imports.messages import NO_WORDS, read_one
 from memwarden.remember.imports.records import ImportedThread, MalformedPart, Spot
 from memwarden.remember.imports.source import ImportSource
-from memwarden.text.lexicon import all_words, either_of
+from memwarden.text.lexicon import all_words
 
 _LABEL = re.compile(r"(user|human|assistant|ai|system)\s*:[ \t]*", re.IGNORECASE)
 _ROLES = {"human": "user", "ai": "assistant"}
-# Marks of the direction of writing, which WhatsApp puts before its own words.
-_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_DAY = r"(?P<a>\d{1,4})[./\u2010-] ?(?P<b>\d{1,2})[./\u2010-] ?(?P<c>\d{1,4})\.?"
-_BEFORE_NOON = "|".join(sorted(all_words("morning_hours")))
-_AFTER_NOON = "|".join(sorted(all_words("afternoon_hours")))
-_TIME = (
-    rf"(?P<before>[APap]\.?\s?[Mm]\.?|{_BEFORE_NOON}|{_AFTER_NOON})?\s?"
-    r"(?P<h>\d{1,2})[:.](?P<m>\d{2})(?:[:.](?P<s>\d{2}))?(?:\s?(?P<after>[APap]\.?\s?[Mm]\.?))?"
-)
-_WHATSAPP = re.compile(
-    rf"\[?{_DAY},?\s(?:(?:{either_of(['at_clock'])})\s)?{_TIME}(?:\]\s?|\s?[-–]\s|:\s)(?P<rest>.*)", re.DOTALL
-)
-_SAID = re.compile(r"(?P<name>[^:\n]{1,80}?): (?P<text>.*)|(?P<silent>[^:\n]{1,80}?):$", re.DOTALL)
-# What stands in place of a picture or a deleted message.
-_PLACEHOLDER = re.compile(rf"<[^<>\n]{{1,80}}>|[^\n]{{0,60}}(?:{either_of(['left_out'])})")
-_DELETED = re.compile(rf"(?:{either_of(['deleted_message'])})[.。]?", re.IGNORECASE)
-_EDITED = re.compile(rf"\s*<(?:{either_of(['edited_message'])})\.?>$", re.IGNORECASE)
-_AFTERNOON = ("p", *all_words("afternoon_hours"))
-_MORNING = ("a", *all_words("morning_hours"))
 _NICK = r"<[@+%&~! ]*(?P<nick>[^<>\s@+%&~!][^<>\s]{0,63})>"
 # Where WeeChat has the nick of a message, its notices have marks such as -->.
 _BARE_NICK = re.compile(r"[^\W\d][\w\[\]\\`^{}|-]*|[\[\]\\`^{}|][\w\[\]\\`^{}|-]+")
@@ -63,17 +39,6 @@ OF_THE_APP = "messages of the app itself"
 # What stands in a log where a name would, and says who speaks: a person, or the program.
 _USERS = frozenset({"user", "human", "you"})
 _ASSISTANTS = all_words("assistant_names") | {"meta_ai"}
-
-
-class DayOrder(NamedTuple):
-    """The places of year, month and day among the three numbers of a date."""
-
-    year: int
-    month: int
-    day: int
-
-
-YEAR_FIRST, DAY_FIRST, MONTH_FIRST = DayOrder(0, 1, 2), DayOrder(2, 1, 0), DayOrder(2, 0, 1)
 
 
 class LogLine(NamedTuple):
@@ -136,103 +101,6 @@ def _labelled_rows(source: ImportSource) -> Iterator[Mapping[str, Any]]:
         yield from _at_line(source, begun, {"role": role, "content": "\n".join(lines).strip()})
 
 
-# --- WhatsApp
-
-
-def is_whatsapp(source: ImportSource) -> bool:
-    """Return whether a file begins like an exported chat of WhatsApp."""
-    lines = [line for line in _MARKS.sub("", source.head).splitlines() if line.strip()][:40]
-    found = [line for line in lines if _WHATSAPP.match(line)]
-    return bool(found) and found[0] == lines[0] and not is_irc(source)
-
-
-def read_whatsapp(source: ImportSource) -> Iterator[ImportedThread]:
-    """Yield an exported chat of WhatsApp. People have the role ``user``, and their names."""
-    order, zone, skipped = _find_order(source), read_zone(source.options.zone), Counter[str]()
-    yield from _read_log(source, _whatsapp_lines(source, order, zone), skipped)
-
-
-def _whatsapp_lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
-    for number, marked in source.lines(source.main):
-        line = _MARKS.sub("", marked)
-        found = _WHATSAPP.match(line)
-        if found is None:
-            yield number, line
-            continue
-        try:
-            at = _moment_of(found, order, zone, f"{source.place(source.main)}, line {number}")
-        except MalformedPart as error:
-            source.refuse(error)
-            yield number, REFUSED
-            continue
-        said = _SAID.fullmatch(found["rest"])
-        if said is None:
-            yield number, LogLine(at, None, "")
-        elif said["silent"] or _says_nothing(said["text"].strip()) or _is_of_the_app(marked, said["name"]):
-            yield number, LogLine(at, said["silent"] or said["name"], "")
-        else:
-            yield number, LogLine(at, said["name"], _EDITED.sub("", said["text"]))
-
-
-def _says_nothing(text: str) -> bool:
-    return bool(_PLACEHOLDER.fullmatch(text) or _DELETED.fullmatch(text))
-
-
-def _is_of_the_app(marked: str, name: str) -> bool:
-    """Return whether the words after a name are WhatsApp's, such as of a call: on phones of Apple they begin so.
-
-    A poll does too, and its words are the person's.
-    """
-    _, _, words = marked.partition(f"{name}: ")
-    return words.startswith("\u200e") and not words.startswith("\u200ePOLL")
-
-
-def _moment_of(found: re.Match[str], order: DayOrder, zone: ZoneInfo, where: str) -> datetime:
-    numbers = [int(found[name]) for name in "abc"]
-    year, month, day = (numbers[place] for place in order)
-    hour, half = int(found["h"]), (found["before"] or found["after"] or "").lower()
-    if half:
-        hour = hour % 12 + (12 if half.startswith(_AFTERNOON) else 0)
-    try:
-        return datetime(
-            year if year > 99 else 2000 + year, month, day, hour, int(found["m"]), int(found["s"] or 0), tzinfo=zone
-        )
-    except ValueError as error:
-        raise MalformedPart(f"{where}: {found[0][:24]!r} is no time ({error})") from None
-
-
-def _find_order(source: ImportSource) -> DayOrder:
-    """Tell whether years, days or months come first, by all the dates of a chat."""
-    seen = dict[tuple[int, int, int], None]()
-    halves = False
-    for _, line in source.lines(source.main):
-        found = _WHATSAPP.match(_MARKS.sub("", line))
-        if found is not None:
-            if len(found["a"]) == 4:
-                return YEAR_FIRST
-            seen[int(found["a"]), int(found["b"]), int(found["c"])] = None
-            halves = halves or bool(found["after"])
-    if source.options.day_first is not None:
-        return DAY_FIRST if source.options.day_first else MONTH_FIRST
-    if any(numbers[0] > 31 for numbers in seen) and all(numbers[2] <= 31 for numbers in seen):
-        return YEAR_FIRST
-    if any(numbers[0] > 12 for numbers in seen):
-        return DAY_FIRST
-    if any(numbers[1] > 12 for numbers in seen):
-        return MONTH_FIRST
-    days, months = _steps_back(seen, DAY_FIRST), _steps_back(seen, MONTH_FIRST)
-    if days != months:
-        return DAY_FIRST if days < months else MONTH_FIRST
-    # Nothing in the file tells: a clock of twelve hours is at home where the month comes first.
-    return MONTH_FIRST if halves else DAY_FIRST
-
-
-def _steps_back(seen: Iterable[Sequence[int]], order: DayOrder) -> int:
-    """Count how often a date comes before the date that it follows."""
-    dates = [tuple(numbers[place] for place in order) for numbers in seen]
-    return sum(later < earlier for earlier, later in pairwise(dates))
-
-
 # --- IRC
 
 
@@ -247,7 +115,7 @@ def is_irc(source: ImportSource) -> bool:
 def read_irc(source: ImportSource) -> Iterator[ImportedThread]:
     """Yield the log of an IRC client: irssi, WeeChat, HexChat, and logs with the whole date on each line."""
     zone, skipped = read_zone(source.options.zone), Counter[str]()
-    yield from _read_log(source, _irc_lines(source, zone), skipped)
+    yield from read_log(source, _irc_lines(source, zone), skipped)
 
 
 def _irc_lines(source: ImportSource, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
@@ -317,7 +185,7 @@ def read_zone(name: str) -> ZoneInfo:
         raise InvalidInput(f"zone is a name such as Europe/Lisbon, not {name!r:.40}") from None
 
 
-def _read_log(
+def read_log(
     source: ImportSource, lines: Iterable[tuple[int, LogLine | str]], skipped: Counter[str]
 ) -> Iterator[ImportedThread]:
     thread = source.options.thread or (source.path.name if source.path.is_dir() else source.name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.imports import chats, graph, langgraph, logs, memories, messages, notes, tables
+from memwarden.remember.imports import chats, graph, langgraph, logs, memories, messages, notes, tables, whatsapp
 from memwarden.remember.imports.records import ImportRecord
 from memwarden.remember.imports.source import ImportSource
 
@@ -32,7 +32,7 @@ READERS: tuple[FormatReader, ...] = (
     ),
     FormatReader("graph", "knowledge graph of the reference memory server", graph.is_graph, graph.read_graph),
     FormatReader("messages", "messages of chat APIs, json or jsonl", messages.is_messages, messages.read_talks),
-    FormatReader("whatsapp", "exported chat of WhatsApp, txt or zip", logs.is_whatsapp, logs.read_whatsapp),
+    FormatReader("whatsapp", "exported chat of WhatsApp, txt or zip", whatsapp.is_whatsapp, whatsapp.read_whatsapp),
     FormatReader("labelled", "log with USER: and ASSISTANT:", logs.is_labelled, logs.read_labelled),
     FormatReader("irc", "log of an IRC client", logs.is_irc, logs.read_irc),
     FormatReader("markdown", "vault of Markdown notes, folder, zip or note", notes.is_vault, notes.read_vault),

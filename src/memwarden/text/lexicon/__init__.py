@@ -70,9 +70,6 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "deleted_message": "a chat program's note on a deleted message",
     "edited_message": "a chat program's note on an edited message",
     "left_out": "a chat program's word for a picture or file that was left out",
-    "at_clock": "words between a date and a time",
-    "morning_hours": "before noon, in times",
-    "afternoon_hours": "after noon, in times",
     "assistant_names": "names of an assistant in place of a speaker",
     # Answers of an assistant.
     "address": "words with which an assistant addresses the person",
