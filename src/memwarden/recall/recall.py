@@ -64,8 +64,8 @@ from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.adjustments import best_places
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
+from memwarden.recall.rank.currency import best_places
 from memwarden.recall.rank.ranking import Ranking, rank
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
 from memwarden.recall.time.delta import fit_delta, tell_outdated
@@ -380,7 +380,7 @@ class Recall:
         request = self._vouching(Request(text, None, where, limit, 0.0, None, full=True, explain=False, news=False))
         (ranked,) = await self._ask_all(replace(scope, thread=None), request, [text], ())
         scores, ids = ranked.ranking.scores, ranked.ctx.index.columns.ids
-        places = best_places(scores, ranked.gates.open, limit)
+        places = best_places(scores, ranked.gates.open, limit).tolist()
         return RankedMemories(ranked.ranking.subject, [(ids[place], float(scores[place])) for place in places])
 
     async def open_index(self, namespace: Namespace) -> NamespaceIndex | None:

@@ -47,12 +47,17 @@ class Compared:
     passing: Ints
 
 
+def best_places(total: Floats, allowed: Mask, most: int) -> Ints:
+    """Return the best allowed places, best first."""
+    places = np.flatnonzero(allowed)
+    if len(places) > most:
+        places = places[np.argpartition(-total[places], most - 1)[:most]]
+    return places[np.argsort(-total[places], kind="stable")]
+
+
 def choose_compared(total: Floats, allowed: Mask) -> Compared:
     """Return the places that are compared for a question. total: score of each place."""
-    places = np.flatnonzero(allowed)
-    if len(places) > MAX_PASSING:
-        places = places[np.argpartition(-total[places], MAX_PASSING - 1)[:MAX_PASSING]]
-    best = places[np.argsort(-total[places], kind="stable")]
+    best = best_places(total, allowed, MAX_PASSING)
     return Compared(best[:MAX_PASSED], best)
 
 
