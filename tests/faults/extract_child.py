@@ -1,8 +1,8 @@
 """A process that goes on with the talk of ``extract_replay.py``, extraction on, until it is killed.
 
 Usage: extract_child.py WANTED [JOB], as replay_child.py. JOB is JSON: {"file": SQLite file or PostgreSQL URL, "acks",
-"way": rules or model, "at": label or null, "nth": n, "after": seconds, "fault": name, "calls": n, "users": names}; with
-"look" only what was observed is looked through.
+"way": steady or failing, "at": label or null, "nth": n, "after": seconds, "fault": name, "calls": n, "users": names}.
+With "look" only what was observed is looked through.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.protocol import Store
 
 MOVE_MARK = "move mark"
-LABELLED = {**REPLAYED, MOVE_MARK: "INSERT INTO threads"}
+# Nothing that an extraction writes takes the place of what waited, so it removes no memory.
+LABELLED = {label: sql for label, sql in REPLAYED.items() if label != "remove memory"} | {
+    MOVE_MARK: "INSERT INTO threads"
+}
 CALLED = ("thread", "journal", "get", "find", "count")
 """What an extraction asks of the store before it writes."""
 MODEL = ("the model is asked", "the model has answered")
@@ -121,7 +124,8 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
     death = Death(job.get("at"), job.get("nth", 1), LABELLED)
     observing = "calls" in job and job.get("way") == "off"
     extraction = "off" if observing or "look" in job else "every_turn"
-    model = Reader(death) if job.get("way") == "model" else None
+    failing = job.get("way") == "failing"
+    model = Reader(death if failing else None, fails=failing)
     users = job.get("users", USERS)
     async with AsyncWarden(store_of(job, death), settings(extraction), chat_model=model) as warden:
         death.armed = True
@@ -154,7 +158,7 @@ async def follow(
 
 async def warm_up() -> None:
     """Load and compile what an extraction uses, so that forks do not do it again."""
-    async with AsyncWarden.open("memory://", settings(), chat_model=Reader()) as warden:
+    async with AsyncWarden.open("memory://", settings(), chat_model=Reader(fails=True)) as warden:
         for messages in the_talk(USERS[0], 12):
             await warden.scope(user=USERS[0]).observe(messages)
 

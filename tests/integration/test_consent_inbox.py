@@ -117,11 +117,8 @@ async def test_a_tone_that_was_asked_for_twice_holds() -> None:
 async def test_what_is_derived_of_it_is_a_candidate_until_the_person_decides() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")
-        said = [
-            {"role": "user", "content": "I live in Bern. I am allergic to peanuts."},
-            {"role": "assistant", "content": "Noted."},
-        ]
-        await me.observe(said)
+        for said in ("I am allergic to peanuts.", "I live in Bern. I am allergic to walnuts."):
+            await me.observe([{"role": "user", "content": said}, {"role": "assistant", "content": "Noted."}])
         found = await me.find({"channel": ["semantic", "episodic"]})
         facts = [memory.text for memory in found if memory.tags != ("card",)]
         assert any("peanuts" in text for text in facts)
