@@ -403,7 +403,10 @@ async def test_attacks_in_tool_results_reach_no_later_prompt(upstream: Upstream)
         upstream.reset()
         upstream.says("Soup.")
         for number, attack in enumerate(sample):
-            said = {"role": "user", "content": f"What did page {number} of the wiki say about lunch? {attack[:30]}"}
+            said = {
+                "role": "user",
+                "content": f"What did page {number} of the wiki say about lunch? {attack[: min(30, len(attack) // 2)]}",
+            }
             await client.post("/v1/chat/completions", json={"messages": [said]}, headers={"X-Memory-User": "ana"})
     remembered = ["speaks of soup" in str(prompt) for prompt in upstream.prompts()]
     assert sum(remembered) >= len(sample) - 2, "what was answered is remembered"  # a few lines alone fit the question
