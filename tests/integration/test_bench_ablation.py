@@ -19,6 +19,7 @@ SAID = [
     ("Thanks a lot!", "2025-09-02"),
 ]
 QUESTION = "what's my home town"
+FLAT = "where is our flat?"
 
 
 def made_history(folder: Path, question: str = QUESTION, answer: str = "porto", evidence: str = "m2") -> str:
@@ -56,10 +57,10 @@ def test_what_is_switched_off_is_gone_from_answers() -> None:
 
         def figures(part: str) -> list[float]:
             with switch_off(part):
-                found = me.query(QUESTION, threshold=0, top_k=10)
+                found = me.query(FLAT, threshold=0, top_k=10)
                 return [round(figure, 4) for figure in (found.confidence, *(item.score for item in found.items))]
 
-        assert "Porto" in shown(EVERYTHING)[0]
+        assert "Porto" in shown(EVERYTHING, FLAT)[0]
         asked = "thanks, when is the dentist?"
         assert "Thanks a lot!" not in " ".join(shown(EVERYTHING, asked))
         assert "Thanks a lot!" in " ".join(shown("a statement once, questions no answers", asked))
