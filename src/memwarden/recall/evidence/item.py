@@ -20,3 +20,8 @@ def judge_items(weights: Mapping[str, float], total: Floats, answer: float, allo
     below = np.maximum(best - total, np.float32(0))
     logits = weights["constant"] + weights["answer"] * answer - weights["below"] * below
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
+
+
+def raise_days(chances: Floats, on_day: Mask, answer: float) -> Floats:
+    """Raise what was on the days that a question alone asks for to at least the chance of the answer, in its order."""
+    return np.where(on_day, answer + (1 - answer) * chances, chances).astype(np.float32)

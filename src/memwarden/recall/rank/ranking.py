@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from memwarden.recall.evidence.answer import judge_answer, kind_of
-from memwarden.recall.evidence.item import judge_items
+from memwarden.recall.evidence.item import judge_items, raise_days
 from memwarden.recall.evidence.weights import load_weights
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.adjustments import AdjustedScores, Case, adjust
@@ -23,6 +23,7 @@ from memwarden.recall.rank.combine import (
     measure_closeness,
     measure_spread,
 )
+from memwarden.recall.rank.dates import on_day
 from memwarden.records import Feature as Explained
 
 if TYPE_CHECKING:
@@ -106,8 +107,11 @@ def rank(
     evidence = judge_answer(question, view, combined, allowed, rows, kind)
     weights = load_weights()[kind]
     adjusted = adjust(Case(question, view, allowed, combined, relation_weight, weights.later), combined.total)
+    scores = judge_items(weights.item, adjusted.total, evidence.logit, allowed)
+    if question.of_days:
+        scores = raise_days(scores, on_day(question, view) > 0, evidence.answer)
     return Ranking(
-        judge_items(weights.item, adjusted.total, evidence.logit, allowed),
+        scores,
         evidence.answer,
         evidence.subject,
         combined.parts,
