@@ -296,8 +296,11 @@ class MessageResult:
     """What became of a message or text. ``id`` is None when nothing was kept of it."""
 
     id: str | None
-    outcome: str
+    outcome: Outcome
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcome", Outcome(self.outcome))
 
 
 @dataclass(frozen=True, slots=True)

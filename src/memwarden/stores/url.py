@@ -18,6 +18,8 @@ def store_at(url: str) -> Store:
 
         return MemoryStore()
     place = place_of(url)
+    if place is not None and "?" in url:
+        raise InvalidConfig(f"{url!r:.200}: the URL of a file takes no options such as ?mode=ro; leave them out")
     if place is not None and url.startswith("sqlite"):
         from memwarden.stores.sqlite import SqliteStore
 
@@ -39,9 +41,9 @@ def store_at(url: str) -> Store:
 
 
 def place_of(url: str) -> Path | None:
-    """Return the file or folder of a URL; None for a store in memory or on a server."""
+    """Return the file or folder of a URL, ``~`` as the home folder; None for a store in memory or on a server."""
     prefix, _, path = url.partition(":///")
-    return Path(path) if prefix in ("sqlite", "json") and path else None
+    return Path(path).expanduser() if prefix in ("sqlite", "json") and path else None
 
 
 def without_login(url: str) -> str:

@@ -376,34 +376,42 @@ def _is_of_words(sign: str) -> bool:
 
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
+# Cut emoji and stray NULs of short texts are repaired.
+_FEW_CONTROLS = 2
+_BROKEN = re.compile("[\ud800-\udfff\0]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+
+
+def repair_text(text: str) -> str:
+    """Return a text with the replacement character in place of NUL and of each half of a surrogate pair.
+
+    JavaScript cuts emoji into halves. Two halves that follow each other become their character.
+    """
+    if not _BROKEN.search(text):
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def find_misfit(text: str, what: str, max_bytes: int) -> str:
     """Return why a text cannot be kept; empty when it can."""
-    try:
-        size = len(text.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        return (
-            f"{what} is not valid Unicode at character {error.start} (lone surrogate); decode it with errors='replace'"
-        )
+    size = len(text.encode("utf-8", "replace"))
     if size > max_bytes:
         return (
             f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
             "that points to the whole (the limit is the setting max_text_bytes)"
         )
     control = len(_CONTROL.findall(text))
-    if "\0" in text or control > _MAX_CONTROL_SHARE * len(text):
+    if control > max(_FEW_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
         return f"{what} looks like binary data ({control} control characters); memwarden remembers text"
     return ""
 
 
 def checked_text(value: Any, what: str, max_bytes: int) -> str:
-    """Return a caller's text. Raises InvalidInput if it is no text, empty, too long, binary or not valid Unicode."""
+    """Return a caller's text, repaired. Raises InvalidInput for anything else, an empty, too long or binary text."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
     if not value.strip():
         raise InvalidInput(f"{what} is empty; give some text")
     if misfit := find_misfit(value, what, max_bytes):
         raise InvalidInput(misfit)
-    return value
+    return repair_text(value)

@@ -15,10 +15,15 @@ from memwarden import clock
 from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
-from memwarden.text.language import checked_text, find_misfit
+from memwarden.text.language import checked_text, find_misfit, repair_text
 from memwarden.text.requests import cut_request
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+# Names of roles in other libraries.
+_OTHER_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
+# Seconds, or milliseconds, in a text.
+_DIGITS = re.compile(r"\d{9,13}(?:\.\d{1,9})?")
+_TOOL_ROLES = ("tool", "function")
 # The optional fields of a message beside its role and content.
 OWN_FIELDS = ("name", "id", "created_at")
 # Names and ids are keys of indexes; a longer value is a text in the wrong place.
@@ -115,6 +120,7 @@ def normalize_line(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
     if not value.isprintable():
+        value = repair_text(value)
         if _NEVER_IN_A_LINE.search(value):
             return None
         value = _SPACES.sub(" ", value)
@@ -138,8 +144,11 @@ def read_time(message: Mapping[str, Any], what: str = "created_at") -> datetime 
     Numbers are seconds or milliseconds. What is no time ("Monday") counts as no time, but for ``created_at``, which is
     the name of memwarden's own field: raises InvalidInput.
     """
-    if message.get("created_at") is not None:
-        return clock.parse_local(message["created_at"], what)
+    given = message.get("created_at")
+    if isinstance(given, str) and _DIGITS.fullmatch(given.strip()):
+        return _try_time(given)
+    if given is not None:
+        return clock.parse_local(given, what)
     date, time = message.get("date"), message.get("time")
     both = f"{date}T{time}" if isinstance(date, str) and isinstance(time, str) else None
     for value in (message.get("timestamp"), both, date, time):
@@ -151,6 +160,8 @@ def read_time(message: Mapping[str, Any], what: str = "created_at") -> datetime 
 def _try_time(value: Any) -> datetime | None:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = value.isoformat()
+    if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, int | float):
         value = value / 1000 if value >= MIN_MILLISECONDS else value
         # A small number is how long something took, or a count.
@@ -170,11 +181,22 @@ def checked_metadata(value: Any, what: str) -> dict[str, Any] | None:
         return None
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{what} is a mapping of names to values, not {quote(value)}")
+    value = _repair_json(value)
     _check_json(value, what, MAX_METADATA_DEPTH)
     size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > MAX_METADATA_BYTES:
         raise InvalidInput(f"{what} has {size:,} bytes as JSON, the limit is {MAX_METADATA_BYTES:,}")
     return json.loads(json.dumps(value)) or None
+
+
+def _repair_json(value: Any, depth: int = MAX_METADATA_DEPTH) -> Any:
+    if isinstance(value, str):
+        return repair_text(value)
+    if depth < 0:  # refused by what follows
+        return value
+    if isinstance(value, Mapping):
+        return {_repair_json(name): _repair_json(item, depth - 1) for name, item in value.items()}
+    return [_repair_json(item, depth - 1) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _check_json(value: Any, what: str, depth: int) -> None:
@@ -227,16 +249,16 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
     where = f"messages[{number}]"
     if not isinstance(message, Mapping):
         raise InvalidInput(f"{where} is a mapping like {{'role': 'user', 'content': '...'}}, not {quote(message)}")
-    role = message.get("role")
+    role = read_role(message)
     if role not in ROLES:
-        raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {quote(role)}")
+        raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {quote(message.get('role'))}")
     if "content" not in message and not message.get("tool_calls"):
         raise InvalidInput(f"{where}.content is missing; give what was said, or leave the message out")
-    text = _content(message.get("content"), f"{where}.content")
+    text = _content(message.get("content"), f"{where}.content", role)
     misfit = find_misfit(text, "it", max_bytes)
     return Message(
         role=role,
-        text="" if misfit else text,
+        text="" if misfit else repair_text(text),
         misfit=misfit,
         created_at=read_time(message, f"{where}.created_at"),
         metadata=checked_metadata(message.get("metadata"), f"{where}.metadata"),
@@ -251,10 +273,21 @@ def _with_words(message: Message, number: int) -> Message:
     return message
 
 
-def _content(content: Any, where: str) -> str:
+def read_role(message: Mapping[str, Any]) -> Any:
+    """Return the role of a message by memwarden's names; a message without one is the user's."""
+    role = message.get("role", "user")
+    if not isinstance(role, str):
+        return role
+    name = role.strip().lower()
+    return _OTHER_ROLES.get(name, name)
+
+
+def _content(content: Any, where: str, role: str) -> str:
     """Return the text of a content, as it was said; empty for white space alone."""
     if content is None:
         return ""
+    if isinstance(content, Mapping):  # a part without its list, or the result of a tool
+        content = json.dumps(content, ensure_ascii=False, default=str) if role in _TOOL_ROLES else [content]
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
         content = "\n".join(_part(part, f"{where}[{number}]") for number, part in enumerate(content)).strip()
     if not isinstance(content, str):

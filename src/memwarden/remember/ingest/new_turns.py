@@ -42,7 +42,7 @@ def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[Turn
     What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
     same moment store it once.
     """
-    places = _match(said, tail) or _match_runs(said, tail)
+    places = _match(said, tail) or _match_runs(said, tail) or _match_retry(said, tail)
     last = max(places, default=-1)
     after = tail[-1].id if tail else "the beginning"
     keys: list[TurnKey] = []
@@ -84,6 +84,14 @@ def _match_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, in
         ours, theirs = of_call[number], of_tail[place]
         places |= dict(zip(ours, theirs if len(ours) == len(theirs) else [theirs[-1]] * len(ours), strict=True))
     return places
+
+
+def _match_retry(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """Match the only message of a call with the only one of its speaker in the thread: its answer is made anew."""
+    if len(said) != 1 or said[0].role == ASSISTANT:
+        return {}
+    asked = [place for place, turn in enumerate(tail) if turn.role != ASSISTANT]
+    return {0: asked[0]} if len(asked) == 1 and _is_same_turn(said[0], tail[asked[0]]) else {}
 
 
 def _runs(joins: Sequence[bool]) -> list[list[int]]:
