@@ -97,7 +97,6 @@ def test_secrets_in_metadata_are_redacted(warden: Warden) -> None:
         ({"a": float("nan")}, "metadata.a"),
         ({1: "a"}, "names are texts"),
         ({"a": "x" * 70_000}, "bytes"),
-        ({"a": "\ud800"}, "metadata.a"),
         ({"a": 2**70}, "metadata.a"),
     ],
 )

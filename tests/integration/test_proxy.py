@@ -73,6 +73,17 @@ def ana(server: ServerProcess) -> Person:
     return Person(server, user)
 
 
+def test_half_a_surrogate_pair_is_kept(ana: Person, upstream: Upstream) -> None:
+    """JavaScript cuts emoji into halves, which JSON may hold as an escape and UTF-8 cannot."""
+    upstream.says(ANSWER)
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "My kettle \\ud83d is copper."}]}'
+    with httpx2.Client(base_url=ana.server.url) as client:
+        headers = {**ana.headers, "Content-Type": "application/json"}
+        got = client.post("/v1/chat/completions", content=body, headers=headers)
+    assert got.status_code == 200, got.text
+    assert ana.said() == [("user", "My kettle \ufffd is copper."), ("assistant", ANSWER)]
+
+
 @APIS_BY_NAME
 def test_an_answer_knows_what_is_remembered(api: Api, ana: Person, upstream: Upstream) -> None:
     upstream.says(ANSWER)

@@ -56,7 +56,8 @@ CLAUDE = [
         "created_at": "2024-01-15T10:30:00.000000Z",
         "chat_messages": [
             {"uuid": "m1", "sender": "human", "text": "I keep bees.", "created_at": "2024-01-15T10:30:00.000000Z",
-             "attachments": [{"file_name": "hive.txt", "extracted_content": "x"}], "files": []},
+             "attachments": [{"file_name": "hive.txt", "extracted_content": "The hive is blue."}],
+             "files": [{"file_name": "hive.jpg"}]},
             {"uuid": "m2", "sender": "assistant", "text": "", "created_at": "2024-01-15T10:30:09.000000Z",
              "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "How many hives?"}]},
         ],
@@ -102,7 +103,7 @@ def test_claude_is_read_with_its_times(tmp_path: Path) -> None:
     (chat,) = read_conversations(written(tmp_path, CLAUDE))
     assert (chat.layout, chat.sessions[0].thread) == ("Claude export", "k-1")
     assert [(item["id"], item["role"], item["content"]) for item in chat.sessions[0].messages] == [
-        ("m1", "user", "I keep bees."),
+        ("m1", "user", "I keep bees.\nThe hive is blue."),
         ("m2", "assistant", "How many hives?"),
     ]
     assert {item.what: item.times for item in chat.dropped} == {

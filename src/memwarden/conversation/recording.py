@@ -67,8 +67,12 @@ class TurnLog:
         messages: str | Mapping[str, Any] | Iterable[Mapping[str, Any]],
         key: str | None,
         progress: Callable[[int], object] | None = None,
+        from_start: bool = False,
     ) -> WriteResult:
-        """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
+        """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`.
+
+        from_start: whether the messages are a conversation from its start.
+        """
         read = read_messages(messages, self._runtime.settings.max_text_bytes)
         services, categories = self._runtime.services, self._runtime.settings.categories
         return await services.writer.observe(
@@ -79,6 +83,7 @@ class TurnLog:
             category=categories.default_for(self.who.agent),
             readable=categories.readable(self.who.agent, None),
             progress=progress,
+            from_start=from_start,
         )
 
     async def look_if_due(self, mode: str, turns: int) -> WriteResult | None:

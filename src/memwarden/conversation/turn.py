@@ -403,7 +403,7 @@ class AsyncTurn:
         if self._asked and not self._asked_stored:
             # What the caller knows to be said now is said, although the thread may end with the same words.
             key = self._key if self._new is None else self._key or f"asked:{self._own_key}"
-            self.stored = (await self._log.store(self._asked, key)).results
+            self.stored = (await self._log.store(self._asked, key, from_start=self._new is None)).results
         self._asked_stored = True
 
     async def _store(self) -> None:

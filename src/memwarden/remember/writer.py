@@ -76,7 +76,7 @@ class WriteCall:
 
     at: the time of the write. key: the caller's idempotency key. category: of turns. readable: the categories that the
     caller may read; None for all. whole: what stands for all messages of a call that makes several batches.
-    find_told: which of some lines memories say.
+    find_told: which of some lines memories say. from_start: whether the messages are a conversation from its start.
     """
 
     scope: Scope
@@ -90,6 +90,7 @@ class WriteCall:
     strict: bool = False
     whole: str | None = None
     find_told: Callable[[Collection[str]], Awaitable[set[str]]] | None = None
+    from_start: bool = False
 
     @property
     def batch_key(self) -> str | None:
@@ -189,7 +190,7 @@ async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnK
         where = (*where, filters.Condition("category", "$in", tuple(call.readable)))
     limit = min(2 * len(messages) + 10, max(len(messages), MAX_COMPARED))
     tail = await call.store.find(call.scope.namespace, where, limit=limit, order_by=filters.WRITTEN)
-    return find_new_turns(messages, tail[::-1])
+    return find_new_turns(messages, tail[::-1], from_start=call.from_start)
 
 
 def _with_key(call: WriteCall, text: IncomingText[Message], key: TurnKey) -> IncomingText[Message]:
@@ -382,17 +383,18 @@ class Writer:
         category: str = DEFAULT_CATEGORY,
         readable: Collection[str] | None = None,
         progress: Callable[[int], object] | None = None,
+        from_start: bool = False,
     ) -> WriteResult:
         """Store messages, durably and once, without secrets; quarantine what looks like an attack.
 
         seen: up to which revision the thread, and the agents in it, were shown what changed. progress: is told after
-        each batch how many messages are decided.
+        each batch how many messages are decided. from_start: whether the messages are a conversation from its start.
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
         call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold, self._strict)
         find_told = partial(self._resolver.find_told, scope.namespace, readable=readable)
-        call = replace(call, find_told=find_told)
+        call = replace(call, find_told=find_told, from_start=from_start)
         left = await run_steps(_READ_STEPS, call, [IncomingText(message) for message in messages])
         # A part of a call has a key of its own; of other messages it is a Conflict, whichever part they are in.
         several = key is not None and len(left) > MAX_BATCH_MESSAGES
@@ -469,7 +471,7 @@ class Writer:
         decided = iter(
             await self._replayed_results(scope, receipt, len(stated))
             if receipt.replayed
-            else [MessageResult(item.id, item.outcome, item.reason) for item in resolutions]
+            else [MessageResult(item.id, Outcome(item.outcome), item.reason) for item in resolutions]
         )
         return _write_result(receipt.rev, texts, [text.result or next(decided) for text in texts])
 

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -390,6 +390,20 @@ def repair_text(text: str) -> str:
     if not _BROKEN.search(text):
         return text
     return text.replace("\0", "\ufffd").encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def repair_json(value: Any, depth: int = 64) -> Any:
+    """Return a JSON value with all its texts repaired, names in objects too.
+
+    depth: levels of nesting that are repaired; deeper values stay as they are.
+    """
+    if isinstance(value, str):
+        return repair_text(value)
+    if depth <= 0:
+        return value
+    if isinstance(value, Mapping):
+        return {repair_json(name, 1): repair_json(item, depth - 1) for name, item in value.items()}
+    return [repair_json(item, depth - 1) for item in value] if isinstance(value, list | tuple) else value
 
 
 def find_misfit(text: str, what: str, max_bytes: int) -> str:

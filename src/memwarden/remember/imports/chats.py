@@ -32,6 +32,7 @@ from memwarden.remember.imports.records import (
     ImportRecord,
     MalformedPart,
     Refuse,
+    digest_parts,
     raise_malformed,
 )
 from memwarden.remember.imports.source import ImportSource
@@ -41,6 +42,10 @@ CHATS = "chat_messages"
 NOTED, NOTED_OF_PROJECTS = "conversations_memory", "project_memories"
 # What Claude noted has its headings in bold.
 _BOLD_LINE = re.compile(r"(?m)^\*\*(.+?)\*\*[ \t]*$")
+# Metadata of a turn: the title of its chat.
+TITLE = "title"
+# Recipient of what ChatGPT notes, and the content type of custom instructions.
+BIO, INSTRUCTIONS = "bio", "user_editable_context"
 BESIDE = "files that hold no conversations"
 OTHER_BRANCHES = "messages of branches that are not shown"
 
@@ -57,12 +62,12 @@ class ExportedChat:
 
 def is_chatgpt(source: ImportSource) -> bool:
     """Return whether a file is an export of ChatGPT."""
-    return "item.mapping" in source.shape
+    return "item.mapping" in source.shape or "mapping" in source.shape
 
 
 def is_claude(source: ImportSource) -> bool:
     """Return whether a file is an export of Claude."""
-    return any(path in source.shape for path in (f"item.{CHATS}", f"item.{NOTED}", NOTED))
+    return any(path in source.shape for path in (f"item.{CHATS}", CHATS, f"item.{NOTED}", NOTED))
 
 
 def is_export(content: Any) -> bool:
@@ -85,7 +90,7 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
         alone = [source.main]
         parts, noted = ([], alone) if {NOTED, f"item.{NOTED}"} & source.shape.keys() else (alone, [])
     for part in parts:
-        for number, chat in enumerate(source.items(part, "item")):
+        for number, chat in enumerate(source.items(part, "item" if _is_list(source, part) else "")):
             with source.entry():
                 yield from _threads_of(source, chat, f"{source.place(part)}, conversation {number + 1}")
     for part in noted:
@@ -99,9 +104,7 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
 def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
     """Yield what Claude noted of a person, and of each project, as documents."""
     where = source.place(part)
-    with source.open(part) as opened:
-        listed = opened.read(64).decode("utf-8-sig", errors="replace").lstrip().startswith("[")
-    for row in source.items(part, "item" if listed else ""):
+    for row in source.items(part, "item" if _is_list(source, part) else ""):
         if not isinstance(row, Mapping):
             raise MalformedPart(f"{where} is {describe(row)}, not what Claude noted")
         files = row.get("memory_files") or ()
@@ -120,7 +123,13 @@ def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
             yield ImportedDocument(identity, tuple(map(ImportedStatement, dict.fromkeys(read_sections(note)))), where)
 
 
-def _threads_of(source: ImportSource, chat: Any, where: str) -> Iterator[ImportedThread]:
+def _is_list(source: ImportSource, part: str) -> bool:
+    """Return whether a part holds a list, and not a single object."""
+    with source.open(part) as opened:
+        return opened.read(64).decode("utf-8-sig", errors="replace").lstrip().startswith("[")
+
+
+def _threads_of(source: ImportSource, chat: Any, where: str) -> Iterator[ImportRecord]:
     refuse, branches = source.refuse, source.options.branches
     if not isinstance(chat, Mapping):
         raise MalformedPart(f"{where} is no conversation")
@@ -129,10 +138,15 @@ def _threads_of(source: ImportSource, chat: Any, where: str) -> Iterator[Importe
         raise MalformedPart(f"{where} has neither a mapping nor {CHATS}")
     read = _read_chatgpt(chat, where, refuse) if of_chatgpt else _read_claude(chat, where, refuse)
     left_out = Counter(read.left_out)
+    title = chat.get("title") if of_chatgpt else chat.get("name")
     if branches:
         del left_out[OTHER_BRANCHES]
     rows = read_rows(read.rows, where, left_out, refuse=refuse)
+    if isinstance(title, str) and title.strip():
+        rows = tuple({**row, "metadata": {**(row.get("metadata") or {}), TITLE: title.strip()}} for row in rows)
     yield ImportedThread(read.thread, rows, where, skipped=left_out)
+    if of_chatgpt:
+        yield from _chatgpt_noted(chat, where)
     if branches:
         yield from _other_branches(chat, read.thread, where, refuse, of_chatgpt=of_chatgpt)
 
@@ -227,6 +241,8 @@ def _chatgpt_row(
     if message.get("weight") == 0 or (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
         left_out["messages that the app does not show"] += 1
         return None
+    if message.get("recipient") == BIO or content.get("content_type") == INSTRUCTIONS:
+        return None  # what ChatGPT noted of a person, or was asked to do, is a document
     if message.get("recipient") not in (None, "all"):
         left_out["messages to a tool"] += 1
         return None
@@ -236,6 +252,26 @@ def _chatgpt_row(
         return None
     row = {"role": author.get("role"), "content": content.get("parts") or [], "id": str(message.get("id") or identity)}
     return row | ({} if at is None else {"created_at": _moment(at, where)})
+
+
+def _chatgpt_noted(chat: Mapping[str, Any], where: str) -> Iterator[ImportedDocument]:
+    """Yield what ChatGPT noted of a person in a chat, and the custom instructions that it ran with."""
+    noted: dict[str, Any] = {}
+    for node in chat["mapping"].values():
+        message = node.get("message") if isinstance(node, Mapping) else None
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if not isinstance(message, Mapping) or not isinstance(content, Mapping):
+            continue
+        at = message.get("create_time") or chat.get("create_time")
+        if message.get("recipient") == BIO:
+            parts = content.get("parts") or ()
+            noted |= {part.strip(): at for part in parts if isinstance(part, str) and part.strip()}
+        elif content.get("content_type") == INSTRUCTIONS:
+            given = (content.get(name) for name in ("user_profile", "user_instructions"))
+            noted |= {text.strip(): at for text in given if isinstance(text, str) and text.strip()}
+    for text, at in noted.items():
+        said_at = None if at is None else datetime.fromisoformat(_moment(at, where))
+        yield ImportedDocument(f"chatgpt/{digest_parts(text)}", (ImportedStatement(text, created_at=said_at),), where)
 
 
 def _read_claude(chat: Mapping[str, Any], where: str, refuse: Refuse = raise_malformed) -> ExportedChat:
@@ -261,13 +297,23 @@ def _claude_nodes(chat: Mapping[str, Any], where: str, refuse: Refuse) -> dict[s
 
 def _claude_row(message: Mapping[str, Any], where: str, left_out: Counter[str]) -> Mapping[str, Any]:
     sender = message.get("sender")
-    if message.get("attachments") or message.get("files"):
-        left_out["messages' attachments"] += len(message.get("attachments") or []) + len(message.get("files") or [])
+    pasted, others = _pasted_texts(message)
+    if others:
+        left_out["messages' attachments"] += others
     parts = message.get("content")
-    said = parts if isinstance(parts, list) and parts else message.get("text")
+    said = parts if isinstance(parts, list) and parts else [str(message.get("text") or "")]
+    said = [*said, *pasted] if pasted else said
     role = "user" if sender == "human" else sender
     at = message.get("created_at")
     return {"role": role, "content": said, "id": message["uuid"]} | ({} if at is None else {"created_at": str(at)})
+
+
+def _pasted_texts(message: Mapping[str, Any]) -> tuple[list[str], int]:
+    """Return the texts that a person pasted into a message, and the number of other attachments."""
+    given = [*(message.get("attachments") or ()), *(message.get("files") or ())]
+    texts = [item.get("extracted_content") for item in given if isinstance(item, Mapping)]
+    pasted = [text for text in texts if isinstance(text, str) and text.strip()]
+    return pasted, len(given) - len(pasted)
 
 
 def _branch(nodes: Mapping[str, Any], leaf: Any, parent: str, where: str) -> list[str]:

@@ -214,8 +214,8 @@ def _clock_words() -> ClockWords:
     for span, words in data["hours"].items():
         start, _, end = span.partition("-")
         hours.update(dict.fromkeys(words.split(), (int(start), int(end))))
-    for role, span in (("before_noon", (0, 12)), ("after_noon", (12, 24))):
-        hours.update(dict.fromkeys(" ".join(own[role].values()).split(), span))
+    for role, half in (("before_noon", (0, 12)), ("after_noon", (12, 24))):
+        hours.update(dict.fromkeys(" ".join(own[role].values()).split(), half))
     beside = " ".join([data["beside"]["words"], *own["beside"].values()])
     return ClockWords(hours, frozenset(beside.split()) - hours.keys())
 

@@ -15,7 +15,7 @@ from memwarden import clock
 from memwarden.checks import MAX_WHOLE, quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
-from memwarden.text.language import checked_text, find_misfit, repair_text
+from memwarden.text.language import checked_text, find_misfit, repair_json, repair_text
 from memwarden.text.requests import cut_request
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
@@ -120,7 +120,6 @@ def normalize_line(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
     if not value.isprintable():
-        value = repair_text(value)
         if _NEVER_IN_A_LINE.search(value):
             return None
         value = _SPACES.sub(" ", value)
@@ -181,22 +180,12 @@ def checked_metadata(value: Any, what: str) -> dict[str, Any] | None:
         return None
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{what} is a mapping of names to values, not {quote(value)}")
-    value = _repair_json(value)
+    value = repair_json(value)
     _check_json(value, what, MAX_METADATA_DEPTH)
     size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > MAX_METADATA_BYTES:
         raise InvalidInput(f"{what} has {size:,} bytes as JSON, the limit is {MAX_METADATA_BYTES:,}")
     return json.loads(json.dumps(value)) or None
-
-
-def _repair_json(value: Any, depth: int = MAX_METADATA_DEPTH) -> Any:
-    if isinstance(value, str):
-        return repair_text(value)
-    if depth < 0:  # refused by what follows
-        return value
-    if isinstance(value, Mapping):
-        return {_repair_json(name): _repair_json(item, depth - 1) for name, item in value.items()}
-    return [_repair_json(item, depth - 1) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _check_json(value: Any, what: str, depth: int) -> None:

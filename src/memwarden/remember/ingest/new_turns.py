@@ -36,13 +36,16 @@ def key_of_id(message: Message) -> str | None:
     return f"id:{message.id}" if message.id else None
 
 
-def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
+def find_new_turns(said: Sequence[Message], tail: Sequence[Memory], *, from_start: bool = False) -> list[TurnKey]:
     """Find what is new. ``tail``: the last turns of the thread, in the order of writing.
+
+    from_start: whether the call is a conversation from its start, as a request to a model is. Then its only message
+    is the thread's first, whose answer is made anew.
 
     What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
     same moment store it once.
     """
-    places = _match(said, tail) or _match_runs(said, tail) or _match_retry(said, tail)
+    places = _match(said, tail) or _match_runs(said, tail) or (_match_retry(said, tail) if from_start else {})
     last = max(places, default=-1)
     after = tail[-1].id if tail else "the beginning"
     keys: list[TurnKey] = []

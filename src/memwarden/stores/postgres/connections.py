@@ -26,6 +26,8 @@ _MAX_ATTEMPTS = 8  # of a transaction that the server undid because of others
 _FIRST_PAUSE = 0.02  # seconds before the second attempt, doubled for each further attempt
 _MAX_PAUSE = 0.5
 
+# Executions after which psycopg prepares a statement; its own default.
+_PREPARE_AFTER = 5
 _DEFAULTS = {
     "application_name": APPLICATION,
     "keepalives_idle": "30",  # seconds; a server that vanished is noticed within two minutes
@@ -42,11 +44,14 @@ class Connections:
     learns at once why that fails, and when a server is back.
 
     Args:
-        url: what libpq takes: ``postgresql://login@host:port/database?option=value``.
+        url: what libpq takes: ``postgresql://login@host:port/database?option=value``. With ``pgbouncer=true`` no
+            statement is prepared on the server, whose connection a pool of transactions may change at any time.
         connect_seconds: how long to try to get a connection, also while a server is being restarted.
     """
 
     def __init__(self, url: str, connect_seconds: float) -> None:
+        url, pooled = split_pooled(url)
+        self._prepare_after = None if pooled else _PREPARE_AFTER
         try:
             given = conninfo_to_dict(url)
         except ProgrammingError as error:
@@ -59,7 +64,7 @@ class Connections:
 
     def connect(self) -> Connection[Any]:
         """Open a connection in autocommit mode: statements begin and end transactions."""
-        connection = connect(self._conninfo, autocommit=True)
+        connection = connect(self._conninfo, autocommit=True, prepare_threshold=self._prepare_after)
         register_dumpers(connection)
         return connection
 
@@ -113,6 +118,20 @@ class Connections:
                 if _end_transaction(connection):
                     return connection
         return None
+
+
+def split_pooled(url: str) -> tuple[str, bool]:
+    """Return a URL without its option ``pgbouncer``, which libpq does not know, and whether that is true.
+
+    Raises InvalidConfig for another value than true or false.
+    """
+    base, mark, query = url.partition("?")
+    options = query.split("&") if mark else []
+    given = [option.partition("=")[2] for option in options if option.startswith("pgbouncer=")]
+    if any(value not in ("true", "false") for value in given):
+        raise InvalidConfig("the option pgbouncer of a PostgreSQL URL is true or false")
+    kept = "&".join(option for option in options if not option.startswith("pgbouncer="))
+    return (f"{base}?{kept}" if kept else base), "true" in given
 
 
 def _end_transaction(connection: Connection[Any]) -> bool:

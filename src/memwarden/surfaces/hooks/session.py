@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from memwarden.api.warden import AsyncWarden
 from memwarden.errors import InvalidInput
@@ -15,6 +15,7 @@ from memwarden.records import Kind, Trust
 from memwarden.remember.ingest.screening import screen
 from memwarden.security.injection.detector import LEFT_OUT
 from memwarden.surfaces.hooks.reading import MAX_COMMAND, CommandRun, PromptNote, read_command, read_prompt
+from memwarden.text.language import repair_json
 from memwarden.tiers import items
 from memwarden.tiers.backend import ContextItem
 from memwarden.tiers.budget import ContextPackage, ContextRequest, Task
@@ -39,7 +40,7 @@ def read_event(text: str) -> Mapping[str, Any]:
         raise InvalidInput("the event on stdin is no JSON; this command is started by a coding agent") from None
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         raise InvalidInput("the event on stdin has no hook_event_name; this command is started by a coding agent")
-    return event
+    return cast(Mapping[str, Any], repair_json(event))
 
 
 def is_of_interest(event: Mapping[str, Any]) -> bool:
@@ -49,14 +50,27 @@ def is_of_interest(event: Mapping[str, Any]) -> bool:
 
 
 def name_project(event: Mapping[str, Any]) -> str:
-    """Return the project of an event: the name of its repository's folder, and a mark of where that lies.
+    """Return the project of an event: the name of its repository's folder, and a mark of its path.
 
-    Two repositories of a name are two projects; a folder that was moved is another project, unless it is named.
+    Two repositories of a name are two projects. A linked worktree (``git worktree``) is a part of its repository. A
+    folder that was moved is another project, unless it is named.
     """
     folder = Path(str(event.get("cwd") or ".")).resolve()
     root = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+    root = _repository_of_worktree(root / ".git") or root
     mark = hashlib.sha256(str(root).encode()).hexdigest()[:8]
     return f"{_SIGNS.sub('-', root.name)[:60] or 'root'}-{mark}"
+
+
+def _repository_of_worktree(git: Path) -> Path | None:
+    """Return the folder of the repository that a worktree's file ``.git`` is linked to; None for all else."""
+    try:
+        _, mark, link = git.read_text("utf-8").partition("gitdir:")
+        own = (git.parent / link.strip()).resolve()
+        common = (own / (own / "commondir").read_text("utf-8").strip()).resolve()
+    except (OSError, UnicodeDecodeError):  # a folder, or a submodule, which is a repository of its own
+        return None
+    return common.parent if mark and common.name == ".git" else None
 
 
 class CodingSession:
