@@ -1,6 +1,6 @@
 """Decides which saved state a goal needs before it runs, and whether a tool's result is saved.
 
-With a chat model it asks, in a prompt of at most 200 tokens; without a model, search and rules decide. A model that
+With a chat model it asks, in a prompt of at most 200 tokens. Without a model, search and rules decide. A model that
 fails, is late or answers garbage costs a warning: nothing is loaded or saved, and the goal runs.
 """
 
@@ -50,7 +50,7 @@ class OverseerSettings:
     Attributes:
         check: ``every_goal``, or ``words`` for goals that hold any of ``words``, in any form ("lists", "saving").
         inject: relevant state is put after the goal (``context``) or into the system prompt (``system``).
-        auto_save: whether results of tools may be saved; off by default.
+        auto_save: whether results of tools may be saved. Off by default.
         skip_tools: tools whose results are never saved. only_tools: if not empty, only their results are saved.
     """
 
@@ -102,7 +102,7 @@ class AsyncOverseer:
         self._count = count
 
     async def prepare(self, goal: str) -> PreparedGoal:
-        """Return a goal with the state that it needs; unchanged when it needs none."""
+        """Return a goal with the state that it needs. Unchanged when it needs none."""
         state = await self.relevant(goal)
         if not state:
             return PreparedGoal(goal, "", {})

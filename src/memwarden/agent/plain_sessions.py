@@ -40,14 +40,14 @@ class ChannelLogger(Protocol):
 class SessionMemory:
     """The memory of sessions that are plain dicts.
 
-    A session is any dict; its memory is kept in it under ``conversation_memory``, its id under ``session_id`` (made if
+    A session is any dict. Its memory is kept in it under ``conversation_memory``, its id under ``session_id`` (made if
     there is none). Not safe for two threads that change the same session.
 
     Args:
-        model: shortens long answers and summaries; without a model, or when it fails, rules do.
+        model: shortens long answers and summaries. Without a model, or when it fails, rules do.
         get_proactive_tool_messages: runs the tools of a screen; :meth:`inject_screen_context` needs it.
         window_tokens: maximum size of the prepared messages. count: counts the tokens of a text.
-        tenant, user: the owner of the sessions; part of the keys of the tool cache.
+        tenant, user: the owner of the sessions. Part of the keys of the tool cache.
         external: ``quote`` shows results of tools, without sentences that read like orders; ``held`` and ``off`` do
             not, as the setting of that name says.
     """
@@ -98,7 +98,7 @@ class SessionMemory:
         """Take an exchange in and end the cycle.
 
         An answer of more than 750 bytes is shortened to 500. Of more than 10 exchanges the oldest is appended to the
-        summary; a summary of more than 4,000 bytes is shortened to 3,000. Every cached result loses an exchange. The
+        summary. A summary of more than 4,000 bytes is shortened to 3,000. Every cached result loses an exchange. The
         views of memory and cache go to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
         """
         run_shortening_now(rules.close_cycle(session, user_question, final_answer), self._model)
@@ -130,7 +130,7 @@ class SessionMemory:
     def inject_screen_context(
         self, session: Session, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
     ) -> list[Message]:
-        """Run the tools of a screen, once per session, and return their messages; later calls return none.
+        """Run the tools of a screen, once per session, and return their messages. Later calls return none.
 
         Results are cached for 3 exchanges, or as many as ``llm_cache_duration`` of their message says. A result that
         reads like orders to an assistant is hidden. An error of the tools is raised, and they run again next time.
@@ -196,7 +196,7 @@ class SessionMemory:
 
 
 def log_view(logger: ChannelLogger | None, view: Callable[[], str], *, strict: bool = False) -> None:
-    """Log a view without secrets; it is made only when a logger listens."""
+    """Log a view without secrets. It is made only when a logger listens."""
     listens = logging.getLogger(LOGGER_NAME)
     if logger is None and not listens.isEnabledFor(logging.INFO):
         return

@@ -35,7 +35,7 @@ _MIN_KEY, _MAX_KEY = 3, 60
 _MARK = re.compile(r"\[redacted:[a-z0-9-]+\]")
 # "The password of the wifi is" says nothing without the password.
 _MAX_LABEL_WORDS = 6
-# Depth to which a result's keys are read; deeper keys are details.
+# Depth to which a result's keys are read. Deeper keys are details.
 _MAX_DEPTH = 3
 
 
@@ -82,7 +82,7 @@ def _leaves(value: Any, depth: int) -> Iterator[str]:
 
 
 def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:
-    """Return what shows that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
+    """Return what shows that a result lasts: a word of the tool, of the result's keys, or of the goal, or None."""
     if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", key) for key in keys or ["?"]):
         return None
     if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):

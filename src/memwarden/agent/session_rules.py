@@ -1,6 +1,6 @@
 """The rules of a session's memory, as pure functions on its dicts.
 
-A session is the application's dict. Its memory lies in it under ``conversation_memory``; beside it are ``session_id``,
+A session is the application's dict. Its memory lies in it under ``conversation_memory``. Beside it are ``session_id``,
 and ``llm_compressions``, the number of texts that a model shortened.
 """
 
@@ -59,7 +59,7 @@ def keep_result(
     at: float,
     call_id: str | None = None,
 ) -> bool:
-    """Keep a result for ``duration`` exchanges, in place of an earlier result; return whether it was kept.
+    """Keep a result for ``duration`` exchanges, in place of an earlier result. Return whether it was kept.
 
     A duration of 0 or less keeps nothing. at: seconds since 1970. Raises InvalidInput.
     """
@@ -84,7 +84,7 @@ def keep_result(
 
 
 def look_up(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a copy of the cached entry of a call and renew its duration; None for an unknown call."""
+    """Return a copy of the cached entry of a call and renew its duration. None for an unknown call."""
     entry = cache.get(cache_key(owner, tool_name, parameters))
     if entry is None:
         return None
@@ -188,7 +188,7 @@ def in_words(exchange: Mapping[str, str]) -> str:
 
 
 def open_cycle(session: Session, user_message: str) -> None:
-    """Begin the cycle of a message; a repeated message continues with the agent's messages so far."""
+    """Begin the cycle of a message. A repeated message continues with the agent's messages so far."""
     cycle = memory_of(session)["current_cycle"]
     if cycle["user_question"] != user_message or cycle["final_answer"] is not None:
         memory_of(session)["current_cycle"] = _empty()["current_cycle"] | {"user_question": user_message}
@@ -200,7 +200,7 @@ def prepare_messages(
     """Return an agent's messages: summary, cached results, exchanges, the message, the agent's messages since.
 
     external: whether results of tools are shown, without sentences that read like orders. All of it within ``window``
-    tokens. The message and the agent's messages since are never left out; then the summary,
+    tokens. The message and the agent's messages since are never left out. Then the summary,
     the exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
     since = [_for_agent(message, external=external) for message in memory["current_cycle"]["agent_messages"]]
@@ -317,7 +317,7 @@ class _TokenRoom:
 
 
 def _cached_results(entries: Any, room: _TokenRoom) -> list[Message]:
-    """Return the cached results as a single message, in their order; the newest are taken first."""
+    """Return the cached results as a single message, in their order. The newest are taken first."""
     lines: list[str] = []
     for entry in sorted(entries, key=lambda item: float(item["cached_at"]), reverse=True):
         line = render_entry(entry)
@@ -352,7 +352,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Mapping
 def _for_agent(message: Mapping[str, Any], *, external: bool) -> Message:
     """Return a message as a provider accepts it: without our mark, and without a result that reads like orders.
 
-    external: whether results are shown at all; a call without one is refused by providers.
+    external: whether results are shown at all. A call without one is refused by providers.
     """
     shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
     if shown.get("role") == "tool" and isinstance(shown.get("content"), str):

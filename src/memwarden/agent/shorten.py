@@ -1,6 +1,6 @@
 """Shortens a text without a model: sentences with names, numbers and dates stay.
 
-Sentences are taken whole and once, first those with the most new details for their size; the details of the other
+Sentences are taken whole and once, first those with the most new details for their size. The details of the other
 sentences follow in a last line. Code between fences is kept as it stands or left out. Limits are bytes of UTF-8, and no
 character is ever split. Everything here is pure.
 """
@@ -46,7 +46,7 @@ _MARKS: Final = re.compile(
     rf"^{_BLANKS}(?:[-•–—*+]|(?:[*_#](?:[*_#]|[^\S\n])*)?\(?\d{{1,2}}[.)])\s+|\|",
     re.MULTILINE,
 )
-# A block of code with its fences; one that was cut off goes to the end of the text.
+# A block of code with its fences. One that was cut off goes to the end of the text.
 _CODE: Final = re.compile(r"^[ \t]*(`{3}|~{3})[^\n]*(?:\n|\Z)(?s:.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE)
 _WORDS: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"[$€£¥]?\d+(?:[.,:/–-]\d+)*(?:\s?(?:%|°[CF]|[ap]\.?m\b\.?))?", re.IGNORECASE)
@@ -141,7 +141,7 @@ def _is_code(part: TermedSentence) -> bool:
 
 
 def _join(parts: Sequence[TermedSentence]) -> str:
-    """Join sentences by blanks; code stands in lines of its own."""
+    """Join sentences by blanks. Code stands in lines of its own."""
     said = ""
     for number, part in enumerate(parts):
         apart = number > 0 and (_is_code(part) or _is_code(parts[number - 1]))
@@ -151,7 +151,7 @@ def _join(parts: Sequence[TermedSentence]) -> str:
 
 
 def _best_beginning(text: str, parts: Sequence[TermedSentence]) -> str:
-    """Return the sentence to begin, of which none fits; of code alone that it is left out."""
+    """Return the sentence to begin, of which none fits. Of code alone that it is left out."""
     sentences = [part for part in parts if not _is_code(part)]
     if parts and not sentences:
         return LEFT_OUT
@@ -192,7 +192,7 @@ def _also(details: Sequence[str]) -> str:
 
 
 def _with_also(said: str, details: Sequence[str], limit: int) -> str:
-    """Append the details that fit, in their order; short details are chosen first."""
+    """Append the details that fit, in their order. Short details are chosen first."""
     room = limit - size(said) - 1 - size(ALSO) - 1
     taken: set[str] = set()
     for detail in sorted(details, key=size):
@@ -205,7 +205,7 @@ def _with_also(said: str, details: Sequence[str], limit: int) -> str:
 
 R = TypeVar("R")
 
-# Size of a text that a model sees; longer texts are shortened by rules first.
+# Size of a text that a model sees. Longer texts are shortened by rules first.
 MAX_BYTES: Final = 16_000
 SYSTEM: Final = (
     "You shorten what was said in a conversation so that it can go on later. Keep every name, number, date and "

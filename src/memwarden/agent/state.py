@@ -45,7 +45,7 @@ MIN_SCORE = ITEM_THRESHOLD
 MIN_SHARE_OF_BEST = 0.8
 # Maximum keys offered to a chat model.
 MAX_CANDIDATES = 40
-# Characters of a value in a preview; three dots follow when there is more.
+# Characters of a value in a preview. Three dots follow when there is more.
 MAX_PREVIEW = 100
 # Searchable characters of a value's texts.
 MAX_SEARCHED = 1_000
@@ -65,7 +65,7 @@ class StateKey:
     Attributes:
         updated_at: ISO 8601, UTC. size_bytes: of the value as JSON, UTF-8.
         description: the saver's line about the value, or None. preview: the first 100 characters of the value as JSON
-            and three dots when there is more; None when it was not asked for.
+            and three dots when there is more. None when it was not asked for.
         expires_at: ISO 8601, UTC, or None.
     """
 
@@ -109,8 +109,8 @@ class AsyncState:
         Args:
             key: a printable text of at most 256 characters, without a secret.
             value: any JSON value, at most 100 levels deep. Secrets in it are replaced by a mark before it is stored.
-            description: a line about the value, by which it is found; at most 1,000 characters.
-            expires_in: a timedelta or seconds until it expires; None keeps it until it is cleared.
+            description: a line about the value, by which it is found. At most 1,000 characters.
+            expires_in: a timedelta or seconds until it expires. None keeps it until it is cleared.
             trust: the source of the words. An ``external`` value (from a tool, a page, a model that has read a page)
                 that looks like orders to an assistant is refused, and the earlier value stays.
 
@@ -333,14 +333,14 @@ class AsyncState:
         self._runtime.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
 
 
-# Saved values; proposals for the user context share their channel.
+# Saved values. Proposals for the user context share their channel.
 SAVED_STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
 
 
 async def read_saved(
     store: StoreReader, namespace: Namespace, prefixes: tuple[str, ...]
 ) -> AsyncIterator[tuple[str, Any]]:
-    """Yield keys that begin so, and their values, in the order of first writing; a page of them is in memory."""
+    """Yield keys that begin so, and their values, in the order of first writing. A page of them is in memory."""
     begins = tuple(f"{_PREFIX}{prefix}" for prefix in prefixes)
     ids = [item for item in await store.find_ids(namespace, SAVED_STATE) if item.startswith(begins)]
     now = clock.now()

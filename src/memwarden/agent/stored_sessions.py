@@ -2,7 +2,7 @@
 
 A session is a memory of the channel ``state`` in the person's namespace, with the dict of
 :class:`memwarden.agent.plain_sessions.SessionMemory` in its payload. Every change is read, decided and written
-only if nobody wrote in between; otherwise it is decided again on the new state.
+only if nobody wrote in between. Otherwise it is decided again on the new state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Session = dict[str, Any]
 PREFIX: Final = "session:"
 SOURCE: Final = "session"
 _ALL: Final = 10**9
-# Separates session and key in the namespace's idempotency keys; names are printable and cannot hold it.
+# Separates session and key in the namespace's idempotency keys. Names are printable and cannot hold it.
 SEPARATOR: Final = "\x1f"
 SESSIONS: Final = filters.parse({"channel": Channel.STATE, "source": SOURCE})
 
@@ -107,13 +107,13 @@ class AsyncSessions:
         *,
         key: str | None = None,
     ) -> None:
-        """Take an exchange in and end the cycle; it is durable on return.
+        """Take an exchange in and end the cycle. It is durable on return.
 
-        The warden's chat model shortens long texts; without a model, or when it fails, rules do.
+        The warden's chat model shortens long texts. Without a model, or when it fails, rules do.
 
         Args:
             key: idempotency key of the exchange, for this session. The same key with the same question and answer takes
-                nothing in again, however much later and in whichever process; with others it is a Conflict.
+                nothing in again, however much later and in whichever process. With others it is a Conflict.
 
         See :meth:`memwarden.agent.plain_sessions.SessionMemory.finalize_current_cycle`.
         """
@@ -154,7 +154,7 @@ class AsyncSessions:
     async def lookup_tool_in_cache(
         self, session_id: str, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Return the cached entry of a call, or None. A hit renews its whole duration; nothing else is written."""
+        """Return the cached entry of a call, or None. A hit renews its whole duration. Nothing else is written."""
 
         def look_up(session: Session) -> dict[str, Any] | None:
             return self._memory.lookup_tool_in_cache(session, tool_name, parameters)
@@ -165,7 +165,7 @@ class AsyncSessions:
     async def inject_screen_context(
         self, session_id: str, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
     ) -> list[Message]:
-        """Run the tools of a screen, once per session, and return their messages; later calls return none.
+        """Run the tools of a screen, once per session, and return their messages. Later calls return none.
 
         Of two simultaneous calls a single call returns messages, though both may run the tools. Raises InvalidInput
         without tools (:meth:`with_options`).
@@ -294,7 +294,7 @@ def check_allowed(runtime: Runtime, who: Scope) -> None:
 
 
 def _session_of(name: str, stored: Memory | None) -> Session:
-    """Return a copy of a stored session; a new session if there is none."""
+    """Return a copy of a stored session. A new session if there is none."""
     payload = {} if stored is None else json.loads(json.dumps(dict(stored.payload or {})))
     session: Session = payload | {session_rules.SESSION_ID: name}
     session_rules.memory_of(session)
@@ -316,7 +316,7 @@ def _as_async(change: Callable[[Session], T]) -> Callable[[Session], Awaitable[T
 
 
 class _IdempotentChange(NamedTuple):
-    """A change that is made once. key: of the namespace. asked: the caller's arguments; JSON."""
+    """A change that is made once. key: of the namespace. asked: the caller's arguments. JSON."""
 
     key: str
     asked: tuple[str, ...]

@@ -51,7 +51,7 @@ class Parameter:
     """A parameter of a tool.
 
     type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value. choices: values offered to a
-    model; empty for none. The tool decides whether others are valid.
+    model. Empty for none. The tool decides whether others are valid.
     """
 
     name: str
@@ -270,7 +270,7 @@ MAX_RESULTS, MAX_BUDGET = 20, 2_000
 # Three bullets of 280 characters fit, with who said them and when.
 RECALL_BUDGET = 300
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
-# The kinds offered to a model; other kinds are accepted.
+# The kinds offered to a model. Other kinds are accepted.
 _KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
 
 
@@ -312,7 +312,7 @@ def memory_tools(memories: MemoryVerbs, block: ContextBlock | None = None) -> tu
     """Return searchMemories and createMemory over a scope's memories.
 
     block: the memories that the turn has already. With a block, searchMemories is offered only when the block is
-    unsure, and finds three bullets within 300 tokens; without a block it is always offered.
+    unsure, and finds three bullets within 300 tokens. Without a block it is always offered.
     """
     if block is None:
         return search_tool(memories), create_tool(memories)
@@ -320,7 +320,7 @@ def memory_tools(memories: MemoryVerbs, block: ContextBlock | None = None) -> tu
 
 
 def select_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
-    """Return the tools of the given names, in their own order; all for None. Raises InvalidInput for unknown names."""
+    """Return the tools of the given names, in their own order. All for None. Raises InvalidInput for unknown names."""
     if only is None:
         return tuple(tools)
     names = checked_names(only, "only")

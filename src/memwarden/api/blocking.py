@@ -509,7 +509,7 @@ class Warden(Facade):
         prepare: bool = True,
         key: str | None = None,
     ) -> Self:
-        """Open a store at once. See :meth:`memwarden.api.warden.AsyncWarden.open`; raises StoreError as well."""
+        """Open a store at once. See :meth:`memwarden.api.warden.AsyncWarden.open`. Raises StoreError as well."""
         inner = AsyncWarden.open(
             url,
             config,

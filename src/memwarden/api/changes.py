@@ -50,7 +50,7 @@ class ScopeChanges(ScopeReads):
 
     @instrumented(Node.HOTPATH, Op.DELETE)
     async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
-        """Forget everything of the user that the agent may read, saved state and sessions too; all can be restored.
+        """Forget everything of the user that the agent may read, saved state and sessions too. All can be restored.
 
         Each memory comes back by :meth:`restore` within 30 days. The user context stays: consent alone changes it.
 
@@ -110,7 +110,7 @@ class ScopeChanges(ScopeReads):
         clear: Sequence[str] = (),
         expected_version: int | None = None,
     ) -> WriteResult:
-        """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
+        """Correct a memory: what is given is changed, the rest stays. The old content stays in the history.
 
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
@@ -171,7 +171,7 @@ class ScopeChanges(ScopeReads):
         return await self.update(memory_id, pinned=pinned)
 
     async def promote(self, memory_id: str, to: str) -> str:
-        """Copy a memory to a project, on purpose; it stays where it is. Returns the id of the copy.
+        """Copy a memory to a project, on purpose. It stays where it is. Returns the id of the copy.
 
         The copy says where it comes from, and both journals record it. Called twice, it copies once. to:
         ``project/<id>``; ``tiers.project(...).promote`` goes on to all projects.

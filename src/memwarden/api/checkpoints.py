@@ -26,7 +26,7 @@ class AsyncThreadCheckpoints(ScopeHandle):
         await self._runtime.store.checkpoints.copy_thread(self._namespace, *names)
 
     async def delete_thread(self, thread: str) -> None:
-        """Remove all checkpoints of a thread; an unknown thread is no error."""
+        """Remove all checkpoints of a thread. An unknown thread is no error."""
         await self._runtime.store.checkpoints.delete_threads(self._namespace, [_thread_name(thread)])
 
     @property

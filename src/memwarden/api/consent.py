@@ -49,18 +49,18 @@ class AsyncConsent(ScopeHandle):
 
         ``preferred_name``, ``pronouns``, ``city`` and ``language`` change with the person's consent only, and so
         does what
-        is taken out; a proposal waits for it for 7 days. ``tone`` and ``goals_add`` are changed at once when two
+        is taken out. A proposal waits for it for 7 days. ``tone`` and ``goals_add`` are changed at once when two
         different
-        turns of the person speak for them, or a confident insight does; else they wait, too. A tone also waits while
+        turns of the person speak for them, or a confident insight does. Else they wait, too. A tone also waits while
         another does, or when the person decided on it before.
 
         Args:
-            patch: field to value; None empties a field. ``goals_add`` and ``goals_remove`` take a goal or a list of
+            patch: field to value. None empties a field. ``goals_add`` and ``goals_remove`` take a goal or a list of
             them. sources: ids of the turns, or of the memories resting on turns, that speak for it. Those of the person
-            count. confident: it is an insight that is sure of itself; this counts for ``tone`` and ``goals_add`` alone.
+            count. confident: it is an insight that is sure of itself. This counts for ``tone`` and ``goals_add`` alone.
 
         Returns a result for each change, in the order of the patch: ``updated`` (made), ``proposed`` with the id to
-        decide on, or ``rejected`` when there is nothing to change; the reason begins with the field.
+        decide on, or ``rejected`` when there is nothing to change. The reason begins with the field.
 
         Raises InvalidInput, CategoryDenied, Conflict, StoreError.
         """
@@ -77,7 +77,7 @@ class AsyncConsent(ScopeHandle):
         Args:
             state: ``pending``, ``approved``, ``declined``, ``expired``, ``applied``, ``replaced``, or None for all.
             What
-                was decided is listed for 30 days; the journal keeps the decision.
+                was decided is listed for 30 days. The journal keeps the decision.
             fill: False proposes nothing first and writes nothing, for who may only read.
 
         Raises InvalidInput, CategoryDenied.

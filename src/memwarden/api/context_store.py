@@ -20,7 +20,7 @@ _MAY_BE_NONE = ("source", "importance", "token_cost")
 
 
 class StoredItems(MutableMapping[str, Any]):
-    """Items by their id, the first added first; every access reads or writes the store.
+    """Items by their id, the first added first. Every access reads or writes the store.
 
     An item that is put in may be of any class with the same fields. What comes out is a
     :class:`memwarden.tiers.backend.ContextItem`: ``tags`` is a list, and ``timestamp`` a time without an offset, as old
@@ -72,7 +72,7 @@ class ContextStore:
     """The old store: ``store.items`` is its dict.
 
     Args:
-        items: to begin with; they are added to what the namespace holds already.
+        items: to begin with. They are added to what the namespace holds already.
         backend: where they live, such as ``warden.backend("task/k1")``, so that the assembler finds them.
     """
 

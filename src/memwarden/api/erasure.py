@@ -62,7 +62,7 @@ async def settle(runtime: Runtime, namespace: Namespace) -> None:
 
 
 async def erase_planned(runtime: Runtime, plan: ErasureReceipt) -> ErasureReceipt:
-    """Erase what a plan names; return the receipt. A broken-off erasure ends when it is repeated with its plan."""
+    """Erase what a plan names. Return the receipt. A broken-off erasure ends when it is repeated with its plan."""
     store, namespace = runtime.store, plan.namespace
     if plan.store != store.place:
         raise InvalidInput(f"the erasure was begun at {plan.store}, and this is {store.place}")
@@ -85,7 +85,7 @@ async def _erase_whole(store: Store, namespace: Namespace) -> Mapping[str, int]:
 
 
 async def _erase_part(store: Store, plan: ErasureReceipt) -> Mapping[str, int]:
-    """Erase a thread or a memory; return the rows that went by table."""
+    """Erase a thread or a memory. Return the rows that went by table."""
     namespace = plan.namespace
     before = await store.holdings(namespace)
     part = await find_part(store, namespace, thread=plan.thread, memory=plan.memory)
@@ -122,7 +122,7 @@ async def find_part(
 ) -> ErasedPart:
     """Return a thread or a memory with all that rests on it.
 
-    Of what was made of a thread all goes; what other threads say as well stays when it was kept there first. Of what
+    Of what was made of a thread all goes. What other threads say as well stays when it was kept there first. Of what
     was made of a single turn all goes that names the turn, so that none of its words are left.
     """
     if thread is not None:

@@ -71,7 +71,7 @@ class PersonalMemory:
     saved: Sequence[str]
 
     async def read(self, ids: Sequence[str]) -> AsyncIterator[list[Memory]]:
-        """Yield memories a page at a time; what is no longer there is left out."""
+        """Yield memories a page at a time. What is no longer there is left out."""
         for start in range(0, len(ids), PAGE):
             yield await self.store.get(self.namespace, ids[start : start + PAGE])
 
@@ -273,7 +273,7 @@ def _write_memories(folder: Path, memories: Sequence[Memory], links: Mapping[str
 
 
 class _ThreadNotes:
-    """Appends turns to the notes of their threads; what does not fit a note goes into another of the thread."""
+    """Appends turns to the notes of their threads. What does not fit a note goes into another of the thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -22,7 +22,7 @@ class ScopeHandle:
 
     @property
     def _readable(self) -> tuple[str, ...] | None:
-        """The categories that the agent may read; None for all."""
+        """The categories that the agent may read. None for all."""
         return self._categories.readable(self.who.agent, None)
 
     async def _get(self, memory_id: str) -> Memory:

@@ -1,4 +1,4 @@
-"""Imports what other programs keep: checked as a whole first, then written part by part; known entries are skipped."""
+"""Imports what other programs keep: checked as a whole first, then written part by part. Known entries are skipped."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class ImportSummary:
         ended: statements that their documents no longer make, and what rested on them.
         linked: links between notes that are new. nodes: entities and relations of graphs that are new.
         skipped: what was left out, by reason. refused: malformed entries by their place,
-            and what the store would not take by reason; each with its count.
+            and what the store would not take by reason. Each with its count.
         undated: messages and statements without a time of their own, which count as said now.
         first_at, last_at: the earliest and the latest time, ISO 8601.
-        dry_run: whether nothing was written; stored is then what would be.
+        dry_run: whether nothing was written. Stored is then what would be.
     """
 
     formats: tuple[str, ...]
@@ -200,7 +200,7 @@ async def import_paths(
 
 
 def is_database(path: str | Path) -> bool:
-    """Return whether what is imported is a database, by its URL; a path is never one."""
+    """Return whether what is imported is a database, by its URL. A path is never one."""
     return isinstance(path, str) and path.startswith(SCHEMES)
 
 
@@ -495,7 +495,7 @@ class GraphWriter:
         await self._save(key, node, dry_run=dry_run)
 
     async def _read_graph(self) -> dict[str, str]:
-        """Note what is saved; return the keys of entities by name."""
+        """Note what is saved. Return the keys of entities by name."""
         keys: dict[str, str] = {}
         async for key, node in read_saved(self._store, self._state.who.namespace, (ENTITIES, RELATIONS)):
             if key.startswith(RELATIONS):

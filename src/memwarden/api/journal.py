@@ -45,11 +45,11 @@ class AsyncJournal(ScopeHandle):
         """Return what happened to a memory, or to everything of this user: oldest first, the content before and after.
 
         Memories that were forgotten or merged have a history too. To read all of it, pass the last ``seq`` as ``since``
-        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read; their
+        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read. Their
         ``meta`` is None where it names a memory that the agent may not read.
 
         Args:
-            memory_id: of a single memory; None for all. since: a revision; only later entries. limit: the most entries.
+            memory_id: of a single memory. None for all. since: a revision. Only later entries. limit: the most entries.
             descending: the newest first.
 
         Raises NotFound, InvalidInput, StoreError.
@@ -68,7 +68,7 @@ class AsyncJournal(ScopeHandle):
     async def undo(self, change: int) -> WriteResult:
         """Take a decision back, whole: everything that was changed together with a journal entry.
 
-        What a memory held before is there again to the byte; what the decision had created is forgotten, what it had
+        What a memory held before is there again to the byte. What the decision had created is forgotten, what it had
         removed or merged is there again, links too. An undo is a change like any other, and can be undone.
 
         Args:
@@ -151,12 +151,12 @@ class AsyncJournal(ScopeHandle):
 
         Events are written about a second after what they tell of, and as well as can be: a process that is killed loses
         those of its last second. What this warden did is written first, so it is told. What became of a memory for
-        certain is told by :meth:`history`; an event names the memory and the revision.
+        certain is told by :meth:`history`. An event names the memory and the revision.
 
         An agent sees the events of memories in categories that it may read, and of those that name no memory its own.
 
         Args:
-            since, until: datetime, ISO text or seconds since 1970; since is included, until is not. Events older
+            since, until: datetime, ISO text or seconds since 1970. Since is included, until is not. Events older
             than the
                 setting ``events_days`` are never told.
             node, op, status: words of :class:`memwarden.observability.records.Node`,
@@ -189,7 +189,7 @@ class AsyncJournal(ScopeHandle):
         Counted are the events that :meth:`events` would list.
 
         Args:
-            seconds: the length of a span of time, 1 to 366 days; spans begin at whole multiples since 1970 UTC.
+            seconds: the length of a span of time, 1 to 366 days. Spans begin at whole multiples since 1970 UTC.
 
         Raises InvalidInput, StoreError.
         """
@@ -201,7 +201,7 @@ class AsyncJournal(ScopeHandle):
         return await self._runtime.store.event_counts(self.who.namespace, wanted, seconds=span)
 
     async def _shown(self, wanted: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
-        """The events that whoever asks may see; for an agent more are read than are wanted, as some fall away."""
+        """The events that whoever asks may see. For an agent more are read than are wanted, as some fall away."""
         store, namespace, viewer = self._runtime.store, self.who.namespace, wanted.viewer
         most = limit
         while True:

@@ -64,24 +64,24 @@ class ScopeReads(ScopeHandle):
         *,
         queries: Sequence[str] | None = None,
     ) -> QueryResult:
-        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant.
+        """Find what answers a question: turns and memories ranked together. Nothing when nothing is relevant.
 
         Args:
             query: the question, in words.
-            queries: 1 to 10 questions in place of ``query``. Each is searched for by itself; the best of each come
+            queries: 1 to 10 questions in place of ``query``. Each is searched for by itself. The best of each come
                 first, then the second of each, and so on, under one budget and each memory once. ``confidence`` is the
                 highest of theirs, ``confidences`` holds all.
             categories: the categories to search. None: all that the agent may read.
             filters: see :mod:`memwarden.filters`.
-            top_k: the most items wanted, 1..1000; with several questions, for each that has an answer.
-            threshold: the least chance, 0..1, that twenty items would hold the answer; items with a third of it as
+            top_k: the most items wanted, 1..1000. With several questions, for each that has an answer.
+            threshold: the least chance, 0..1, that twenty items would hold the answer. Items with a third of it as
                 their score are in. None: the calibrated bar. 0 switches the bar off.
-            budget_tokens: the most tokens that ``text`` may take; None for no limit.
+            budget_tokens: the most tokens that ``text`` may take. None for no limit.
             returns: ``bullets`` (a line each, long texts cut to the part that matches) or ``full`` (whole texts).
             explain: name the gate of every memory that was left out, not only of the nearest.
             as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
                 since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
-                then, in the words that were in force; what was written later counts when it is dated before.
+                then, in the words that were in force. What was written later counts when it is dated before.
             since_rev: tell what changed after this revision (``rev`` of the last answer that you have). None: since
                 this thread looked last, as far as is known. An answer from the past tells no changes.
 
@@ -114,20 +114,20 @@ class ScopeReads(ScopeHandle):
         template: Template = LEAN_TEMPLATE,
         overview_tokens: int = 0,
     ) -> ContextBlock:
-        """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
+        """Make the ``<memories>`` block to put before a turn. Empty when nothing is relevant.
 
         The last message is searched for, with the talk just before it where it leans on that ("and in May?"). As many
         memories as bear on it and fit the budget go in, what was said last first.
 
         Args:
-            messages: the conversation so far, the message to answer last; or its text alone. What stands in it is not
+            messages: the conversation so far, the message to answer last, or its text alone. What stands in it is not
                 repeated.
             budget_tokens: the most tokens that the whole block may take.
-            threshold: the least chance, 0..1, that the block holds the answer; memories with a sixtieth of it as
+            threshold: the least chance, 0..1, that the block holds the answer. Memories with a sixtieth of it as
                 their score go in. None: the calibrated bar.
-            participants: only memories in which any of these takes part; capitals make no difference. A filter of
+            participants: only memories in which any of these takes part. Capitals make no difference. A filter of
                 ``characters`` must hold as well.
-            max_memories: 1..100; those that only fill what is left (``context: all``) do not count.
+            max_memories: 1..100. Those that only fill what is left (``context: all``) do not count.
             overview_tokens: so many tokens of an overview of the person go in as an item, whatever the message asks:
                 "what should I cook tonight?" names no allergy. 0: none; 150 tell what matters most. At most 40 % of
                 the budget.
@@ -230,7 +230,7 @@ class ScopeReads(ScopeHandle):
         """Let the warden's chat model answer a question from what is remembered, with the memories that it cites.
 
         The model is shown an overview of the person, asks several questions, and answers from what they find, or says
-        that it is not known; then it may search a second time. Its answer has to cite memories that it was shown.
+        that it is not known. Then it may search a second time. Its answer has to cite memories that it was shown.
 
         Args:
             seconds: how long it may take, above 0, at most a day.
@@ -273,7 +273,7 @@ class ScopeReads(ScopeHandle):
         nothing of what it may not read.
 
         Args:
-            limit: look at so many active memories at most, those written last; facts are compared among these.
+            limit: look at so many active memories at most, those written last. Facts are compared among these.
             progress: called now and then, on the event loop, with how many were looked at and how many will be.
 
         Raises InvalidInput, StoreError.

@@ -22,7 +22,7 @@ class AsyncReview(ScopeHandle):
 
         Args:
             state: ``candidate`` (a statement that is not certain enough until it is heard again) or ``quarantined`` (a
-                text that looks like an attack). None: both; for an agent candidates alone, in categories that it may
+                text that looks like an attack). None: both. For an agent candidates alone, in categories that it may
                 read.
             limit: the most entries.
 
@@ -41,7 +41,7 @@ class AsyncReview(ScopeHandle):
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
     async def approve(self, memory_id: str, *, vouch: bool = False) -> WriteResult:
-        """Make a memory of what is pending; it is compared with what is known, as by ``scope.remember``.
+        """Make a memory of what is pending. It is compared with what is known, as by ``scope.remember``.
 
         A quarantined text keeps its trust: it corrects nothing that a person said, and prompts show it without what
         reads like an order, even if nothing else is left. The decision is in the journal (CONFIRM). Its undo makes the

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from memwarden.conversation.chat import AsyncChat, ChatTools
     from memwarden.conversation.turn import AsyncTurn
 
-# Verbs that a scope had before it had handles; they go with the next release.
+# Verbs that a scope had before it had handles. They go with the next release.
 # Verbs of other libraries, and what does the same here.
 FOREIGN_NAMES = {
     "add": "observe for what was said, remember for what you state",
@@ -64,7 +64,7 @@ FOREIGN_NAMES = {
 
 @hint_at("a scope", FOREIGN_NAMES)
 class AsyncScope(ScopeChanges):
-    """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
+    """The verbs, bound to a caller. Made by :meth:`memwarden.AsyncWarden.scope`. Cheap, holds nothing open."""
 
     def __init__(self, runtime: Runtime, who: Scope) -> None:
         super().__init__(runtime, who)
@@ -80,19 +80,19 @@ class AsyncScope(ScopeChanges):
         """Store what was said, word for word, durably and once, before anything clever happens to it.
 
         Args:
-            messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first; a text alone is the
+            messages: ``{role, content, name=, id=, created_at=, metadata=}`` each, oldest first. A text alone is the
                 user's. ``id`` comes back as the turn's source id and makes the message idempotent within the thread.
                 ``created_at`` (datetime, ISO text or seconds; else ``timestamp``, ``date`` and ``time``; default now)
                 is when it was said.
-            key: idempotency key of the whole call. The same key with the same messages answers as the first time;
-                with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
+            key: idempotency key of the whole call. The same key with the same messages answers as the first time.
+                With other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
                 are known to be the conversation handed over again.
             progress: is told how many messages are stored so far, after each batch of 4,000: more are no unit, and a
                 call that broke off goes on where it was when it is made again.
 
         Returns a result for each message: ``created`` (reason "already stored" if it was there), or ``rejected``
         with the reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken
-        Unicode); the others are stored all the same. What is stored is stored whole or not at all.
+        Unicode). The others are stored all the same. What is stored is stored whole or not at all.
 
         Raises InvalidInput, Conflict, StoreError.
         """
@@ -104,11 +104,11 @@ class AsyncScope(ScopeChanges):
     async def extract_pending(self, *, again: bool = False) -> WriteResult:
         """Look through what the thread holds beyond its mark, for what is worth keeping.
 
-        ``observe`` does it by itself, as the setting ``extraction`` says; with a chat model beside the call, which does
+        ``observe`` does it by itself, as the setting ``extraction`` says. With a chat model beside the call, which does
         not wait for it. This verb waits for what is under way in the thread, and does the rest.
 
-        Facts are stored and judged as ``remember`` does; what is less sure waits as a ``candidate`` until it is heard
-        again; each exchange gets an index card. A thread's turns are looked through once, also by several processes
+        Facts are stored and judged as ``remember`` does. What is less sure waits as a ``candidate`` until it is heard
+        again. Each exchange gets an index card. A thread's turns are looked through once, also by several processes
         and after a kill.
 
         Args:
@@ -146,37 +146,37 @@ class AsyncScope(ScopeChanges):
         """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
 
         What is stated is compared with what is known: a paraphrase is merged into the memory that says the same,
-        a new value takes the place of the old one, whose validity ends (``valid_to``); each is a single decision in the
+        a new value takes the place of the old one, whose validity ends (``valid_to``). Each is a single decision in the
         journal that names its rule and can be undone. Others are linked to their nearest neighbours. Compared
-        are semantic, episodic and insight memories of the same channel and speaker that the agent may read; what
+        are semantic, episodic and insight memories of the same channel and speaker that the agent may read. What
         happened (episodic) also takes the place of what was so (semantic), and the other way round. The setting
         ``merging`` switches it off.
 
         Args:
-            text_or_messages: a text, a message, or a list of them; each becomes a memory.
+            text_or_messages: a text, a message, or a list of them. Each becomes a memory.
             channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``. A procedure is a text that
-                lists steps; they are numbered, stored in the category ``procedural``, and in an answer only when
+                lists steps. They are numbered, stored in the category ``procedural``, and in an answer only when
                 ``query`` is asked for that category by its name.
-            kind: what sort of statement; None lets its words decide.
-            category: a declared category; it decides which agents may read it. None: ``activity``, or the agent's own
+            kind: what sort of statement. None lets its words decide.
+            category: a declared category. It decides which agents may read it. None: ``activity``, or the agent's own
                 category (``agent:<name>``) if it may not read that.
             importance: 0..1. pinned: first in line for a context block, never expires.
-            source: where it comes from, a path or URI. sources: ids of the turns that it rests on; such a turn is not
+            source: where it comes from, a path or URI. sources: ids of the turns that it rests on. Such a turn is not
                 shown beside it.
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
             expires_at: until when it is true (``valid_to``): from then on it is in no answer about the present. It is
                 compared with nothing, and stands beside what holds for good.
-            metadata: a JSON object of yours, 64 KB at most. It is in no prompt; filters ask for it by
+            metadata: a JSON object of yours, 64 KB at most. It is in no prompt. Filters ask for it by
                 ``metadata.<name>``. Paraphrases whose metadata disagree are not merged.
             trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
-                import). None: a person's words have no source or a thread (``thread/t1``); every other source is
+                import). None: a person's words have no source or a thread (``thread/t1``). Every other source is
                 external. What is external, or stated by an agent, and looks like orders for an assistant is
                 ``quarantined``: kept apart, never shown to a model.
             key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
                 others it is a Conflict.
             document_id: names the document that states these texts, and nothing else: what it stated in an earlier
-                call and states no longer is ended, with what rests on that alone; an empty list: it is gone. What it
+                call and states no longer is ended, with what rests on that alone. An empty list: it is gone. What it
                 states already is not stored again. Its words are from outside unless ``trust`` says otherwise.
 
         Returns for each text ``created``; ``merged`` with the id of the memory that says the same; ``superseded`` with
@@ -286,7 +286,7 @@ class AsyncScope(ScopeChanges):
     def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
         """Return what decides which state a goal needs, and which results of tools are saved.
 
-        It asks the warden's chat model; without a model search and rules decide.
+        It asks the warden's chat model. Without a model search and rules decide.
         """
         from memwarden.agent.overseer import AsyncOverseer, OverseerSettings  # stems its lists of words
 
@@ -328,18 +328,18 @@ class AsyncScope(ScopeChanges):
         """Return a turn: a context manager around your own call of a model, which weaves memory into it.
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
-        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however
+        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``. On leaving, however
         that happens, it stores what was delivered, word for word, and has the thread looked through as the settings
         say, whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
 
         Args:
             request: a list of messages, or the arguments of the call as a mapping, so that
                 ``client.messages.create(**turn.request)`` works. It is never changed. What the thread holds already is
-                known; the rest of what was said in it is stored.
-            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``.
+                known. The rest of what was said in it is stored.
+            settings: how memory takes part. None for ``ChatSettings(use_memory=True)``.
             form: ``openai_chat``, ``openai_responses``, ``anthropic`` or ``plain``, where the request does not show it.
             key: idempotency key of this turn. With it only what follows the last answer in the request is stored.
-            only: ``read`` puts memories in and stores nothing, ``write`` stores and puts nothing in; None does both.
+            only: ``read`` puts memories in and stores nothing, ``write`` stores and puts nothing in. None does both.
             seconds: how long memory may take in all before the call of the model; None: 10 for each step. What is late
                 is left out, and what was said is then stored at the end.
 
@@ -372,10 +372,10 @@ class AsyncScope(ScopeChanges):
             upstream: the model: ``openai_chat(client, model=...)``, ``openai_responses(...)`` or ``anthropic(...)`` of
                 :mod:`memwarden.conversation.upstreams`, or any callable that takes messages and returns a text or
                 its pieces.
-            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
-            check_action: called with each message first; returns an :class:`memwarden.conversation.chat.Action`,
+            settings: how memory takes part. None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
+            check_action: called with each message first. Returns an :class:`memwarden.conversation.chat.Action`,
                 or None when the message is for the model.
-            session: the id of the stored session; None for the scope's thread.
+            session: the id of the stored session. None for the scope's thread.
             system: the system prompt.
             tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
             tool_cache: for how many exchanges a tool's result is used again for the same parameters, by its name.

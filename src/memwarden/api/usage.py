@@ -18,15 +18,15 @@ class AsyncUsage(ScopeHandle):
     """
 
     async def feedback(self, memory_id: str, verdict: str, *, rev: int) -> None:
-        """Record of what use a memory was in a prompt of this thread; it replaces what was judged or said before.
+        """Record of what use a memory was in a prompt of this thread. It replaces what was judged or said before.
 
         A turn judges by itself, from the words of the answer. This verb is for what a person or a better judge knows.
-        It changes no memory; the job ``weigh`` moves importance by what was judged.
+        It changes no memory. The job ``weigh`` moves importance by what was judged.
 
         Args:
             verdict: ``used``, ``unused``, ``wrong`` (it was not true, or harmed the answer), or ``withdrawn``, which
                 takes back what was said and judged.
-            rev: ``rev`` of the block that the memory stood in (``turn.block.rev``); it names the prompt.
+            rev: ``rev`` of the block that the memory stood in (``turn.block.rev``). It names the prompt.
 
         Raises NotFound, InvalidInput.
         """

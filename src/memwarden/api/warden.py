@@ -52,7 +52,7 @@ Config = Settings | Mapping[str, Any] | str | Path | None
 FOREIGN_NAMES = {name: f"scope(user=...), and there {verb}" for name, verb in SCOPE_NAMES.items()} | dict.fromkeys(
     ("observe", "remember", "query", "context", "find", "forget", "reset"), "scope(user=...), which has it"
 )
-# Whose words may be stated; the other roles of messages are never stored.
+# Whose words may be stated. The other roles of messages are never stored.
 STATED_ROLES = ("user", "assistant")
 
 
@@ -97,7 +97,7 @@ class AsyncWarden:
         prepare: bool = True,
         key: str | None = None,
     ) -> Self:
-        """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
+        """Return a warden for a store. It opens on ``async with`` (or :meth:`start`).
 
         Args:
             url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db``, ``json:///folder`` or
@@ -108,10 +108,10 @@ class AsyncWarden:
                 and ``memwarden.toml`` in the working folder.
             reranker: what judges a query's candidates by reading them
             (:class:`memwarden.models.protocols.Reranker`), within
-                5 seconds; when it fails or is late, the order stays as it was.
+                5 seconds. When it fails or is late, the order stays as it was.
             chat_model: what judges pairs of statements that no rule decides
             (:class:`memwarden.models.protocols.ChatModel`).
-                None takes the setting ``chat_model``; without both the rules alone decide.
+                None takes the setting ``chat_model``. Without both the rules alone decide.
             follow_store: a store that holds vectors is opened with its own embedder, and the setting is for new stores.
             prepare: whether what searches and writes is loaded when the warden opens, or at the first call that needs
                 it. A short program that only reads lists starts sooner without.
@@ -145,7 +145,7 @@ class AsyncWarden:
     async def start(self) -> Self:
         """Open the store. Raises StoreError.
 
-        A store that holds vectors of another model than the settings name is open for all that needs no vector; the
+        A store that holds vectors of another model than the settings name is open for all that needs no vector. The
         rest raises ModelMismatch.
         """
         worker = self._make_worker()
@@ -173,7 +173,7 @@ class AsyncWarden:
         """Copy the whole store as it stands now into a new file, while it is in use.
 
         Args:
-            path: where to; it must not be there yet. ``memwarden backup restore`` makes a store of it again.
+            path: where to. It must not be there yet. ``memwarden backup restore`` makes a store of it again.
 
         Raises InvalidInput for ``memory://``, Conflict when ``path`` is there, StoreFull, StoreUnavailable,
         StoreCorrupt.
@@ -193,14 +193,14 @@ class AsyncWarden:
     ) -> ErasureReceipt:
         """Remove a person, a thread or a memory for good, with what rests on it. Nothing brings it back, no undo.
 
-        Of a person goes everything in the namespace ``user/<user>``; of a thread its turns, what was made of them, its
-        session, checkpoints and events; of a memory what names it as its source. The storage is rewritten. The receipt
+        Of a person goes everything in the namespace ``user/<user>``. Of a thread its turns, what was made of them, its
+        session, checkpoints and events. Of a memory what names it as its source. The storage is rewritten. The receipt
         counts what went and names what is left to the operator, such as backups.
 
         Args:
             thread, memory: the name of a thread, or the id of a memory in any state; neither: the person.
             confirm: the user's name, so that nothing is erased by a slip.
-            dry_run: only count; the receipt that comes back is not finished.
+            dry_run: only count. The receipt that comes back is not finished.
             begun: the unfinished receipt of a call that was broken off.
 
         Raises InvalidInput that says how much would be erased, unless ``confirm`` is the user's name; StoreUnavailable
@@ -250,7 +250,7 @@ class AsyncWarden:
     async def import_(self, path: str | Path, *, dry_run: bool = False) -> ImportResult:
         """Read a file that :meth:`export` wrote, with its dates, numbers and history, and compare both.
 
-        The whole file is checked before anything is written; a call that was broken off goes on where it was.
+        The whole file is checked before anything is written. A call that was broken off goes on where it was.
 
         Args:
             dry_run: check the file and say how much is new.
@@ -278,17 +278,17 @@ class AsyncWarden:
     ) -> ImportSummary:
         """Read what other programs keep, with its dates: exports of chats, memories, notes, graphs, logs, tables.
 
-        All of it is checked before anything is written. Reading a file again takes only what changed; so does a call
+        All of it is checked before anything is written. Reading a file again takes only what changed. So does a call
         that was broken off. A note or a memory that was edited ends what it stated before, and what rested on that.
 
         Args:
-            paths: files, folders or zips; also the URL of a PostgreSQL database with a LangGraph saver or store.
+            paths: files, folders or zips. Also the URL of a PostgreSQL database with a LangGraph saver or store.
             user: whose it is; None: as the file says, else ``default``.
             format: a name of :data:`memwarden.remember.imports.registry.FORMATS`; None: recognised by the content.
             options: what the file does not say: a time zone, the order of days and months, columns.
             trust: whom statements come from; None: from outside (``external``). Messages are of who said them.
             dry_run: check and count. progress: is told how many messages and statements are done, of how many.
-            wait: until what came in is found by its meaning too; else that goes on beside, for as long as the warden is
+            wait: until what came in is found by its meaning too. Else that goes on beside, for as long as the warden is
                 open, and what is left when it closes is made while the next one reads there. encoding: is told how
                 many memories have been looked at meanwhile, of how many.
 
@@ -309,7 +309,7 @@ class AsyncWarden:
         )  # fmt: skip
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
-        """Return everything in this store that contradicts a receipt of an erasure; nothing when all is gone.
+        """Return everything in this store that contradicts a receipt of an erasure. Nothing when all is gone.
 
         Asks for rows of every table, and looks through the bytes of files for ids. Raises StoreError.
         """
@@ -318,7 +318,7 @@ class AsyncWarden:
         return await find_traces(self.store, receipt)
 
     async def reload_categories(self, source: str | Path | Mapping[str, Any] | None = None) -> None:
-        """Read categories and allowlists again; they hold from the next call on, in all scopes of this warden.
+        """Read categories and allowlists again. They hold from the next call on, in all scopes of this warden.
 
         Args:
             source: a YAML file or its content; None: the file that the setting ``categories`` names.
@@ -380,14 +380,14 @@ class AsyncWarden:
 
         Args:
             user: whose memory it is: everything is written to and read from the namespace ``user/<user>``.
-            agent: the agent that asks; it may read the categories of its allowlist only. None: all categories.
-            thread: the conversation; turns of a thread follow each other. None: the thread ``default``.
+            agent: the agent that asks. It may read the categories of its allowlist only. None: all categories.
+            thread: the conversation. Turns of a thread follow each other. None: the thread ``default``.
             run, actor: recorded with what is written, to filter by.
             project, task: :meth:`query` and :meth:`context` also search the memory of the project, of the task, and
                 what holds for all projects. What is written, and all other verbs, stay with the user's own.
             role: whose words those are that are stated without a role: ``user`` or ``assistant``. None: a person's or
                 the program's that states them.
-            tenant: hard isolation; nothing is ever shared between tenants.
+            tenant: hard isolation. Nothing is ever shared between tenants.
 
         Raises InvalidInput for names that are empty, too long or unprintable, UnknownAgent for an agent without an
         allowlist.
@@ -454,22 +454,22 @@ class AsyncWarden:
 
     @property
     def state(self) -> AsyncState:
-        """What was saved by key for the user ``default``; of somebody else: ``scope(user=...).state``."""
+        """What was saved by key for the user ``default``. Of somebody else: ``scope(user=...).state``."""
         return self.scope().state
 
     @property
     def sessions(self) -> AsyncSessions:
-        """The stored sessions of the user ``default``; of somebody else: ``scope(user=...).sessions``."""
+        """The stored sessions of the user ``default``. Of somebody else: ``scope(user=...).sessions``."""
         return self.scope().sessions
 
     @property
     def tool_cache(self) -> AsyncToolCache:
-        """The cached results of tools of the user ``default``; of somebody else: ``scope(user=...).tool_cache``."""
+        """The cached results of tools of the user ``default``. Of somebody else: ``scope(user=...).tool_cache``."""
         return self.scope().tool_cache
 
     @property
     def checkpoints(self) -> AsyncThreadCheckpoints:
-        """The checkpoints of the user ``default``; of somebody else: ``scope(user=...).checkpoints``."""
+        """The checkpoints of the user ``default``. Of somebody else: ``scope(user=...).checkpoints``."""
         return self.scope().checkpoints
 
     @property
@@ -496,14 +496,14 @@ class AsyncWarden:
         return make_embedder(self._runtime.settings, bound, follow=self._follow_store)
 
     def _make_services(self, embedder: Embedder | None) -> Services:
-        """Put the services together; here, so that importing memwarden loads none of them."""
+        """Put the services together. Here, so that importing memwarden loads none of them."""
         from memwarden.api.services import ServiceMaker
 
         self._maker = ServiceMaker(self._runtime, self._reranker)
         return self._maker.make(embedder)
 
     async def _bind(self, embedder: Embedder | None) -> Embedder | None:
-        """Bind a new store to an embedder; another process may have been faster, with another."""
+        """Bind a new store to an embedder. Another process may have been faster, with another."""
         from memwarden.models.choice import MismatchedEmbedder  # numpy
 
         name = embedder.name if embedder else "none"

@@ -43,7 +43,7 @@ def project(rows: Floats, vector: Floats) -> Floats:
 def multiply_with_earlier(rows: Floats) -> Floats:
     """Return the product of each row with itself and with those before it, made in the calling thread alone.
 
-    Its shape is (len(rows), len(rows)). It also holds some products with later rows; the others are 0.
+    Its shape is (len(rows), len(rows)). It also holds some products with later rows. The others are 0.
     """
     product = np.zeros((len(rows), len(rows)), np.float32)
     step = _rows_at_once(rows.size)

@@ -41,10 +41,10 @@ class StoreReader(Protocol):
         """Return the namespace's counters; (0, 0) if it was never written to. Cheap enough for every query."""
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
-        """Return the active memories with these ids, in the order of ``ids``; missing ones are left out.
+        """Return the active memories with these ids, in the order of ``ids``. Missing ones are left out.
 
         An id that is given twice is answered twice. ``removed`` adds the memories that are not active, as they were
-        last; their ``state`` tells.
+        last. Their ``state`` tells.
         """
 
     async def find(
@@ -73,12 +73,12 @@ class StoreReader(Protocol):
         """Return the ids of all memories in a state that match, in the order of first writing."""
 
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
-        """Return the rows of :meth:`Store.scan` that active memories have, in any order; unknown ids are left out."""
+        """Return the rows of :meth:`Store.scan` that active memories have, in any order. Unknown ids are left out."""
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         """Return memories as they were in versions (id, version), in the given order.
 
-        They come as active memories, whatever their state is now; unknown versions are left out.
+        They come as active memories, whatever their state is now. Unknown versions are left out.
         """
 
     async def journal(
@@ -115,13 +115,13 @@ class BatchStore(StoreReader, Protocol):
     """The reads of a store, and batches: all that the write path needs."""
 
     async def apply(self, batch: Batch) -> Receipt:
-        """Apply a batch atomically, with its journal entries and revision; return when it is durable.
+        """Apply a batch atomically, with its journal entries and revision. Return when it is durable.
 
         Raises Conflict, NotFound (see :class:`memwarden.records.Put`, :class:`memwarden.records.Batch`), and
         InvalidInput for a memory of another namespace, a time without a zone, a payload or meta that is not JSON, text
         that is not valid Unicode, or a change of another kind; then nothing of the batch is kept. A Remove of an id
         that is not there is no error (outcome ``missing``, no journal entry).
-        Changes take effect in order, each seeing those before it. Batches of a namespace are applied in sequence; the
+        Changes take effect in order, each seeing those before it. Batches of a namespace are applied in sequence. The
         revision grows by 1 for each journal entry. A cancelled call may have been applied.
         """
 
@@ -131,7 +131,7 @@ class Store(BatchStore, Protocol):
 
     Every method raises :class:`memwarden.errors.StoreError` (or a subclass) when the storage refuses, and
     :class:`memwarden.errors.StoreUnavailable` before ``open`` and after ``close``. Methods are called from a
-    single event loop at a time; calls may overlap. A store may be opened again after ``close`` has returned.
+    single event loop at a time. Calls may overlap. A store may be opened again after ``close`` has returned.
     """
 
     promises: ClassVar[Promises]
@@ -151,7 +151,7 @@ class Store(BatchStore, Protocol):
         """Finish acknowledged and pending writes and release every file and thread. May be called twice."""
 
     async def identity(self, model: str, instead_of: str | None = None) -> str:
-        """Bind the store to an embedding model on first use; return the name of the model that it is bound to.
+        """Bind the store to an embedding model on first use. Return the name of the model that it is bound to.
 
         instead_of: a store that is bound to this model is bound anew, and the epoch of every namespace grows by 1, in
             a single transaction.
@@ -166,7 +166,7 @@ class Store(BatchStore, Protocol):
         """
 
     async def touch(self, namespace: Namespace, ids: Sequence[str], at: datetime) -> None:
-        """Note when memories last stood in an answer; the latest counts, and unknown ids are passed over.
+        """Note when memories last stood in an answer. The latest counts, and unknown ids are passed over.
 
         Nothing is journaled and no revision moves. May be less durable than a batch.
         """
@@ -206,7 +206,7 @@ class Store(BatchStore, Protocol):
         """
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
-        """Remove a namespace's events from before a moment, and all but the newest ``most``; return how many."""
+        """Remove a namespace's events from before a moment, and all but the newest ``most``. Return how many."""
 
     async def namespaces(self) -> list[Namespace]:
         """Return every namespace that was ever written to, sorted."""
@@ -215,39 +215,39 @@ class Store(BatchStore, Protocol):
         """Return facts about the store. Binds it to no model."""
 
     async def tally(self, namespace: Namespace) -> Tally:
-        """Return the number of rows of a namespace; zeros if it was never written to."""
+        """Return the number of rows of a namespace. Zeros if it was never written to."""
 
     async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
         """Return what the ``limit`` revisions after ``since`` hold, for :meth:`load_page` of another store.
 
-        With ``since`` at the head or above it the page has no entries; it is the last page.
+        With ``since`` at the head or above it the page has no entries. It is the last page.
         """
 
     async def load_page(self, page: Page) -> None:
         """Import a page of another store with its numbers, times and journal entries.
 
-        Atomic, and durable on return; no journal entry is added. Memories, edges and marks that exist already are
+        Atomic, and durable on return. No journal entry is added. Memories, edges and marks that exist already are
         replaced. The namespace's epoch changes, so that caches are rebuilt. Raises Conflict unless the page begins
-        at the namespace's revision. For moving a store; everything else goes through ``apply``.
+        at the namespace's revision. For moving a store. Everything else goes through ``apply``.
         """
 
     async def holdings(self, namespace: Namespace) -> Holdings:
-        """Return the rows of a namespace by table; zeros if it was never written to."""
+        """Return the rows of a namespace by table. Zeros if it was never written to."""
 
     async def erase(self, namespace: Namespace) -> Holdings:
         """Remove a namespace for good and return what it held: memories, versions, journal, checkpoints, items, events.
 
-        Atomic, and durable on return; a missing namespace is no error. A later namespace of the same name begins at
+        Atomic, and durable on return. A missing namespace is no error. A later namespace of the same name begins at
         an epoch that no cache knows. Bytes may stay in free space until :meth:`reclaim`. Raises StoreUnavailable where
         this login may not remove rows.
         """
 
     async def erase_part(self, namespace: Namespace, part: ErasedPart) -> None:
-        """Remove memories and what a namespace holds of threads for good; the rest stays as it is.
+        """Remove memories and what a namespace holds of threads for good. The rest stays as it is.
 
         With the memories go their signals, versions, edges, events and the answers to idempotency keys that name them.
         Journal entries stay, since they are counted, and name nothing. The namespace's epoch changes. Atomic, and
-        durable on return; what is not there is no error. Checkpoints are not touched.
+        durable on return. What is not there is no error. Checkpoints are not touched.
         """
 
     async def reclaim(self) -> list[str]:
@@ -257,4 +257,4 @@ class Store(BatchStore, Protocol):
         """
 
     def files(self) -> list[Path]:
-        """Return the files that hold the store's bytes; none for a store in memory or on a server."""
+        """Return the files that hold the store's bytes. None for a store in memory or on a server."""

@@ -41,7 +41,7 @@ def store_at(url: str) -> Store:
 
 
 def place_of(url: str) -> Path | None:
-    """Return the file or folder of a URL, ``~`` as the home folder; None for a store in memory or on a server."""
+    """Return the file or folder of a URL, ``~`` as the home folder. None for a store in memory or on a server."""
     prefix, _, path = url.partition(":///")
     return Path(path).expanduser() if prefix in ("sqlite", "json") and path else None
 

@@ -18,7 +18,7 @@ from memwarden.errors import InvalidInput
 from memwarden.text.lexicon import all_words, languages, load_lexicon, read_lines, words_by_language
 
 DEFAULT_LANGUAGE: Final = "en"
-# Words that are read; more do not change the answer.
+# Words that are read. More do not change the answer.
 MAX_WORDS: Final = 300
 # Lead over the next language, in nats, from which a language is known and not only likely.
 MIN_LEAD: Final = 3.0
@@ -42,7 +42,7 @@ LanguageScores = tuple[float, ...]
 
 @cache
 def latin_languages() -> tuple[str, ...]:
-    """Return the languages in Latin script that are distinguished; those with letter groups come first."""
+    """Return the languages in Latin script that are distinguished. Those with letter groups come first."""
     with_letters = _languages_with_letters()
     listed = {*words_by_language("stop"), *words_by_language("telling")} - {code for code, _ in _SCRIPTS}
     return (*(code for code in with_letters if code in listed), *sorted(listed.difference(with_letters)))
@@ -68,7 +68,7 @@ class LanguageEvidence(NamedTuple):
 
     Attributes:
         script: the language of a script other than Latin, "" for Latin.
-        scores: of its Latin words. voted: the languages that function words of the text belong to; a word that English
+        scores: of its Latin words. voted: the languages that function words of the text belong to. A word that English
             has too ("no") votes for English only, and a language without lists needs two.
     """
 
@@ -77,7 +77,7 @@ class LanguageEvidence(NamedTuple):
     voted: frozenset[str]
 
     def join(self, other: LanguageEvidence) -> LanguageEvidence:
-        """Return the evidence of two texts together; texts in different scripts show none."""
+        """Return the evidence of two texts together. Texts in different scripts show none."""
         if self.script != other.script:
             return LanguageEvidence("", _no_scores(), frozenset())
         scores = tuple(mine + theirs for mine, theirs in zip(self.scores, other.scores, strict=True))
@@ -109,7 +109,7 @@ class LanguageEvidence(NamedTuple):
 
 
 def normalize_text(text: str) -> str:
-    """Return a text in NFKC and without case; curly apostrophes are straight."""
+    """Return a text in NFKC and without case. Curly apostrophes are straight."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
@@ -152,7 +152,7 @@ def has_capital_nouns(text: str) -> bool:
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of a text's letters are Latin; True without letters."""
+    """Whether at least half of a text's letters are Latin. True without letters."""
     if text.isascii():
         return True
     letters = [sign for sign in text if sign.isalpha()]
@@ -205,7 +205,7 @@ def script_of(text: str) -> str:
 
 
 def _chinese_or_japanese(text: str, counts: dict[str, int]) -> str:
-    """Kana tell Japanese; without them a few characters do, and Chinese is likelier."""
+    """Kana tell Japanese. Without them a few characters do, and Chinese is likelier."""
     signs = set(text)
     if counts.get("ja", 0):
         return "ja" if counts["ja"] * 10 >= counts.get("zh", 0) or signs.isdisjoint(_CHINESE_HAN) else "zh"
@@ -245,7 +245,7 @@ def _score(words: Iterable[str], text: str) -> tuple[LanguageScores, frozenset[s
 
 
 def _parts_of(word: str) -> tuple[str, ...]:
-    """Split a word at apostrophes; elisions and contractions keep theirs, which tells a language."""
+    """Split a word at apostrophes. Elisions and contractions keep theirs, which tells a language."""
     if "'" not in word:
         return (word,)
     first, *rest = word.split("'")
@@ -295,7 +295,7 @@ def _letter_groups() -> dict[str, LanguageScores]:
     }
 
 
-# Nats between two letters of the table; see bench/scripts/make_letter_groups.py.
+# Nats between two letters of the table. See bench/scripts/make_letter_groups.py.
 _STEP: Final = 0.35
 
 
@@ -339,7 +339,7 @@ _PIECE: Final = re.compile(r"[\s.'’·・&@+#()/~_:\[\]-]+")
 _PRONOUNS: Final = re.compile(r"\s*\(\w{1,5}(?:/\w{1,5}){1,2}\)$")
 _ORDERING_KANA: Final = re.compile("を|(?:しろ|せよ|えろ|けろ|ること)$")
 _ARABIC_PARTICLES: Final = frozenset("بن ابن بنت آل عبد أبو ابو".split())
-# "María del Carmen Rodríguez de la Fuente" has seven; of three words, the long ones begin with capitals.
+# "María del Carmen Rodríguez de la Fuente" has seven. Of three words, the long ones begin with capitals.
 _MAX_NAME_WORDS: Final = 7
 _MAX_PLAIN_NAME_WORDS: Final = 2
 _MAX_UNCASED_NAME_WORDS: Final = 3
@@ -395,7 +395,7 @@ def repair_text(text: str) -> str:
 def repair_json(value: Any, depth: int = 64) -> Any:
     """Return a JSON value with all its texts repaired, names in objects too.
 
-    depth: levels of nesting that are repaired; deeper values stay as they are.
+    depth: levels of nesting that are repaired. Deeper values stay as they are.
     """
     if isinstance(value, str):
         return repair_text(value)
@@ -407,7 +407,7 @@ def repair_json(value: Any, depth: int = 64) -> Any:
 
 
 def find_misfit(text: str, what: str, max_bytes: int) -> str:
-    """Return why a text cannot be kept; empty when it can."""
+    """Return why a text cannot be kept. Empty when it can."""
     size = len(text.encode("utf-8", "replace"))
     if size > max_bytes:
         return (

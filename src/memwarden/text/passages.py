@@ -29,7 +29,7 @@ def split_passages(text: str) -> list[PassageSpan]:
     """Split a text into passages of whole sentences or lines, of about equal length.
 
     A short text is one passage. A sentence is cut only if it is longer than a passage. The passages cover every
-    character that is not white space, in order, without overlap; there is at least one.
+    character that is not white space, in order, without overlap. There is at least one.
     """
     limit = _limit(text)
     if len(text) <= limit:

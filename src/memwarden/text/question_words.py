@@ -23,7 +23,7 @@ _MAX_ASKED: Final = 100
 
 
 class AskedFor(NamedTuple):
-    """What the words of a question ask for; several can be true.
+    """What the words of a question ask for. Several can be true.
 
     Attributes:
         time: a time, a duration or a frequency.
@@ -68,14 +68,14 @@ def opens_as_question(text: str) -> bool:
 
 
 def opens_question(text: str) -> bool:
-    """Whether a text begins with a question word; in a script without spaces, whether it has one."""
+    """Whether a text begins with a question word. In a script without spaces, whether it has one."""
     if GLUED_SCRIPT.search(text):
         return pattern_of("question_words", *_unspaced()).search(text) is not None
     return _opening_question().match(text) is not None
 
 
 def only_asks(text: str) -> bool:
-    """Whether a text asks for something and states nothing, for example "Where do I live?"; False in doubt."""
+    """Whether a text asks for something and states nothing, for example "Where do I live?". False in doubt."""
     if len(text) > _MAX_ASKED:
         return False
     sentences = [plain_text(part) for part in split_sentences(text) if any(map(str.isalnum, part))]

@@ -9,7 +9,7 @@ from memwarden.text.lexicon import either_of
 
 
 def cut_request(text: str, *, clauses: bool = False) -> str | None:
-    """Return a text after its request to remember it; None without a request.
+    """Return a text after its request to remember it. None without a request.
 
     clauses: whether clauses count that have another order of words than a sentence, as in German after "dass".
     """

@@ -18,14 +18,14 @@ class SentenceSpan(NamedTuple):
     text: str
 
 
-# A line ends a sentence; so does a closing sign before white space, with its quotes and brackets, and the closing signs
+# A line ends a sentence. So does a closing sign before white space, with its quotes and brackets, and the closing signs
 # of scripts that write no space after them.
 _END: Final = re.compile(
     r"(?P<spaced>[.!?…]+[\"'”’»)\]]{0,3})(?=\s|$)|(?P<glued>[。！？．؟।]+[」』”’）]{0,2})|(?P<line>\n+)"
 )
 # A single capital, or a word of "abbreviations", before its full stop.
 _CAPITAL_OR_WORD: Final = r"(?:^|[^\w.])(?:[A-Z]|{words})\.$"
-# Characters before a full stop that can be an abbreviation; no more are looked at.
+# Characters before a full stop that can be an abbreviation. No more are looked at.
 _MAX_ABBREVIATION: Final = 8
 _DAY: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
 _MAX_LOOKAHEAD: Final = 40

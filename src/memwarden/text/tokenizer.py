@@ -7,8 +7,8 @@ means that stores make their terms anew: bump `memwarden.text.TERMS_VERSION`.
 
 * Scripts with spaces: Unicode words, NFKC, casefolded, possessives and elisions cut, Snowball stem
   of the text's language, then accents folded (stemmers need the accents, people forget them).
-* Scripts without spaces and Hangul: pairs of characters, without the commonest function words; katakana words whole.
-* Numbers lose thousands separators; e-mail addresses and links give their parts and the whole.
+* Scripts without spaces and Hangul: pairs of characters, without the commonest function words. Katakana words whole.
+* Numbers lose thousands separators. E-mail addresses and links give their parts and the whole.
 * Stop words, question words among them, are dropped per language of the text: a union over all
   languages would drop English "die", "war", "son".
 """
@@ -30,7 +30,7 @@ from memwarden.text.language import normalize_text as normal
 from memwarden.text.lexicon import all_words, languages, load_lexicon, words_by_language
 
 STOP_WORDS: Final = {code: frozenset(words) for code, words in words_by_language("stop").items()}
-# Snowball algorithm of each language; others are stemmed as English is.
+# Snowball algorithm of each language. Others are stemmed as English is.
 _STEMMERS: Final = {code: name for code in languages() if (name := load_lexicon(code).stemmer)}
 
 # A word in any of these scripts is in the language of the script, whatever the text around it is in.
@@ -73,7 +73,7 @@ _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\
 _ELISION: Final = re.compile(rf"^(?:{'|'.join(sorted(all_words('elisions')))})'(?=\w\w)")
 _CONTRACTION: Final = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|em|clock))$")
 
-# British spellings become American ones ("favourite", "organised"); other words that the rule
+# British spellings become American ones ("favourite", "organised"). Other words that the rule
 # touches change alike everywhere, which is all a term needs.
 _BRITISH: Final = re.compile(r"(?<=i)s(e|ed|es|ing|er|ers|ation|ations)$")
 
@@ -91,7 +91,7 @@ def stemmer(language: str) -> Stemmer.Stemmer:
 
 
 def fold(word: str) -> str:
-    """Remove Latin, Greek and Cyrillic accents; marks of other scripts carry the vowels."""
+    """Remove Latin, Greek and Cyrillic accents. Marks of other scripts carry the vowels."""
     if word.isascii():
         return word
     bare = (c for c in unicodedata.normalize("NFD", word) if not "\u0300" <= c <= "\u036f")
@@ -188,7 +188,7 @@ def _take_apart(text: str, default: str) -> _WordsOfText:
     return _take_short_apart(text, default) if len(text) <= MAX_SHORT else _take_any_apart(text, default)
 
 
-# A question or a message is asked several times for its words; longer texts are read, not held.
+# A question or a message is asked several times for its words. Longer texts are read, not held.
 @lru_cache(maxsize=64)
 def _take_short_apart(text: str, default: str) -> _WordsOfText:
     return _take_any_apart(text, default)
@@ -246,7 +246,7 @@ SURFACE_BIT: Final = 0x8000_0000
 
 
 def term_id(term: str) -> int:
-    """Return 31 bits for a stem; two of 50,000 collide about once in two stores, harmlessly."""
+    """Return 31 bits for a stem. Two of 50,000 collide about once in two stores, harmlessly."""
     return zlib.crc32(term.encode()) & ~SURFACE_BIT
 
 
@@ -277,7 +277,7 @@ class _WordIds(NamedTuple):
 
 @lru_cache(maxsize=MAX_KNOWN_WORDS)
 def _ids_of(word: str, language: str) -> _WordIds:
-    """Return a word's stem and other surface form with their ids; a stop word has no stem."""
+    """Return a word's stem and other surface form with their ids. A stop word has no stem."""
     term, form = _term_of(word, language), surface_of(word)
     form = form if form != term else ""
     return _WordIds(term, form, term_id(term), surface_id(form))

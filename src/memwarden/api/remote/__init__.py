@@ -168,7 +168,7 @@ class RemoteWarden:
         return ExportResult(await asyncio.to_thread(read_bundle_manifest, Path(path)), left)
 
     async def export_format(self, path: str | Path, format: str, *, user: str, tenant: str = "default") -> FormatExport:
-        """Write what is remembered of a person into a new file of another format here; a vault as a zip."""
+        """Write what is remembered of a person into a new file of another format here. A vault as a zip."""
         check_tenant(tenant)
         told = await self._connection.download("GET", "/v1/export", Path(path), user_id=user, format=format)
         counts = {name: int(told[f"x-memory-{name}"]) for name in ("memories", "turns")}
@@ -185,7 +185,7 @@ class RemoteWarden:
         dry_run: bool = False,
         begun: ErasureReceipt | None = None,
     ) -> ErasureReceipt:
-        """Remove a person, a thread or a memory for good there; return the receipt.
+        """Remove a person, a thread or a memory for good there. Return the receipt.
 
         begun: the unfinished receipt of a call that was broken off, which is brought to its end.
         """
@@ -205,7 +205,7 @@ class RemoteWarden:
         )
 
     async def verify_erased(self, receipt: ErasureReceipt) -> list[str]:
-        """Return everything in the store there that contradicts a receipt; nothing when all is gone."""
+        """Return everything in the store there that contradicts a receipt. Nothing when all is gone."""
         path = f"/v1/users/{path_part(receipt.user)}/erasures/verify"
         told: Mapping[str, Any] = await self._connection.call("POST", path, asdict(receipt))
         found: list[str] = told["found"]

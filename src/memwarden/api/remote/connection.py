@@ -22,7 +22,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 T = TypeVar("T")
 
-# The server gives up earlier; this is for a network that lost the answer.
+# The server gives up earlier. This is for a network that lost the answer.
 SECONDS = 120.0
 # What a server lists at once.
 PAGE = 1_000
@@ -71,7 +71,7 @@ class Connection:
         self._url = url
 
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Call the server; return what it answers as plain values, None for nothing."""
+        """Call the server. Return what it answers as plain values, None for nothing."""
         params = {name: _as_text(value) for name, value in query.items() if value is not None}
         content = None if body is None else _encode(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
@@ -88,7 +88,7 @@ class Connection:
         raise refusal
 
     async def upload(self, path: str, file: Path, **query: Any) -> AsyncIterator[dict[str, Any]]:
-        """Send a file as the body of a call; yield the lines that the server answers meanwhile."""
+        """Send a file as the body of a call. Yield the lines that the server answers meanwhile."""
         from anyio import open_file  # it comes with the client
 
         async def read() -> AsyncIterator[bytes]:
@@ -114,7 +114,7 @@ class Connection:
             raise StoreUnavailable(said) from error
 
     async def download(self, method: str, path: str, file: Path, **query: Any) -> Mapping[str, str]:
-        """Write the answer of a call into a new file; return its headers. Raises Conflict when the file is there."""
+        """Write the answer of a call into a new file. Return its headers. Raises Conflict when the file is there."""
         from anyio import Path as AsyncPath  # it comes with the client
 
         place = AsyncPath(file)
@@ -176,7 +176,7 @@ def _error_of(status: int, content: bytes) -> MemwardenError:
 
 
 def path_part(value: Any) -> str:
-    """Return a text as a part of a path; a name of dots alone would lead to another."""
+    """Return a text as a part of a path. A name of dots alone would lead to another."""
     part = quote(str(value), safe="")
     return part if part.strip(".") else part.replace(".", "%2E")
 

@@ -2,7 +2,7 @@
 
 A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun,
 everything is written to a new snapshot, which then takes the place of the old, and the earlier logs are removed. So
-whenever the process dies, snapshot and logs hold every acknowledged write; a log may repeat what the snapshot holds.
+whenever the process dies, snapshot and logs hold every acknowledged write. A log may repeat what the snapshot holds.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _rich(name: str, value: Any) -> Any:
 
 
 def _memory_json(memory: Memory) -> dict[str, Any]:
-    """Return the fields that differ from their defaults; the namespace stands at the head of the page."""
+    """Return the fields that differ from their defaults. The namespace stands at the head of the page."""
     values = {field.name: getattr(memory, field.name) for field in fields(memory) if field.name != "namespace"}
     return {name: _plain(name, value) for name, value in values.items() if value != _USUAL.get(name, MISSING)}
 
@@ -198,7 +198,7 @@ class Folder:
         self._number = 0
 
     def pages(self) -> list[Page]:
-        """Return the pages of the snapshot and the logs in the order of writing; later appends follow them.
+        """Return the pages of the snapshot and the logs in the order of writing. Later appends follow them.
 
         A torn last line of the last log was never acknowledged and is cut off. Raises StoreCorrupt for any other
         damage.
@@ -210,7 +210,7 @@ class Folder:
         return found
 
     def namespace(self) -> Namespace | None:
-        """Return the folder's namespace, read from its files; None before the first acknowledged write."""
+        """Return the folder's namespace, read from its files. None before the first acknowledged write."""
         with explain_os_errors(self.path):
             file = self.path / SNAPSHOT
             if file.exists():
@@ -238,7 +238,7 @@ class Folder:
                 raise
 
     def turn(self) -> int:
-        """Begin a new log and return its number; a snapshot taken now replaces the logs before it."""
+        """Begin a new log and return its number. A snapshot taken now replaces the logs before it."""
         with explain_os_errors(self.path):
             self.close()
             self._number += 1
@@ -260,7 +260,7 @@ class Folder:
             # Atomic on the same file system: a reader finds the old snapshot or the new, never a torn file.
             new.replace(self.path / SNAPSHOT)
             sync_folder(self.path)
-            # Only after the snapshot is durable; logs begun since hold later writes.
+            # Only after the snapshot is durable. Logs begun since hold later writes.
             for log in self._logs():
                 if _number(log) < number:
                     log.unlink()
@@ -342,7 +342,7 @@ def folder_of(namespace: Namespace) -> PurePosixPath:
 
 
 def _escape_name(name: str) -> str:
-    """Return a name with everything but small letters, digits, - and _ as %XX; a long name as its hash."""
+    """Return a name with everything but small letters, digits, - and _ as %XX. A long name as its hash."""
     # Capitals too: some file systems take Ana and ana for the same folder.
     said = "".join(item if _PLAIN.match(item) else "".join(f"%{byte:02X}" for byte in item.encode()) for item in name)
     if said in _RESERVED:
@@ -392,7 +392,7 @@ def sync_folder(path: Path) -> None:
 
 
 def open_private(file: Path, mode: str) -> BinaryIO:
-    """Open a file; a new file is readable by its owner alone."""
+    """Open a file. A new file is readable by its owner alone."""
     return cast("BinaryIO", open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
 
 
@@ -490,7 +490,7 @@ def save_accesses(folder: Path, accessed: Mapping[str, datetime]) -> None:
 
 
 def read_accesses(folder: Path) -> dict[str, datetime] | None:
-    """Return when memories last stood in an answer; None without a file, or with a torn one."""
+    """Return when memories last stood in an answer. None without a file, or with a torn one."""
     with explain_os_errors(folder):
         file = folder / ACCESSES
         said = file.read_bytes() if file.exists() else b""

@@ -113,7 +113,7 @@ class JsonStore(MemoryStore):
     async def close(self) -> None:
         """Finish pending writes, write the snapshots that are due and release the folder's lock.
 
-        Cancelling the caller does not interrupt it; a second close waits for its end.
+        Cancelling the caller does not interrupt it. A second close waits for its end.
         """
         if self._ending is None:
             if not self._open:
@@ -249,7 +249,7 @@ class JsonStore(MemoryStore):
             return await super().apply(batch)
 
     async def _fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
-        """Take signals in. They reach the disk with the next snapshot; what a crash takes is made again."""
+        """Take signals in. They reach the disk with the next snapshot. What a crash takes is made again."""
         async with self._write_locks[namespace]:
             await super().fill(namespace, fills)
             self._save_later(namespace)
@@ -341,7 +341,7 @@ class JsonStore(MemoryStore):
         self._save_later(page.namespace)
 
     def _forget(self, namespace: Namespace) -> None:
-        """Drop the tables after a failed write; the next access reads what the files really hold."""
+        """Drop the tables after a failed write. The next access reads what the files really hold."""
         self._folders.pop(namespace).close()
         self._spaces.pop(namespace, None)
 
@@ -397,7 +397,7 @@ class JsonStore(MemoryStore):
         """Make the terms, flags and days of every memory anew, which are those of an earlier number.
 
         The folder first gets the present format, so that no earlier memwarden opens it half renewed. After
-        a kill the next open begins again; each namespace is replaced whole.
+        a kill the next open begins again. Each namespace is replaced whole.
         """
         self._bind(self._model, terms=0)
         namespaces = sorted(self._namespaces_there(), key=str)
@@ -478,7 +478,7 @@ def _read_space(folder: Folder, namespace: Namespace) -> NamespaceTables:
 
 
 def _read_accesses(folder: Path, space: NamespaceTables) -> dict[str, datetime]:
-    """Return when memories last stood in an answer; what nobody watched so far is watched from now on."""
+    """Return when memories last stood in an answer. What nobody watched so far is watched from now on."""
     found = event_file.read_accesses(folder)
     if found is None and space.rows:
         found = dict.fromkeys(space.rows, clock.now())

@@ -54,7 +54,7 @@ class NamespaceTables:
     accessed: dict[str, datetime] = field(default_factory=dict)
 
     def is_forgotten(self, row: MemoryRow) -> bool:
-        """Whether a row was an active memory until what it said was taken back; what is purged has sources then."""
+        """Whether a row was an active memory until what it said was taken back. What is purged has sources then."""
         if row.memory.state != MemoryState.SOFT_DELETED:
             return row.memory.state == MemoryState.PURGED and bool(row.memory.sources)
         last = self.journal[row.rev - 1]  # the entry of a revision stands at its place
@@ -71,14 +71,14 @@ class NamespaceTables:
             numbers.insert(at, row.n)
 
     def content(self, memory_id: str, version: int) -> Memory | None:
-        """Return a memory as it was in a version, as active; None if unknown."""
+        """Return a memory as it was in a version, as active. None if unknown."""
         row = self.rows.get(memory_id)
         if row is not None and row.memory.version == version:
             return None if row.memory.state == MemoryState.PURGED else as_active(row.memory)
         return self.versions.get((memory_id, version))
 
     def matching(self, where: Where, state: MemoryState, *, newest_first: bool = False) -> Iterable[Memory]:
-        """Yield the matching memories in a state, as written; a thread condition uses the thread's index."""
+        """Yield the matching memories in a state, as written. A thread condition uses the thread's index."""
         rows: Iterable[MemoryRow]
         thread = next((item for item in where if item.field == "thread_id" and item.op in ("$eq", "$in")), None)
         if thread is None:
@@ -173,7 +173,7 @@ class NamespaceTables:
         self.epoch += 1
 
     def sort(self) -> None:
-        """Sort the rows by first writing; a page holds them by revision."""
+        """Sort the rows by first writing. A page holds them by revision."""
         self.rows = dict(sorted(self.rows.items(), key=lambda item: item[1].n))
 
     def follow(self, page: Page) -> None:

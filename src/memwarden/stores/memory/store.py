@@ -535,7 +535,7 @@ class MemoryStore:
         return self._spaces.get(namespace) or NamespaceTables(epoch=self._first_epoch)
 
     async def _write(self, page: Page) -> None:
-        """Make a page durable before it is visible; a hook for JsonStore, since this store promises no durability."""
+        """Make a page durable before it is visible. A hook for JsonStore, since this store promises no durability."""
 
 
 def _copy_batch(batch: Batch) -> Batch:

@@ -2,7 +2,7 @@
 
 Whole tables travel through COPY, read from a single snapshot by the login that owns the schema: reading namespace by
 namespace would miss rows of a namespace missing from the list. The tables are listed by the database, so that new
-tables are included by themselves; other relations that hold data are refused (:data:`DERIVED`).
+tables are included by themselves. Other relations that hold data are refused (:data:`DERIVED`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Columns = tuple[str, ...]
 
 
 def back_up(connections: Connections, target: Path, tick: Tick = ignore_tick) -> Manifest:
-    """Copy a snapshot of a store into a new backup, while others write to it; nothing is migrated.
+    """Copy a snapshot of a store into a new backup, while others write to it. Nothing is migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt.
     """

@@ -355,7 +355,7 @@ def _decode_metadata(text: str) -> dict[str, Any]:
 
 
 def _map_texts(change: Callable[[Any], Any], value: Any) -> Any:
-    """Change every text in a JSON value; jsonb cannot hold U+0000 either."""
+    """Change every text in a JSON value. The type jsonb cannot hold U+0000 either."""
     if isinstance(value, dict):
         return {change(key): _map_texts(change, item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -19,14 +19,14 @@ from memwarden.stores.postgres.transaction import explain, is_lost, is_rolled_ba
 
 T = TypeVar("T")
 
-# psycopg warns of errors that are handled here; without a handler the warnings would go to stderr.
+# psycopg warns of errors that are handled here. Without a handler the warnings would go to stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _MAX_ATTEMPTS = 8  # of a transaction that the server undid because of others
 _FIRST_PAUSE = 0.02  # seconds before the second attempt, doubled for each further attempt
 _MAX_PAUSE = 0.5
 
-# Executions after which psycopg prepares a statement; its own default.
+# Executions after which psycopg prepares a statement. Its own default.
 _PREPARE_AFTER = 5
 _DEFAULTS = {
     "application_name": APPLICATION,
@@ -81,7 +81,7 @@ class Connections:
             raise explain(error, self.place) from None
 
     def attempt(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
-        """Run ``work``; repeat it after a rollback by others, and after a lost connection if ``may_repeat``.
+        """Run ``work``. Repeat it after a rollback by others, and after a lost connection if ``may_repeat``.
 
         Raises psycopg's errors.
         """
@@ -103,7 +103,7 @@ class Connections:
 
     @contextmanager
     def borrow(self) -> Iterator[Connection[Any]]:
-        """Lend a connection; afterwards it is rolled back and kept, unless it is broken."""
+        """Lend a connection. Afterwards it is rolled back and kept, unless it is broken."""
         connection = self._take_idle() or self.connect()
         try:
             yield connection
@@ -135,7 +135,7 @@ def split_pooled(url: str) -> tuple[str, bool]:
 
 
 def _end_transaction(connection: Connection[Any]) -> bool:
-    """Roll back an open transaction, free when there is none; return whether the connection works."""
+    """Roll back an open transaction, free when there is none. Return whether the connection works."""
     try:
         connection.rollback()
     except Error:

@@ -211,7 +211,7 @@ def _check_index_names(db: Connection[Any]) -> list[HealthFinding]:
 
 
 def _check_index_contents(db: Connection[Any]) -> list[HealthFinding]:
-    """Return the damage of index contents that amcheck finds; empty where it is not installed."""
+    """Return the damage of index contents that amcheck finds. Empty where it is not installed."""
     installed = db.execute(_AMCHECK).fetchone()
     found: list[HealthFinding] = []
     for oid, name in db.execute(_CHECKABLE).fetchall() if installed else ():
@@ -388,7 +388,7 @@ class _RawSql:
 
     @contextmanager
     def _as_app(self) -> Iterator[Connection[Any]]:
-        """Run the block in a transaction of the role, with a short lock timeout; it is rolled back."""
+        """Run the block in a transaction of the role, with a short lock timeout. It is rolled back."""
         with self._connections.borrow() as db:
             db.execute(b"BEGIN")
             db.execute(f"SET LOCAL ROLE {ROLE}".encode())
@@ -413,7 +413,7 @@ def _count_changed(db: Connection[Any], statement: str, names: dict[str, str]) -
 
 
 def _probe_pool(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> PathProbe:
-    """Leave connections in bad states in the pool; the next call must still see its own namespace alone."""
+    """Leave connections in bad states in the pool. The next call must still see its own namespace alone."""
     tenant, path = scope_values(victim)
 
     def session(db: Connection[Any]) -> None:

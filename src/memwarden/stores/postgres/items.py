@@ -214,7 +214,7 @@ class PostgresItems:
 
 
 class _PostgresItemsView:
-    """The items as a read transaction sees them; identities are places, as they stand in the database."""
+    """The items as a read transaction sees them. Identities are places, as they stand in the database."""
 
     def __init__(self, db: Connection[Any], namespace: Namespace) -> None:
         self._db = db

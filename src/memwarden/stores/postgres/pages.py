@@ -223,7 +223,7 @@ def count_holdings(db: Connection[Any], namespace: Namespace, seconds: float) ->
 
 
 def erase(db: Connection[Any], namespace: Namespace) -> Holdings:
-    """Remove a namespace as the login itself, for the store's role may not delete memories; return what it held."""
+    """Remove a namespace as the login itself, for the store's role may not delete memories. Return what it held."""
     here = scope_values(namespace)
     with db.transaction():
         db.execute(
@@ -276,7 +276,7 @@ def _count(db: Connection[Any], namespace: Namespace) -> Holdings:
 
 
 def rewrite(db: Connection[Any]) -> list[str]:
-    """Write every table of the schema anew; return what this login could not do or an open transaction prevented."""
+    """Write every table of the schema anew. Return what this login could not do or an open transaction prevented."""
     left: list[str] = []
     notes: list[Diagnostic] = []
     db.add_notice_handler(notes.append)

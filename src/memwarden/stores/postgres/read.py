@@ -214,7 +214,7 @@ class Reader:
         return sorted(Namespace(*map(decode_text, row)) for row in rows.fetchall())
 
     def identity(self, model: str, instead_of: str | None = None) -> str:
-        """Bind the database to an embedding model unless it is bound otherwise; return the bound model."""
+        """Bind the database to an embedding model unless it is bound otherwise. Return the bound model."""
         if instead_of is not None:
             self._connection.execute(_MOVE, [encode_text(model), encode_text(instead_of)])
         with self._connection.pipeline():
@@ -324,7 +324,7 @@ def renew_terms(db: Connection[Any], place: str, tick: Tick) -> None:
 
 
 def _renew_page(db: Connection[Any], namespace: Namespace) -> bool:
-    """Make a page of a namespace's terms anew; return whether there may be more."""
+    """Make a page of a namespace's terms anew. Return whether there may be more."""
     scope = scope_values(namespace)
     begin(db, namespace, _PAGE_SECONDS)
     found = db.execute(_SPACE, scope).fetchone()

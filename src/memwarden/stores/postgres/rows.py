@@ -2,7 +2,7 @@
 
 PostgreSQL's text cannot hold U+0000, and memwarden's can. It is stored as U+0001 U+0002, and U+0001 as U+0001 U+0003:
 no other texts become longer, and two texts compare as before. The column ``escaped`` of memories says whether any of
-their texts is stored so; elsewhere every text is checked.
+their texts is stored so. Elsewhere every text is checked.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ SIGNALS = {
     "passages": "bytea",
 }
 
-# Separates the texts of a list that travels as a single text; no stored text holds it. Decoding arrays to Python
+# Separates the texts of a list that travels as a single text. No stored text holds it. Decoding arrays to Python
 # lists would take half of the time of a scan.
 _BETWEEN = "\x01\x04"
 
@@ -105,7 +105,7 @@ def _list_column(name: str) -> str:
 
 
 # 1: active, -1: forgotten (:meth:`memwarden.records.JournalEntry.takes_back`), else neither. The entry of a row's
-# revision tells what removed it; what is purged has sources if it was forgotten.
+# revision tells what removed it. What is purged has sources if it was forgotten.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM memwarden.journal j "
     "WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq = m.rev AND j.old_version IS NOT NULL "
@@ -158,7 +158,7 @@ def encode_put(put: Put, namespace: Namespace) -> PostgresRow:
 
 
 def encode_text(value: Any) -> Any:
-    """Return a text, or a list of texts, in its stored form; other values unchanged."""
+    """Return a text, or a list of texts, in its stored form. Other values unchanged."""
     if isinstance(value, str):
         return _escape(value) if "\x00" in value or "\x01" in value else value
     return [encode_text(item) for item in value] if isinstance(value, list) else value
@@ -443,7 +443,7 @@ _NULL = _LENGTH.pack(-1)
 
 
 class _Column(list[Any]):
-    """Values of the same type; None is NULL."""
+    """Values of the same type. None is NULL."""
 
 
 class _ColumnDumper(Dumper):

@@ -48,7 +48,7 @@ _EXTENSION = b"""
     SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
 """
 _LOCK_HEAD = f"SELECT FROM memwarden.namespaces WHERE {HERE} FOR UPDATE".encode()
-# A row for each move that holds the indexes; an earlier memwarden wrote one without the model that it moved to.
+# A row for each move that holds the indexes. An earlier memwarden wrote one without the model that it moved to.
 _HOLD = b"INSERT INTO memwarden.meta (key, value) VALUES ('search_held ' || %s::text, 'yes') ON CONFLICT DO NOTHING"
 _HELD = b"SELECT FROM memwarden.meta WHERE key = 'search_held' OR starts_with(key, 'search_held ')"
 _LET_GO = b"DELETE FROM memwarden.meta WHERE key = 'search_held ' || %s::text"
@@ -133,7 +133,7 @@ def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> b
 
 
 def vector_schema(db: Connection[Any]) -> str | None:
-    """Return the schema of pgvector; None without the extension."""
+    """Return the schema of pgvector. None without the extension."""
     found = db.execute(_EXTENSION).fetchone()
     return None if found is None else str(found[0])
 
@@ -208,7 +208,7 @@ def _pgvector(db: Connection[Any], place: str) -> str:
 
 @contextmanager
 def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
-    """Try to lock the namespace's indexes for the block; yield whether this process got the lock."""
+    """Try to lock the namespace's indexes for the block. Yield whether this process got the lock."""
     key = int.from_bytes(hashlib.sha256("\x00".join(scope_values(namespace)).encode()).digest()[:4], "big", signed=True)
     (got,) = db.execute(b"SELECT pg_try_advisory_lock(%s, %s)", (_LOCK, key)).fetchone() or (False,)
     db.execute(b"SET statement_timeout = 0")

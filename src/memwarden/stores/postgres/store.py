@@ -374,7 +374,7 @@ class PostgresStore:
         return await self._in_thread(work, threads=state.checkpoints if writing else state.threads)
 
     def _later(self, work: Callable[[Connection[Any]], None]) -> None:
-        """Run work in the background; its failure loses nothing."""
+        """Run work in the background. Its failure loses nothing."""
         state = self._ready()
         state.checkpoints.submit(state.connections.run, work, lambda error: False)
 
@@ -385,7 +385,7 @@ class PostgresStore:
         return await self._in_thread(lambda connection: ask(Searcher(connection, self._seconds)))
 
     async def _at_length(self, work: Callable[[Connection[Any]], T]) -> T:
-        """Run long work on a connection of its own; cancelling the caller stops it at the server."""
+        """Run long work on a connection of its own. Cancelling the caller stops it at the server."""
         errand = _Errand(self._ready().connections, work)
         running = asyncio.get_running_loop().create_task(asyncio.to_thread(errand.run))
         try:
@@ -404,7 +404,7 @@ class PostgresStore:
         may_repeat: Callable[[Error], bool] = lambda error: True,
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
-        """Run work in a thread; repeat it on another connection after a loss, if ``may_repeat``."""
+        """Run work in a thread. Repeat it on another connection after a loss, if ``may_repeat``."""
         state = self._ready()
         try:
             return await asyncio.get_running_loop().run_in_executor(

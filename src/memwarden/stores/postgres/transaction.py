@@ -17,10 +17,10 @@ from memwarden.errors import InvalidInput, MemwardenError, StoreCorrupt, StoreFu
 from memwarden.records import Namespace
 from memwarden.stores.postgres.rows import encode_text
 
-# The role of every transaction; made by the first migration, owns nothing.
+# The role of every transaction. Made by the first migration, owns nothing.
 ROLE = "memwarden_app"
 
-# The owner of the function that searches words past row security; it may read nothing else.
+# The owner of the function that searches words past row security. It may read nothing else.
 SEARCH_ROLE = "memwarden_search"
 
 _IDLE_SECONDS = 60  # a client that stalls within a transaction blocks a namespace no longer than this

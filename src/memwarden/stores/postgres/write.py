@@ -1,6 +1,6 @@
 """Writes batches of a namespace in a transaction of two round trips, whatever their size.
 
-The first locks the namespace's row and reads everything that the batches depend on; the second writes and commits.
+The first locks the namespace's row and reads everything that the batches depend on. The second writes and commits.
 """
 
 from __future__ import annotations
@@ -418,7 +418,7 @@ RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text
 
 
 def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
-    """Return the SQL that inserts rows; its values are the two names, then :func:`arrays` of the rows."""
+    """Return the SQL that inserts rows. Its values are the two names, then :func:`arrays` of the rows."""
     return (
         f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
         f"SELECT %s, %s, {', '.join(select_list(columns))} FROM {unnest(columns)} {conflict}"

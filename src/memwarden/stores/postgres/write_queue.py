@@ -1,4 +1,4 @@
-"""Queues batches by namespace: those of a namespace share a transaction; namespaces do not wait for each other.
+"""Queues batches by namespace: those of a namespace share a transaction. Namespaces do not wait for each other.
 
 A transaction that writes locks the namespace's row, so batches of a namespace cannot be written in parallel anyway.
 """
@@ -81,7 +81,7 @@ class WriteQueues:
             self._put_back(namespace)
 
     def _take(self, namespace: Namespace) -> list[BatchJob]:
-        """Take waiting jobs of a namespace; its key stays, so that no other thread takes it meanwhile."""
+        """Take waiting jobs of a namespace. Its key stays, so that no other thread takes it meanwhile."""
         jobs: list[BatchJob] = []
         size = 0
         with self._lock:
@@ -134,7 +134,7 @@ class GroupWriter:
         self._gather_statistics(sum(len(batch.changes) for batch, _ in jobs))
 
     def _gather_statistics(self, changes: int) -> None:
-        """Refresh the server's statistics after many changes; its failure loses nothing."""
+        """Refresh the server's statistics after many changes. Its failure loses nothing."""
         self._written += changes  # several threads may lose a few of each other's; it need not be exact
         if self._written >= _STATISTICS_INTERVAL:
             self._written = 0
@@ -209,7 +209,7 @@ class _Attempt:
         known = read_context(connection, self._namespace, self.batches, self._seconds)
         answers, writes = decide(known, self.batches)
         if self.uncertain is not None:
-            # Under this lock the earlier transaction has ended; a replayed receipt of ours means that it was committed.
+            # Under this lock the earlier transaction has ended. A replayed receipt of ours means that it was committed.
             answers = [_choose_answer(mine, now) for mine, now in zip(self.uncertain, answers, strict=True)]
         self.uncertain = answers
         try:

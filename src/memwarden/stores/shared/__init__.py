@@ -1,1 +1,1 @@
-"""Decisions and records that all engines share; nothing here does I/O."""
+"""Decisions and records that all engines share. Nothing here does I/O."""

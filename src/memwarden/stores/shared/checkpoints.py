@@ -86,7 +86,7 @@ class PendingWrite:
     """A task's write to a channel after a checkpoint.
 
     number: its place among the task's writes. A negative number belongs to a special channel (error, interrupt, ...)
-    and may be written again; of the others the first write stays.
+    and may be written again. Of the others the first write stays.
     """
 
     task: str
@@ -108,9 +108,9 @@ class CheckpointRead:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSearch:
-    """A search for checkpoints; None leaves a condition out.
+    """A search for checkpoints. None leaves a condition out.
 
-    before: only ids below it. metadata: each key has exactly this value; a key with dots that is not there as it is
+    before: only ids below it. metadata: each key has exactly this value. A key with dots that is not there as it is
     names a value inside objects. after: only those that come later in the order
     of :meth:`Checkpoints.find` than this key, which may have been removed since.
     """
@@ -143,7 +143,7 @@ class Checkpoints(Protocol):
     async def get(
         self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
     ) -> CheckpointRead | None:
-        """Return a checkpoint, without ``id`` that with the greatest id; None if there is none."""
+        """Return a checkpoint, without ``id`` that with the greatest id. None if there is none."""
 
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         """Return checkpoints by descending id, then thread, then subgraph. The filter comes before the limit."""
@@ -155,7 +155,7 @@ class Checkpoints(Protocol):
         """Remove checkpoints with their writes, and values that no other checkpoint of the thread names."""
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
-        """Remove everything of threads; unknown threads are no error."""
+        """Remove everything of threads. Unknown threads are no error."""
 
     async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
         """Remove, as :meth:`remove` does, the checkpoints that these runs made."""
@@ -165,7 +165,7 @@ class Checkpoints(Protocol):
 
 
 def matches_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether every wanted key has exactly its value; a missing key is None."""
+    """Return whether every wanted key has exactly its value. A missing key is None."""
     return all(_value_at(metadata, key) == value for key, value in wanted.items())
 
 
@@ -206,7 +206,7 @@ class HealthFinding(NamedTuple):
     """A defect of a store.
 
     kind: ``damage``, ``index``, ``orphans``, ``counter``, ``content`` or ``bloat``. where: the table, index or view.
-    number: of rows, pages or lines. said: the defect in words. mend: what a repair does about it; empty if no repair
+    number: of rows, pages or lines. said: the defect in words. mend: what a repair does about it. Empty if no repair
     helps.
     """
 
@@ -220,7 +220,7 @@ class HealthFinding(NamedTuple):
 class RepairReport(NamedTuple):
     """The result of a repair.
 
-    copy: the copy made beforehand; None when there was nothing to mend. done: mended defects. left: defects that no
+    copy: the copy made beforehand. None when there was nothing to mend. done: mended defects. left: defects that no
     repair can mend.
     """
 
@@ -239,7 +239,7 @@ class HealthCheck(Protocol):
     async def repair(self, copy: Path | None = None) -> RepairReport:
         """Mend what can be mended, after making a copy. A sound store is left alone.
 
-        copy: path of the copy; None chooses a name beside the store, if it is a file. Raises StoreCorrupt, with nothing
+        copy: path of the copy. None chooses a name beside the store, if it is a file. Raises StoreCorrupt, with nothing
         changed, for damage that no repair can mend; InvalidInput when a copy has to be named; and StoreError.
         """
 
@@ -248,7 +248,7 @@ class PathProbe(NamedTuple):
     """Attempts to reach foreign data across a boundary by a single path (``memwarden doctor --leaks``).
 
     boundary: ``tenant``, ``user``, ``project``, ``agent`` or ``database``. path: the verb or the way in. tried: the
-    number of attempts. leaks: what each successful attempt gave away; empty if all failed.
+    number of attempts. leaks: what each successful attempt gave away. Empty if all failed.
     """
 
     boundary: str

@@ -1,4 +1,4 @@
-"""Decides the outcome of each change of a batch from what is stored, without I/O; cuts batches into chunks.
+"""Decides the outcome of each change of a batch from what is stored, without I/O. Cuts batches into chunks.
 
 An engine reads what a chunk of changes looks at (:class:`StoredMemory`, :class:`StoredEdge`), lets a
 :class:`ChangePlan` decide, and writes the plan's lists. The memory store decides by itself: it is the reference that
@@ -214,7 +214,7 @@ def check_all(batch: Batch, stated_since: bool) -> None:
 
 
 def build_rewrite_meta(put: Put) -> Mapping[str, Any] | None:
-    """Return the meta of a rewrite's journal entry; it says how many versions are kept."""
+    """Return the meta of a rewrite's journal entry. It says how many versions are kept."""
     return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT_VERSIONS: put.keep_versions}
 
 

@@ -1,7 +1,7 @@
-"""Items: JSON values under a path and a key; the last write wins. LangGraph's store is built on them.
+"""Items: JSON values under a path and a key. The last write wins. LangGraph's store is built on them.
 
 They live beside the memories of a namespace, in tables of their own: no journal, no versions, no recall
-(``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``; under a path lie the path itself and
+(``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``. Under a path lie the path itself and
 every longer path that begins with its labels. An engine offers :class:`Items` and :class:`ItemsView`;
 :func:`answer_search` answers searches for all of them.
 """
@@ -27,7 +27,7 @@ MAX_NAME_BYTES = 16_000
 ItemPlace = tuple[str, str]
 # Whether a value, as its JSON text, is wanted.
 Matches = Callable[[str], bool]
-# How close each of some vectors is to what is asked for; more is closer.
+# How close each of some vectors is to what is asked for. More is closer.
 Rank = Callable[[Sequence[bytes]], Sequence[float]]
 
 
@@ -50,7 +50,7 @@ class StoredItem(NamedTuple):
 class PutItem(NamedTuple):
     """Write an item. What is there keeps its ``created_at``, nothing else.
 
-    vectors: (field, float32 numbers as little-endian bytes) each; all earlier ones go.
+    vectors: (field, float32 numbers as little-endian bytes) each. All earlier ones go.
     """
 
     item: StoredItem
@@ -85,7 +85,7 @@ class ItemSearch(NamedTuple):
 
 
 class ItemHit(NamedTuple):
-    """A found item and its closeness; None without a rank, and for an item without vectors."""
+    """A found item and its closeness. None without a rank, and for an item without vectors."""
 
     item: StoredItem
     score: float | None
@@ -127,7 +127,7 @@ class Items(Protocol):
         """Restart the lifetime of items that have one at a moment."""
 
     async def sweep(self, namespace: Namespace, at: int) -> int:
-        """Remove the items of a namespace whose lifetime ended before a moment; return how many."""
+        """Remove the items of a namespace whose lifetime ended before a moment. Return how many."""
 
 
 def require_items(store: Store) -> Items:
@@ -170,12 +170,12 @@ class ItemsView(Protocol):
 
 
 def is_under(path: str, prefix: str | None) -> bool:
-    """Return whether a path equals a prefix or begins with its labels; every path is under None."""
+    """Return whether a path equals a prefix or begins with its labels. Every path is under None."""
     return prefix is None or path == prefix or path.startswith(f"{prefix}.")
 
 
 def answer_search(view: ItemsView, search: ItemSearch) -> list[ItemHit]:
-    """Return the items that match: the closest first, by their closest vector; without a rank the last written first.
+    """Return the items that match: the closest first, by their closest vector. Without a rank the last written first.
 
     Items without vectors come behind those that have some, the last written first, and have no score.
     """
@@ -207,7 +207,7 @@ def _newest(view: ItemsView, search: ItemSearch) -> list[StoredItem]:
 
 
 def _found_by_needles(view: ItemsView, search: ItemSearch) -> Iterator[StoredItem]:
-    """Yield the matching items, the last written first; nearly all that the engine lets through are wanted."""
+    """Yield the matching items, the last written first. Nearly all that the engine lets through are wanted."""
     assert search.matches is not None
     start, most = 0, search.offset + search.limit
     while most:

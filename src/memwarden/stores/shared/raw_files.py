@@ -21,7 +21,7 @@ _kept: dict[tuple[int, int], int] = {}
 
 
 class OpenFiles:
-    """Counts a store of files as open, from the ``with`` on; to its end only, unless it is told to stay."""
+    """Counts a store of files as open, from the ``with`` on. To its end only, unless it is told to stay."""
 
     def __init__(self) -> None:
         self._stays = False
@@ -58,7 +58,7 @@ def _close_unused() -> None:
 
 
 def _count_open() -> Counter[tuple[int, int]]:
-    """Count this process's descriptors by device and inode; nothing where the system does not list them."""
+    """Count this process's descriptors by device and inode. Nothing where the system does not list them."""
     found = Counter[tuple[int, int]]()
     try:
         listed = os.listdir("/dev/fd")  # noqa: PTH208  # names alone: each is asked for by its number

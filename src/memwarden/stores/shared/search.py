@@ -29,16 +29,16 @@ class OpenRows:
 
 @dataclass(frozen=True, slots=True)
 class SearchLegs:
-    """The searches for candidates that a store runs together; each leg returns rows of its own.
+    """The searches for candidates that a store runs together. Each leg returns rows of its own.
 
     Attributes:
         open: which rows the legs may bring.
-        vector: float16, little-endian; the ``near`` open rows nearest to it by inner product. None: no such leg.
-        words: a tsquery over terms as :func:`format_term` writes them; at most ``holding`` rows that fulfil it.
+        vector: float16, little-endian. The ``near`` open rows nearest to it by inner product. None: no such leg.
+        words: a tsquery over terms as :func:`format_term` writes them. At most ``holding`` rows that fulfil it.
         newest: so many rows that were written last, also those that are not open.
-        times: spans of microseconds (both ends belong to it); of each the ``in_time`` open rows said last.
+        times: spans of microseconds (both ends belong to it). Of each the ``in_time`` open rows said last.
         always: every open row of these categories, at most :data:`MAX_ALWAYS`.
-        filtered: at most so many open rows, the newest first; when fewer come, those are all.
+        filtered: at most so many open rows, the newest first. When fewer come, those are all.
     """
 
     open: OpenRows
@@ -58,15 +58,15 @@ MAX_ALWAYS = 1_000
 
 
 class PackedColumns(NamedTuple):
-    """Found rows as packed columns, in no particular order; numbers big-endian.
+    """Found rows as packed columns, in no particular order. Numbers big-endian.
 
     Attributes:
         n: int64, numbers of rows. said: int64, microseconds since 1970. offsets: int16, minutes ahead of
             UTC. open: bytes 0 or 1, see :class:`OpenRows`.
         turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
-        ids, threads, names: texts; a thread or a name may be None.
+        ids, threads, names: texts. A thread or a name may be None.
         terms, days, vectors, passages: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths
-            of each in bytes, int32; a missing vector, and the passages of a text that has one, have length 0.
+            of each in bytes, int32. A missing vector, and the passages of a text that has one, have length 0.
     """
 
     n: bytes
@@ -91,7 +91,7 @@ class PackedColumns(NamedTuple):
 class SearchRows(NamedTuple):
     """The rows of every leg, in the order of :class:`SearchLegs`, from a single snapshot.
 
-    head: the namespace's counters. digest: the revision of its digest; None without a digest.
+    head: the namespace's counters. digest: the revision of its digest. None without a digest.
     near, holding, newest, timely, always, filtered: rows of each leg.
     """
 
@@ -137,7 +137,7 @@ class SearchableStore(Protocol):
         """Return whether the namespace is large and its indexes are ready. Costs as much as ``head``."""
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
-        """Build missing search indexes without blocking writers; may take minutes.
+        """Build missing search indexes without blocking writers. May take minutes.
 
         Returns False when another process is building or dropping them, or nobody is to. Raises StoreUnavailable
         when this login may not, or when vectors (``dimensions``) cannot be indexed here.
@@ -150,13 +150,13 @@ class SearchableStore(Protocol):
         """Let processes build them again: the move to a model ended, or with None whatever move there was."""
 
     async def drop_search(self, namespace: Namespace) -> bool:
-        """Remove the digest and the indexes; False when another process is building or dropping them."""
+        """Remove the digest and the indexes. False when another process is building or dropping them."""
 
     async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         """Return the digest and the revision for which it was made."""
 
     async def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
-        """Store the digest of an indexed namespace; from now on every process searches it."""
+        """Store the digest of an indexed namespace. From now on every process searches it."""
 
     async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         """Return every active row of a namespace without its vector."""
@@ -190,4 +190,4 @@ class SearchableStore(Protocol):
         """
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
-        """Return the rows with these numbers, in the order of writing; dead ones too."""
+        """Return the rows with these numbers, in the order of writing. Dead ones too."""

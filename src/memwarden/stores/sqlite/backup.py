@@ -26,7 +26,7 @@ _WHILE_WRITING = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQ
 
 
 def back_up(source: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
-    """Copy a snapshot of a store into a new backup, while others write to it; nothing is migrated.
+    """Copy a snapshot of a store into a new backup, while others write to it. Nothing is migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt when the store is damaged.
     """

@@ -146,7 +146,7 @@ def make_file(path: Path) -> None:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another that takes its place; None for a missing file.
+    """Return what tells a file from another that takes its place. None for a missing file.
 
     Raises StoreUnavailable for a file that cannot be looked at, which may well be there.
     """

@@ -1,7 +1,7 @@
 """Examines and repairs the file (:mod:`memwarden.stores.shared.checkpoints`).
 
 Damage of indexes is told from damage of tables on a copy without indexes: what is still wrong there is in the tables,
-and no repair brings that back. A repair is tried on a copy first; the file is repaired, in a single transaction, only
+and no repair brings that back. A repair is tried on a copy first. The file is repaired, in a single transaction, only
 if that copy is sound afterwards.
 """
 
@@ -124,7 +124,7 @@ def run_checks(db: sqlite3.Connection) -> list[HealthFinding]:
 
 
 def mend_tables(db: sqlite3.Connection) -> int:
-    """Repair inconsistent rows in the caller's transaction; return how many rows changed."""
+    """Repair inconsistent rows in the caller's transaction. Return how many rows changed."""
     changed = sum(db.execute(item.mend).rowcount for item in CHECKS if item.mend)
     if changed:
         db.execute("UPDATE namespaces SET epoch = epoch + 1")  # whoever holds an index in memory builds it anew
@@ -193,7 +193,7 @@ def _first(found: list[HealthFinding]) -> str:
 
 
 def _check_integrity(db: sqlite3.Connection) -> list[str]:
-    """Return the damage that SQLite finds; empty for a sound file."""
+    """Return the damage that SQLite finds. Empty for a sound file."""
     try:
         found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_LINES})")]
     except sqlite3.DatabaseError as error:
@@ -244,7 +244,7 @@ def _expected_objects() -> dict[str, tuple[str, str]]:
 
 
 def _mend(db: sqlite3.Connection) -> None:
-    """Mend what can be mended in a transaction; then rewrite the file where that is worth it."""
+    """Mend what can be mended in a transaction. Then rewrite the file where that is worth it."""
     damaged = bool(_check_integrity(db))
     db.execute("BEGIN IMMEDIATE")
     try:

@@ -145,7 +145,7 @@ class SqliteItems:
 
 
 class _SqliteItemsView:
-    """The items as a read transaction sees them; identities are rows."""
+    """The items as a read transaction sees them. Identities are rows."""
 
     def __init__(self, db: sqlite3.Connection, namespace: Namespace) -> None:
         self._db = db
@@ -218,7 +218,7 @@ def _in_snapshot(read: Callable[[sqlite3.Connection], T], db: sqlite3.Connection
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
-# Maximum wait for another process; after it the events are dropped.
+# Maximum wait for another process. After it the events are dropped.
 BUSY_SECONDS = 1.0
 _EVENTS_HERE = "tenant = ? AND namespace = ?"
 _INSERT = (
@@ -244,7 +244,7 @@ class EventWriter:
         self._whole(lambda db: db.executemany(_INSERT, rows))
 
     def prune(self, namespace: Namespace, before: int, most: int) -> int:
-        """Remove events older than a time, and all but the newest ``most``; return how many."""
+        """Remove events older than a time, and all but the newest ``most``. Return how many."""
         name = (namespace.tenant, namespace.path)
 
         def remove(db: sqlite3.Connection) -> int:

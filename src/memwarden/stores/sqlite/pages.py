@@ -170,7 +170,7 @@ def count_holdings(db: sqlite3.Connection, namespace: Namespace) -> Holdings:
 
 
 def erase(db: sqlite3.Connection, namespace: Namespace) -> Holdings:
-    """Remove a namespace with everything; return what it held."""
+    """Remove a namespace with everything. Return what it held."""
     held = count_holdings(db, namespace)
     found = db.execute(_EPOCH, (namespace.tenant, namespace.path)).fetchone()
     if found is None and not any(held):
@@ -247,7 +247,7 @@ def rewrite(db: sqlite3.Connection, path: Path) -> None:
 
 
 def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
-    """Encode a page outside any lock; return the function that writes it. Raises InvalidInput."""
+    """Encode a page outside any lock. Return the function that writes it. Raises InvalidInput."""
     space = page.namespace
     kept = [(memory, _content(memory.memory, memory.signals, space)) for memory in page.memories]
     earlier = [(item, _content(item.memory, Signals(), space)) for item in page.earlier]
@@ -322,7 +322,7 @@ def _take_in(
 
 
 def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]:
-    """Return number, revision and count of rows of a namespace; zeros if it was never written to."""
+    """Return number, revision and count of rows of a namespace. Zeros if it was never written to."""
     row = db.execute(_SPACE, (namespace.tenant, namespace.path)).fetchone()
     return (0, 0, 0) if row is None else (row[0], row[1], row[2])
 

@@ -83,7 +83,7 @@ def list_text(values: Iterable[str]) -> str:
 
 
 # 1: active, -1: forgotten (:meth:`memwarden.records.JournalEntry.takes_back`), else neither. The entry of a row's
-# revision tells what removed it; what is purged has sources if it was forgotten.
+# revision tells what removed it. What is purged has sources if it was forgotten.
 _STATE_NOW = (
     "CASE m.state WHEN 'active' THEN 1 WHEN 'soft_deleted' THEN (SELECT -1 FROM journal j WHERE j.ns = m.ns "
     f"AND j.seq = m.rev AND j.old_version IS NOT NULL "

@@ -22,7 +22,7 @@ TERMS_PAGE = 500
 
 
 def require_alone(path: Path, busy_seconds: float) -> None:
-    """Wait until no other process has the file open; raise StoreUnavailable when one keeps it.
+    """Wait until no other process has the file open. Raise StoreUnavailable when one keeps it.
 
     A process of an earlier memwarden would go on writing earlier terms beside the new ones. Nothing is changed.
     """
@@ -63,7 +63,7 @@ def renew_terms(db: sqlite3.Connection, path: Path, tick: Tick) -> None:
 
 
 def _renew_page(db: sqlite3.Connection) -> int | None:
-    """Make a page of terms anew; return its size, None when all are done."""
+    """Make a page of terms anew. Return its size, None when all are done."""
     db.execute("BEGIN IMMEDIATE")
     try:
         if _meta(db, "terms") == TERMS_VERSION:

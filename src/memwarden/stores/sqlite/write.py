@@ -127,7 +127,7 @@ class _EncodedBatch(NamedTuple):
 
 
 def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
-    """Encode a batch outside any lock; return the function that writes it. Raises InvalidInput."""
+    """Encode a batch outside any lock. Return the function that writes it. Raises InvalidInput."""
     at = _moment(batch.at)
     check_kinds(batch.changes)
     puts = {
@@ -175,7 +175,7 @@ def read_accesses(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[st
 
 
 def bind_model(db: sqlite3.Connection, model: str, instead_of: str | None = None) -> str:
-    """Bind the file to an embedding model unless it is bound to another than ``instead_of``; return the bound model."""
+    """Bind the file to an embedding model unless it is bound to another than ``instead_of``. Return the bound model."""
     db.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('model', ?)", (model,))
     move = "UPDATE meta SET value = ? WHERE key = 'model' AND value = ?"
     if instead_of is not None and db.execute(move, (model, instead_of)).rowcount:
@@ -297,7 +297,7 @@ def _first_ids(db: sqlite3.Connection, ns: int, chunk: _Chunk, puts: dict[int, S
     keys = {
         puts[place].source_key: place for place, change in chunk if isinstance(change, Put) and puts[place].source_key
     }
-    # The index over source keys is partial; it is used only where the condition says so too.
+    # The index over source keys is partial. It is used only where the condition says so too.
     rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, [key for key in keys if key])
     return {keys[key]: identity for key, identity in rows}
 
@@ -347,7 +347,7 @@ _CALLERS_FAULT = (
 class WriteJob(NamedTuple):
     """A write whose caller waits for the answer.
 
-    prepare: the part that needs no lock; returns the part that does. size: number of changes.
+    prepare: the part that needs no lock. Returns the part that does. size: number of changes.
     """
 
     prepare: Callable[[], Write]
@@ -403,7 +403,7 @@ class WriterThread:
         self._db.close()
 
     def acknowledge(self, job: WriteJob, answer: Any) -> None:
-        """Resolve a job's answer from this thread; a closed event loop is ignored."""
+        """Resolve a job's answer from this thread. A closed event loop is ignored."""
         _hand_over(job.loop, job.answer, answer)
 
     def _run(self) -> None:

@@ -50,7 +50,7 @@ class TableContents:
 class Manifest:
     """The contents of a backup.
 
-    engine: ``sqlite`` or ``postgres``; it can be restored to the same engine only. made_at: UTC, ISO 8601.
+    engine: ``sqlite`` or ``postgres``. It can be restored to the same engine only. made_at: UTC, ISO 8601.
     schema: number of the last migration. model: the embedding model of the vectors, or None. namespaces: sorted.
     """
 
@@ -72,7 +72,7 @@ class BackupStore(Protocol):
     """A store that can be backed up to a file and restored. Neither method needs the store to be open."""
 
     async def back_up(self, target: Path, tick: Tick = ...) -> Manifest:
-        """Copy a snapshot of the store into a new file, while others write to it; migrate nothing.
+        """Copy a snapshot of the store into a new file, while others write to it. Migrate nothing.
 
         Raises Conflict when ``target`` is there, NotFound without a store, StoreFull, StoreUnavailable, StoreCorrupt
         when the store is damaged.
@@ -96,7 +96,7 @@ def require_backup(store: object) -> BackupStore:
 
 
 async def run_in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifest:
-    """Run blocking work in a thread; cancelling the caller stops it at the next tick."""
+    """Run blocking work in a thread. Cancelling the caller stops it at the next tick."""
     ended = threading.Event()
 
     def tell(done: int, total: int) -> None:
@@ -190,7 +190,7 @@ def publish(done: Path, target: Path) -> None:
 
 @contextmanager
 def pack(target: Path) -> Iterator[ZipFile]:
-    """Open a new backup for :func:`add_file` and :func:`add_manifest`; seal it with its digest at the end."""
+    """Open a new backup for :func:`add_file` and :func:`add_manifest`. Seal it with its digest at the end."""
     with _new(target) as file:
         with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
             archive.comment = _SEAL + b"0" * _HEX
@@ -203,7 +203,7 @@ def pack(target: Path) -> Iterator[ZipFile]:
 
 
 def add_manifest(archive: ZipFile, manifest: Manifest) -> None:
-    """Write the manifest; it comes after all files."""
+    """Write the manifest. It comes after all files."""
     archive.writestr(MANIFEST, json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1))
 
 

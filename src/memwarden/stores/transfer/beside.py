@@ -26,7 +26,7 @@ from memwarden.stores.shared.checkpoints import (
 from memwarden.stores.shared.items import TRACES, ItemPlace, Items, PutItem, StoredItem
 
 _ITEMS: Final = 100
-# Checkpoints in memory at a time; each may be of many megabytes.
+# Checkpoints in memory at a time. Each may be of many megabytes.
 _CHECKPOINTS: Final = 10
 
 
@@ -117,7 +117,7 @@ def digest_line(line: bytes) -> bytes:
 
 
 async def _read_items(items: Items, namespace: Namespace) -> AsyncIterator[PutItem]:
-    # What models were shown is a log of this store, written while somebody reads; it stays.
+    # What models were shown is a log of this store, written while somebody reads. It stays.
     for path in sorted(set(await items.paths(namespace, None)) - {TRACES}):
         keys = await items.keys(namespace, path)
         for start in range(0, len(keys), _ITEMS):

@@ -41,7 +41,7 @@ from memwarden.stores.transfer.pages import MemoryRow, Page
 from memwarden.text import TERMS_VERSION
 from memwarden.text.signals import make_text_signals
 
-# 2: with items and checkpoints; a bundle without any is written as 1, which earlier versions read.
+# 2: with items and checkpoints. A bundle without any is written as 1, which earlier versions read.
 FORMAT = 2
 PAGES, READABLE, BESIDE = "pages.jsonl", "memories.jsonl", "beside.jsonl"
 # Changes of a page, which is in memory whole, several times over: a text may be of 256 KB.
@@ -91,7 +91,7 @@ class ExportResult:
 class ImportResult:
     """An import of a bundle.
 
-    there: the revision at which the store stood before; the rest was new. left_behind: what the engine does not keep.
+    there: the revision at which the store stood before. The rest was new. left_behind: what the engine does not keep.
     """
 
     manifest: BundleManifest
@@ -128,7 +128,7 @@ async def import_bundle(
     """Read a bundle into a store, with its numbers, times and history, after the whole file was checked.
 
     What a killed import has read is not read again. Vectors of another embedding model than the store's are left out
-    and made anew later; terms of another version are made anew at once. Raises StoreCorrupt and InvalidInput for a
+    and made anew later. Terms of another version are made anew at once. Raises StoreCorrupt and InvalidInput for a
     damaged file, with the line; Conflict when the store holds something else of the person.
     """
     with open_bundle(file) as (archive, manifest):
@@ -157,7 +157,7 @@ async def import_bundle(
 
 
 async def _bind_model(store: Store, manifest: BundleManifest) -> Callable[[Page], Page]:
-    """Bind a new store to the bundle's model; return the function that makes a page fit for the store."""
+    """Bind a new store to the bundle's model. Return the function that makes a page fit for the store."""
     bound = (await store.about()).model
     if bound is None and manifest.model is not None:
         bound = await store.identity(manifest.model)
@@ -171,7 +171,7 @@ def _map_signals(change: Callable[[MemoryRow], Signals], page: Page) -> Page:
 
 
 def _renew_terms(row: MemoryRow) -> Signals:
-    """Return the signals that need no model; vectors by passage have no place in terms of another version."""
+    """Return the signals that need no model. Vectors by passage have no place in terms of another version."""
     if not row.memory.text:  # purged
         return row.signals
     said = local_time(row.memory.created_at, row.memory.utc_offset)
@@ -252,7 +252,7 @@ async def _holds_beside(store: Store, namespace: Namespace) -> bool:
 
 
 async def _write_files(store: Store, namespace: Namespace, folder: Path, tick: Tick) -> BundleManifest | None:
-    """Write both files of a bundle; None when the namespace changed meanwhile."""
+    """Write both files of a bundle. None when the namespace changed meanwhile."""
     sums = {PAGES: hashlib.sha256(), READABLE: hashlib.sha256()}
     since, memories, head = 0, 0, await store.head(namespace)
     with open_private(folder / PAGES, "wb") as pages, open_private(folder / READABLE, "wb") as readable:
@@ -293,7 +293,7 @@ class _Beside(NamedTuple):
 
 
 async def _write_beside(store: Store, namespace: Namespace, folder: Path) -> _Beside | None:
-    """Write what lies beside the memories; None when it changed meanwhile, for it has no revision."""
+    """Write what lies beside the memories. None when it changed meanwhile, for it has no revision."""
     kinds = Counter[bool]()
     digest = hashlib.sha256()
     with open_private(folder / BESIDE, "wb") as file:
@@ -318,7 +318,7 @@ def _alike(value: Any, name: str = "") -> Any:
         return {key: item if key in ("payload", "meta") else _alike(item, key) for key, item in value.items()}
     if isinstance(value, list):
         return [_alike(item, name) for item in value]
-    # Callers may give whole numbers here; some engines return them as such.
+    # Callers may give whole numbers here. Some engines return them as such.
     return float(value) if name in ("importance", "strength") and value is not None else value
 
 

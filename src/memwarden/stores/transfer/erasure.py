@@ -132,13 +132,13 @@ class ErasureReceipt:
 
     Attributes:
         tenant, path: the namespace. store: its store, without a login. engine: name and version.
-        started_at, finished_at: UTC, ISO 8601; not finished: None, for a dry run and for an erasure that was broken
+        started_at, finished_at: UTC, ISO 8601. Not finished: None, for a dry run and for an erasure that was broken
             off, which the same call brings to its end.
         sample: ids of some of the memories, to look for in the store's files.
         kinds: memories by channel, whatever their state. counts: rows by table.
         left_to_do: what holds copies where no store reaches: backups, replicas, logs.
         digest: SHA-256 over everything else.
-        thread, memory: what was erased of the namespace; both None: all of it.
+        thread, memory: what was erased of the namespace. Both None: all of it.
     """
 
     tenant: str
@@ -203,7 +203,7 @@ def read_receipt(text: str) -> ErasureReceipt:
 
 
 async def find_traces(store: ErasableStore, receipt: ErasureReceipt) -> list[str]:
-    """Return everything that contradicts a receipt; nothing when the namespace is gone.
+    """Return everything that contradicts a receipt. Nothing when the namespace is gone.
 
     Asks the store, and where it has files looks through their bytes for the sample of ids.
     """
@@ -244,7 +244,7 @@ async def _find_part(store: ErasableStore, receipt: ErasureReceipt) -> list[str]
 
 
 def choose_sample(ids: Sequence[str]) -> tuple[str, ...]:
-    """Return some ids of memories, evenly chosen; only ids that memwarden made, since others may be words."""
+    """Return some ids of memories, evenly chosen. Only ids that memwarden made, since others may be words."""
     made = [item for item in ids if _MADE.fullmatch(item)]
     return tuple(made[:: max(1, -(-len(made) // MAX_SAMPLE))])
 

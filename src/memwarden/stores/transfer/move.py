@@ -26,7 +26,7 @@ from memwarden.stores.transfer.pages import PAGE, Page, Tally
 # Maximum attempts for a namespace whose source is written to meanwhile.
 _MAX_ATTEMPTS = 5
 _JOURNAL_PAGE = 1000
-# Fields that callers may give as whole numbers; engines return floats.
+# Fields that callers may give as whole numbers. Engines return floats.
 _AS_FLOAT = frozenset({"importance", "strength"})
 
 

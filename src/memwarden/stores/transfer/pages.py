@@ -1,7 +1,7 @@
 """Pages of a namespace: the exchange format between stores of any engine.
 
 A page holds everything that the journal entries of a range of revisions changed last, with those entries. So a store
-that loads pages in sequence always stands at a revision of the source, and can resume there after a break; later
+that loads pages in sequence always stands at a revision of the source, and can resume there after a break. Later
 changes of the source come with later pages.
 """
 
@@ -76,14 +76,14 @@ class Page:
     """The contents of the revisions after ``since`` and up to ``rev``, from a single snapshot.
 
     Attributes:
-        head: the namespace's revision in that snapshot; the page is the last when ``rev`` is ``head``.
+        head: the namespace's revision in that snapshot. The page is the last when ``rev`` is ``head``.
         rows: how many memories were ever written to the namespace.
         changes: the journal entries of these revisions, ascending.
         memories: those that were last changed in these revisions, by revision.
         earlier: the contents that these entries put into the history, by id and version. Some may be of memories that
             come with a later page.
         edges: those that were last changed in these revisions, by revision.
-        marks: on the last page those of all threads, by thread; they have no revision.
+        marks: on the last page those of all threads, by thread. They have no revision.
         answers: with a revision from ``since`` (included) to ``rev``, by revision and key.
     """
 
@@ -100,7 +100,7 @@ class Page:
     answers: tuple[IdempotentAnswer, ...]
 
 
-# Prefix of the tenants that ``memwarden doctor --leaks`` makes; only these can be discarded.
+# Prefix of the tenants that ``memwarden doctor --leaks`` makes. Only these can be discarded.
 CANARY_TENANT = "memwarden-canary-"
 
 
@@ -149,6 +149,6 @@ def check_follows(page: Page, rev: int) -> None:
 
 
 def find_archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
-    """Return id and version of the contents that these entries archived; some may be dropped since."""
+    """Return id and version of the contents that these entries archived. Some may be dropped since."""
     made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})

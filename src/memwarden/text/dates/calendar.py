@@ -36,7 +36,7 @@ def day_number(day: date) -> int:
     return day.toordinal() - EPOCH_DAY
 
 
-# First and last day; both belong to it.
+# First and last day. Both belong to it.
 Days = tuple[date, date]
 
 
@@ -69,7 +69,7 @@ _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
 
 def season_days(name: str, year: int) -> Days:
-    """Return a season's three months, northern hemisphere; a year's winter begins in December."""
+    """Return a season's three months, northern hemisphere. A year's winter begins in December."""
     month = _SEASONS[name]
     last = month_days(year + 1, 2) if name == "winter" else month_days(year, month + 2)
     return date(year, month, 1), last[1]
@@ -97,7 +97,7 @@ _FROM_EASTER: Final = {"good_friday": -2, "easter": 0, "easter_monday": 1}
 
 
 def holiday(name: str, year: int) -> date:
-    """The day of a holiday; those that differ by country as in the United States."""
+    """The day of a holiday. Those that differ by country as in the United States."""
     if name in _FIXED:
         return date(year, *_FIXED[name])
     if name in _FROM_EASTER:
@@ -124,7 +124,7 @@ _DAYS_IN: Final = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
 
 
 def shifted(day: date, unit: str, steps: int) -> date:
-    """Move a day by some units; in a shorter month to its last day."""
+    """Move a day by some units. In a shorter month to its last day."""
     if unit in _DAYS_IN:
         return day + timedelta(_DAYS_IN[unit] * steps)
     months = day.year * 12 + day.month - 1 + _MONTHS_IN[unit] * steps

@@ -291,7 +291,7 @@ def _some(read: SymbolText, start: int, end: int, sign: int) -> DateMatch | None
 
 
 def _some_named(read: SymbolText, start: int, end: int, steps: int, place: int) -> DateMatch | None:
-    """ "Two Fridays ago", "three summers ago"; the name stands at ``place``."""
+    """ "Two Fridays ago", "three summers ago". The name stands at ``place``."""
     name = read.values[place]
     if read.is_token(place, "weekday|weekdays"):
         nearest = weekday_before(read.said, name) if steps < 0 else weekday_after(read.said, name)
@@ -327,7 +327,7 @@ def _lasting(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _has_been(read: SymbolText, end: int) -> bool:
-    """Whether "has been" stands before it in its sentence; not "had been", nor "been to", which is over."""
+    """Whether "has been" stands before it in its sentence. Not "had been", nor "been to", which is over."""
     for i in range(end - 1, max(end - 1 - MAX_CLAUSE_WORDS, -1), -1):
         if read.is_token(i, "period|stop"):
             return False
@@ -386,7 +386,7 @@ def _turn_unit(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _this_weekend(read: SymbolText, start: int, end: int) -> Days:
-    """Return this week's weekend; in the past, from Monday to Wednesday, the weekend just over."""
+    """Return this week's weekend. In the past, from Monday to Wednesday, the weekend just over."""
     if read.tense(start, end) < 0 and read.said.weekday() < 5:
         return weekend_of(read.said - timedelta(7))
     return weekend_of(read.said)
@@ -424,7 +424,7 @@ _COUNTED: Final = frozenset(
 
 
 def _the_day(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    """ "The 15th", of the month that fits; not "the 15th floor", and before a plain word only after "on"."""
+    """ "The 15th", of the month that fits. Not "the 15th floor", and before a plain word only after "on"."""
     after = read.words[end] if end < len(read.words) else ""
     told = read.is_token(start, "on|weekday|weak_weekday")
     if after in _COUNTED or (not told and after and read.is_token(end, "unknown")):

@@ -1,8 +1,8 @@
 """Which days a text talks about, told from the day on which it was said.
 
 Words become tokens (:mod:`memwarden.text.dates.symbols`) and a grammar reads the tokens
-(:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages are a single rule; then
-dates that belong together are joined. Chinese and Japanese have no words to look up; their rules are in
+(:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages are a single rule. Then
+dates that belong together are joined. Chinese and Japanese have no words to look up. Their rules are in
 :mod:`memwarden.text.dates.unspaced`. Everything here is pure: no clock is read, no file, no model.
 
 ``docs/reference/time.md`` says what is understood and what each form means.
@@ -248,7 +248,7 @@ _LEANING_GAP: Final = compile_tokens(r"<of|from|on|in|the>*")
 
 
 def _join_pair(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
-    """Join two neighbours to a date; None if they stay apart."""
+    """Join two neighbours to a date. None if they stay apart."""
     gap = read.symbols[left.end : right.start]
     opened = left.start > 0 and (
         read.is_token(left.start - 1, "from")
@@ -355,7 +355,7 @@ def _has_anchor(symbols: str) -> bool:
 
 
 def _years(said: date, since: date | None) -> range | None:
-    """Return the years for which a date without a year stands; None for the nearest."""
+    """Return the years for which a date without a year stands. None for the nearest."""
     return None if since is None else range(max(since.year, said.year - 49), said.year + 1)
 
 
@@ -367,7 +367,7 @@ def _in_each_year(match: DateMatch, years: range | None) -> list[DateMatch]:
 
 
 def encode(spans: Sequence[DaySpan]) -> bytes:
-    """Encode up to four spans as days since 1970 in little-endian int32; the widest are left out."""
+    """Encode up to four spans as days since 1970 in little-endian int32. The widest are left out."""
     pairs = list(
         dict.fromkeys((span.first.toordinal() - EPOCH_DAY, span.last.toordinal() - EPOCH_DAY) for span in spans)
     )
@@ -384,7 +384,7 @@ def decode(stored: bytes) -> tuple[tuple[date, date], ...]:
 
 
 class SymbolText:
-    """A text as tokens and their values, with the day of saying; a known phrase is a single word."""
+    """A text as tokens and their values, with the day of saying. A known phrase is a single word."""
 
     def __init__(self, text: str, said: date, language: str | None, question: bool) -> None:
         self.text = text
@@ -410,7 +410,7 @@ class SymbolText:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """The begin and end of each word; only white space is between words, so the next hit is the word."""
+        """The begin and end of each word. Only white space is between words, so the next hit is the word."""
         lower, places, end = lower_in_place(self.text), [], 0
         for word in self.words:
             first, *rest = word.split(" ") if " " in word else (word,)
@@ -426,7 +426,7 @@ class SymbolText:
         return self.symbols[place] in letters(names)
 
     def value(self, names: str, start: int, end: int) -> Any:
-        """Return the value of the first word that is any of some tokens; None if there is none."""
+        """Return the value of the first word that is any of some tokens. None if there is none."""
         wanted = letters(names)
         for i in range(start, end):
             if self.symbols[i] in wanted:

@@ -14,7 +14,7 @@ from memwarden.text.lexicon import LanguageLexicon, languages, load_lexicon
 
 # The letter of each token.
 TOKENS: Final = {
-    # Of the word lists; the values are said there (the table dates.words of a lexicon).
+    # Of the word lists. The values are said there (the table dates.words of a lexicon).
     "month": "M",  # 1..12
     "weak_month": "m",  # is a word more often: "may"
     "weekday": "W",  # 0..6, Monday is 0
@@ -173,7 +173,7 @@ def _calendar(lexicon: LanguageLexicon) -> Iterator[tuple[str, Meaning]]:
 
 
 def _listed_words(table: Mapping[str, str]) -> Iterator[tuple[str, Meaning]]:
-    """Yield the words of ``month = "jan=1 feb=2"``; without a value a word has the next."""
+    """Yield the words of ``month = "jan=1 feb=2"``. Without a value a word has the next."""
     for token, listing in table.items():
         waiting: list[str] = []
         for entry in listing.split():

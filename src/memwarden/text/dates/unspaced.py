@@ -176,7 +176,7 @@ LONG_AGO: Final = date(1970, 1, 1)
 LATELY: Final = timedelta(7)
 # "6月前后" is around it, "2026年前半" and "2026年前三个月" begin it, "3日前一天" is a day beside it.
 _GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
-# What has to be is to come; what is so until a day lies not before it.
+# What has to be is to come. What is so until a day lies not before it.
 _GLUED_DUTY: Final = re.compile(r"なければ|なきゃ|ないと|べき|必須|必须|应该|需要|得[在把去做]")
 # "3月から6月まで" asks of the months between.
 _RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")

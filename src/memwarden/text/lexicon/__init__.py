@@ -197,7 +197,7 @@ def pattern_of(role: str, *codes: str) -> re.Pattern[str]:
     Words of languages with spaces are found whole, those of the others anywhere. It finds nothing if no language has
     the role.
 
-    codes: languages; all of them by default.
+    codes: languages. All of them by default.
     """
     return re.compile(either_of([role], codes) or r"(?!)", re.IGNORECASE)
 
