@@ -3,12 +3,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test unit lint format bench soak clean
+.PHONY: help setup run serve test unit lint format bench soak adapters clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+# Frameworks that pin other versions than the lock file names. They have an environment of their own.
+ADAPTERS := .venv-adapters
+FRAMEWORKS := mem0ai
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # The scripts that the web page loads.
@@ -99,8 +102,13 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
+adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an environment of their own
+	@test -x $(ADAPTERS)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(ADAPTERS)
+	@$(BIN)/python -m uv pip install --quiet --python $(ADAPTERS)/bin/python --editable . $(FRAMEWORKS) pytest pytest-asyncio
+	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= tests/adapters
+
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) tests/aimock/node_modules scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
