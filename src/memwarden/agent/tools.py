@@ -450,7 +450,8 @@ def _search_answer(result: QueryResult) -> dict[str, Any]:
     answer = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
     # What is quoted came from a tool or a page, and the model is told so wherever it reads it.
     notice = {"notice": NOTICE} if any(QUOTED in bullet["text"] for bullet in bullets) else {}
-    return answer | notice | ({"updates": list(result.delta.bullets)} if result.delta else {})
+    pending = {"pending": result.pending} if result.pending else {}
+    return answer | notice | pending | ({"updates": list(result.delta.bullets)} if result.delta else {})
 
 
 def _bullet(item: RecallItem) -> dict[str, Any]:

@@ -430,6 +430,12 @@ class AsyncWarden:
         if self._runtime.events.takes:
             record_event(self._runtime.events.put, who, Node.HOTPATH, EventDraft(op, Status.ERROR, reason))
 
+    @property
+    def pending(self) -> int:
+        """Number of texts for which this process has yet to make vectors. Until then words alone find them."""
+        filler = self._runtime.services.filler
+        return 0 if filler is None else filler.count_all()
+
     async def embed(self, text: str) -> list[float]:
         """Return the vector of a text by the store's embedder, for ``backend.query_semantic``.
 

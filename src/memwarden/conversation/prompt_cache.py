@@ -158,6 +158,7 @@ def render_memories(
         block.rev,
         (*dropped, *block.cut),
         overview_of=block.overview_of,
+        pending=block.pending,
     )
 
 

@@ -186,6 +186,7 @@ class Recall:
             relevant=relevant,
             related=tuple(standing),
             delta=news,
+            pending=self._count_pending(asked),
         )
 
     def _vouching(self, request: Request) -> Request:
@@ -285,6 +286,7 @@ class Recall:
             confidence=confidence,
             relevant=relevant,
             unsure=is_unsure(confidence, relevant, said[-1]),
+            pending=self._count_pending(search.asked for search in searches),
         )
 
     async def _search_places(self, scope: Scope, request: Request, said: Sequence[str]) -> list[QuestionSearch]:
@@ -513,6 +515,10 @@ class Recall:
     async def _await_signals(self, namespace: Namespace) -> bool:
         """Wait for the vectors of what was said just before; return whether any were awaited."""
         return self.filler is not None and await self.filler.wait_for_recent(namespace)
+
+    def _count_pending(self, asked: Iterable[RankedQuery]) -> int:
+        """Return how many texts of the searched indexes have no vector yet."""
+        return sum(len(index.lacking) for index in {id(each.ctx.index): each.ctx.index for each in asked}.values())
 
     async def _loaded_index(self, namespace: Namespace) -> NamespaceIndex:
         if self._encoder.ready:

@@ -197,6 +197,7 @@ class QueryResult:
             they do not count in ``top_k``. None when nothing relevant was found.
         delta: what changed since the thread looked last, as the first lines of ``text``; None when nothing did, or when
             the budget has no room for it, and then the next answer tells it.
+        pending: number of texts without a vector in the index that was searched. Words alone find these.
     """
 
     items: tuple[RecallItem, ...]
@@ -212,6 +213,7 @@ class QueryResult:
     related: tuple[RecallItem, ...] = ()
     delta: Delta | None = None
     confidences: tuple[float, ...] = ()
+    pending: int = 0
 
     def __bool__(self) -> bool:
         return self.relevant
@@ -229,6 +231,7 @@ class ContextBlock:
             all of it still holds.
         updated: the memories whose new words ``delta`` tells.
         overview_of: the memories that the overview among ``items`` rests on.
+        pending: number of texts without a vector in the index that was searched. Words alone find these.
     """
 
     text: str
@@ -243,6 +246,7 @@ class ContextBlock:
     delta: Delta | None = None
     updated: tuple[Memory, ...] = ()
     overview_of: tuple[Memory, ...] = ()
+    pending: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.items) or self.delta is not None

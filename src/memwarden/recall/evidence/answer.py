@@ -27,8 +27,9 @@ PLAIN_TERMS: Final = 5.0
 # Keys of the weights by how the names of first models begin: all-minilm, wordllama.
 FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
 MIN_PLAIN: Final = 1e-3
-# Kinds whose models only rank: without a word of the question in any text the store does not know its subject.
-WEAK_KINDS: Final = ("words", "wordllama")
+# Least cosine by which a text without a word of the question may know its subject. Other models than these only rank.
+# Texts of different subjects have cosines up to .3 by wordllama.
+MIN_ALONE: Final = {"words": 1.1, "wordllama": 0.35}
 # Chance of the subject where a name or days that alone are asked for are known.
 KNOWN: Final = 0.9
 
@@ -71,7 +72,7 @@ def judge_answer(
     if plain > MIN_PLAIN:
         of_plain = chance(weigh(weights.plain, signals))
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
-    if kind in WEAK_KINDS and signals["own"] <= 0:
+    if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:
         subject = answer = 0.0
     if question.of_days:  # what was on these days answers, whatever it is
         subject = answer = KNOWN if bool((on_day(question, view)[allowed] > 0).any()) else 0.0

@@ -258,12 +258,9 @@ BATCH_ROWS = 64
 LARGE_BATCH_ROWS = 512
 # A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
-# A question waits so long for the vectors of what was said just before, and less when more rows than these lack
-# theirs, as after an import; then words answer for the rest. Measured on everyday histories, answers without vectors
-# are right less often by 11 to 16 points of 100.
-MAX_WAIT_SECONDS = 10.0
-MAX_IMPORT_WAIT_SECONDS = 1.0
-MAX_AWAITED_ROWS = 1_000
+# A question waits so long for the vectors of what was said just before. Words answer for the rest. Measured on everyday
+# histories, answers without vectors are right less often by 11 to 16 points of 100.
+MAX_WAIT_SECONDS = 1.0
 
 
 class SignalFiller:
@@ -279,7 +276,7 @@ class SignalFiller:
         self._embedder = embedder
         self.stating = statement_reader(embedder) is not None
         self._due: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
-        self._under_way: dict[Namespace, int] = {}
+        self._under_way: dict[Namespace, frozenset[str]] = {}
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
         self._paused = self._ignoring = 0
@@ -301,7 +298,8 @@ class SignalFiller:
         """Take rows whose signals are to be made; returns at once."""
         if self._closed or self._ignoring:
             return
-        ids = dict.fromkeys(memory_ids)
+        under_way = self._under_way.get(namespace, frozenset())
+        ids = dict.fromkeys(memory_id for memory_id in memory_ids if memory_id not in under_way)
         if not ids:
             return
         self._due.setdefault(namespace, {}).update(ids)
@@ -313,7 +311,11 @@ class SignalFiller:
 
     def lacking(self, namespace: Namespace) -> int:
         """Return how many rows of a namespace this process knows to be without signals."""
-        return len(self._due.get(namespace, ())) + self._under_way.get(namespace, 0)
+        return len(self._due.get(namespace, ())) + len(self._under_way.get(namespace, ()))
+
+    def count_all(self) -> int:
+        """Return how many rows of all namespaces this process knows to be without signals."""
+        return sum(map(len, self._due.values())) + sum(map(len, self._under_way.values()))
 
     async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
         """Wait until nothing is due of a namespace, or of any, for so long at most; return whether that came about."""
@@ -336,7 +338,7 @@ class SignalFiller:
         """Wait for what was said just before, a while at most; return whether anything was awaited."""
         lacking = self.lacking(namespace)
         if lacking:
-            await self.wait(namespace, MAX_WAIT_SECONDS if lacking <= MAX_AWAITED_ROWS else MAX_IMPORT_WAIT_SECONDS)
+            await self.wait(namespace, MAX_WAIT_SECONDS)
         return lacking > 0
 
     async def close(self) -> None:
@@ -358,7 +360,7 @@ class SignalFiller:
                     del self._due[namespace]
                 else:
                     self._due.move_to_end(namespace)  # so that a long import holds up nobody else
-                self._under_way[namespace] = len(some)
+                self._under_way[namespace] = frozenset(some)
                 try:
                     await self._fill(namespace, some)
                 except MemwardenError as error:

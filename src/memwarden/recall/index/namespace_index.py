@@ -384,7 +384,16 @@ class NamespaceIndex:
             related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
             worded=self.extracted(""),
+            lacking=self._lacking_mask(),
         )
+
+    def _lacking_mask(self) -> Mask | None:
+        """Which places have no vector yet; None if all have one."""
+        if not self.lacking:
+            return None
+        mask = np.zeros(self.size, np.bool_)
+        mask[[self._place_of[memory_id] for memory_id in self.lacking if memory_id in self._place_of]] = True
+        return mask
 
     def _by_model(self) -> Mask | None:
         """Which places an assistant said; None without any."""

@@ -61,6 +61,7 @@ class NamespaceView:
         statements: what the texts state; None for a part of a large namespace.
         live: the places that are not dead.
         passages: the passages of the places, with their words and vectors.
+        lacking: which places have no vector yet; None if all have one.
         second: the multilingual vectors, or None for an embedder with one side.
         by_model: which places an assistant said; None where nobody says.
         related: the ``related_to`` edges between places, or None when there are none.
@@ -94,8 +95,10 @@ class NamespaceView:
         second: MultilingualSide | None = None,
         by_model: Mask | None = None,
         worded: Mask | None = None,
+        lacking: Mask | None = None,
     ) -> None:
         self.worded = worded
+        self.lacking = lacking
         self.whole = whole
         self.postings = postings
         self.length = length

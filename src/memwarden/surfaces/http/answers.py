@@ -193,6 +193,7 @@ class QueryView(RecordView):
     related: tuple[ItemView, ...]
     delta: DeltaView | None
     confidences: tuple[float, ...]
+    pending: int
 
 
 class BlockView(RecordView):
@@ -210,6 +211,7 @@ class BlockView(RecordView):
     delta: DeltaView | None
     updated: tuple[MemoryView, ...]
     overview_of: tuple[MemoryView, ...]
+    pending: int
 
 
 class MessageResultView(RecordView):
@@ -299,10 +301,11 @@ class HistoryView(RecordView):
 
 
 class HealthView(RecordView):
-    """Whether the server is well, by part."""
+    """Whether the server is well, by part. pending: number of texts for which this process has yet to make vectors."""
 
     status: str
     checks: Mapping[str, str]
+    pending: int = 0
 
 
 class OverviewLineView(RecordView):

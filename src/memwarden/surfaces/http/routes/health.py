@@ -38,7 +38,7 @@ async def readyz(request: Request, response: Response) -> Any:
     }
     well = all(state == "ok" for state in checks.values())
     response.status_code = 200 if well else 503
-    return {"status": "ok" if well else "not ready", "checks": checks}
+    return {"status": "ok" if well else "not ready", "checks": checks, "pending": warden.pending}
 
 
 async def _state_of(check: Awaitable[None]) -> str:
