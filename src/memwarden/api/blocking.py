@@ -496,6 +496,7 @@ class Warden(Facade):
     )
     settings = Attribute[Settings]("The settings in force.")
     store = Attribute[Store]("The store underneath, whose methods are async.")
+    pending = Attribute[int]("Number of texts for which this process has yet to make vectors.")
 
     @classmethod
     def open(
