@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import EncodedQuestion
-from memwarden.recall.evidence.answer import answer_signals, plainness_of
+from memwarden.recall.evidence.answer import answer_signals
 from memwarden.recall.evidence.weights import load_weights
 from memwarden.recall.index.encode import make_signals, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -32,6 +32,7 @@ from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.adjustments import Case, adjust
 from memwarden.recall.rank.combine import Combination, combine, measure_closeness, measure_spread
 from memwarden.recall.rank.currency import choose_compared, find_pairs
+from memwarden.recall.rank.shape import plainness_of
 from memwarden.records import Head, IndexRow, Scan
 from memwarden.settings import Settings
 from memwarden.statements.reader import SaidText
@@ -81,18 +82,21 @@ LATER_SIGNALS = (
     "told_both",
     "changes",
     "now",
+    "stated_change",
+    "stated_told",
     "assistant",
     "asks",
     "same_talk",
     "leading",
     "words",
 )
+PLAIN_LATER = ("changes", "now", "assistant", "asks", "same_talk", "leading", "words")
 LATER = {
     "both": ("second", "first", *LATER_SIGNALS),
     "multilingual": ("second", *LATER_SIGNALS),
-    "first": ("first", *LATER_SIGNALS[3:]),
+    "first": ("first", *PLAIN_LATER),
     "words": (),
-    "wordllama": ("first", *LATER_SIGNALS[3:]),
+    "wordllama": ("first", *PLAIN_LATER),
 }
 """What the chance goes by that the later of two texts states the current value."""
 PAIR_SIGNALS = ("constant", "second", "first", *LATER_SIGNALS)

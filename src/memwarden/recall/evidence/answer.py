@@ -13,6 +13,7 @@ from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.dates import on_day
+from memwarden.recall.rank.shape import plainness_of
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 # Rows at which a store counts as small: there a lesser closeness tells an answer from chance.
 SMALL_ROWS: Final = 20.0
-# Mean terms of a text below which a store consists of plain statements.
-PLAIN_TERMS: Final = 5.0
 # Keys of the weights by how the names of first models begin: all-minilm, wordllama.
 FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
 MIN_PLAIN: Final = 1e-3
@@ -103,12 +102,6 @@ def answer_signals(
         "implicit": 0.0 if reading is None else reading.implicit,
         "english": float(question.english),
     }
-
-
-def plainness_of(view: NamespaceView, allowed: Mask) -> float:
-    """Return how far the allowed texts are short plain statements, 0..1: these lie near to a question for them."""
-    length = float(np.add.reduce(view.length[allowed]) / np.float32(np.count_nonzero(allowed)))
-    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
 
 
 def _told(question: Question, view: NamespaceView, allowed: Mask) -> float:

@@ -410,6 +410,13 @@ class StatementTable:
             shared[owner[starts]] = np.maximum.reduceat(told, starts)
         return shared
 
+    def share_change(self, size: int) -> Floats:
+        """Return the chance that each of ``size`` places states a change or an end, 0..1."""
+        chances = np.zeros(size, np.float32)
+        rows = slice(int(self._place.array.searchsorted(size)))
+        np.maximum.at(chances, self._place.array[rows], self._changes.array[rows] / np.float32(255))
+        return chances
+
     def _are_about(self, rows: slice, subjects: Sequence[str]) -> Mask:
         """Return whether each statement may be of whom a question is about."""
         asked = with_other_keys(subjects, self._of_several_keys)

@@ -115,7 +115,7 @@ def _raise_later(case: Case, total: Floats, times: Ints) -> Floats:
     """Raise what comes later by ``times`` above what it replaces."""
     compared = choose_compared(total, case.allowed)
     pairs = find_pairs(case.question, case.view, case.combined, compared, times)
-    return total if pairs is None else raise_by_pairs(total, pairs, judge_pairs(pairs, case.weights))
+    return total if pairs is None else raise_by_pairs(total, pairs, judge_pairs(case.view, pairs, case.weights), times)
 
 
 # In the order in which they are applied. docs/why/recall.md states the gain of each.

@@ -11,6 +11,7 @@ import numpy as np
 from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
+from memwarden.recall.rank.shape import plainness_of
 
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
@@ -22,8 +23,12 @@ MAX_PASSED: Final = 5
 MAX_PASSING: Final = 120
 # Least cosine of two texts that are compared at all.
 MIN_COSINE: Final = 0.2
+# Chance below which a pair does not count.
+MIN_CHANCE: Final = 0.02
+# Chance from which a text passes another, whatever the difference of their scores.
+MIN_SURE: Final = 0.8
 # Lead of a text that surely states the later value.
-LEAD: Final = 1.5
+LEAD: Final = 1.0
 
 
 class Pairs(NamedTuple):
@@ -64,7 +69,7 @@ def choose_compared(total: Floats, allowed: Mask) -> Compared:
 def find_pairs(
     question: Question, view: NamespaceView, combined: Combination, compared: Compared, times: Ints
 ) -> Pairs | None:
-    """Return the pairs of related texts; None without vectors. Texts about different people are not related.
+    """Return the pairs of related texts; None without vectors.
 
     times: of each place. In a question for what held before, the earlier text is the later one by these times.
     """
@@ -77,10 +82,6 @@ def find_pairs(
     follows = times[compared.passing][None] > times[compared.passed][:, None]
     rows, columns = np.nonzero((cosines >= MIN_COSINE) & follows)
     passed, passing = compared.passed[rows], compared.passing[columns]
-    subjects = {place: _subjects_of(view, place) for place in {*passed.tolist(), *passing.tolist()}}
-    pairs = zip(passed.tolist(), passing.tolist(), strict=True)
-    related = np.array([_may_be_same(subjects[one], subjects[other]) for one, other in pairs], np.bool_)
-    passed, passing = passed[related], passing[related]
     return Pairs(passed, passing, _measure(question, view, combined, passed, passing))
 
 
@@ -91,35 +92,37 @@ def _subjects_of(view: NamespaceView, place: int) -> set[str]:
     return {key for stated in view.statements.stated(place) for key in stated.subject.split("+") if key}
 
 
-def _may_be_same(first: set[str], last: set[str]) -> bool:
-    return not first or not last or not first.isdisjoint(last)
-
-
 def _measure(
     question: Question, view: NamespaceView, combined: Combination, passed: Ints, passing: Ints
 ) -> dict[str, Floats]:
     """Return the signals of pairs by name."""
     nothing = np.zeros(len(passing), np.float32)
-    of_attribute = view.nothing
+    of_attribute = of_change = view.nothing
     if question.reading is not None and view.statements is not None:
         of_attribute = view.statements.share_attribute(question.reading, view.size)
+        of_change = view.statements.share_change(view.size)
     values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
     newer = np.where(view.created_at[passing] >= view.created_at[passed], passing, passed)
     session = view.session
+    told_both = np.minimum(of_attribute[passed], of_attribute[passing])
+    announced = view.announces_change[newer].astype(np.float32)
     return {
         "constant": nothing + 1,
         "second": _cosines(view, view.passages.second, passed, passing),
         "first": _cosines(view, view.passages.vectors, passed, passing) if question.english else nothing,
         "told_before": of_attribute[passed],
         "told_after": of_attribute[passing],
-        "told_both": np.minimum(of_attribute[passed], of_attribute[passing]),
-        "changes": view.announces_change[newer].astype(np.float32),
+        "told_both": told_both,
+        "changes": announced,
         "now": view.says_now[newer].astype(np.float32),
+        "stated_change": of_change[newer],
+        "stated_told": of_change[newer] * told_both**2,
         "assistant": 1 - view.from_person[passing],
         "asks": view.asks_question[passing].astype(np.float32),
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
+        "plain_change": np.float32(plainness_of(view, view.alive)) * announced * np.minimum(told_both, np.float32(1)),
     }
 
 
@@ -131,15 +134,35 @@ def _cosines(view: NamespaceView, vectors: Floats | None, one: Ints, other: Ints
     return cosines
 
 
-def judge_pairs(pairs: Pairs, weights: Mapping[str, float]) -> Floats:
-    """Return for each pair how far the passing text counts as another value of what the other states, 0..1."""
+def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
+    """Return for each pair how far the passing text counts as another value of what the other states, 0..1.
+
+    In a store of plain statements a text that announces a change and tells what is asked for counts in any case. Texts
+    about different people do not count.
+    """
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
+    fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
+    chances = np.asarray(np.maximum(fitted, pairs.signals["plain_change"]), np.float32)
+    for number in np.flatnonzero(chances >= MIN_CHANCE).tolist():
+        one, other = (_subjects_of(view, int(places[number])) for places in (pairs.passed, pairs.passing))
+        if one and other and one.isdisjoint(other):
+            chances[number] = 0
+    chances[chances < MIN_CHANCE] = 0
+    return chances
 
 
-def raise_by_pairs(total: Floats, pairs: Pairs, chances: Floats) -> Floats:
-    """Raise places towards, or above, better ones whose value they replace, by chance x (difference + lead)."""
-    gaps = np.maximum(total[pairs.passed] - total[pairs.passing] + np.float32(LEAD), 0)
+def raise_by_pairs(total: Floats, pairs: Pairs, chances: Floats, times: Ints) -> Floats:
+    """Raise places towards, or above, better ones whose value they replace, by chance x (difference + lead).
+
+    What surely replaces another passes it, whatever the difference.
+    """
     raised = total.copy()
-    np.maximum.at(raised, pairs.passing, total[pairs.passing] + chances * gaps)
+    counted = np.flatnonzero(chances)
+    # In the order of time, so that the last of three values passes the second where that has passed the first.
+    for number in counted[np.argsort(times[pairs.passing[counted]], kind="stable")].tolist():
+        passed, passing, chance = pairs.passed[number], pairs.passing[number], chances[number]
+        gap = raised[passed] - total[passing] + np.float32(LEAD)
+        if gap > 0:
+            value = raised[passed] + chance * np.float32(LEAD) if chance >= MIN_SURE else total[passing] + chance * gap
+            raised[passing] = max(raised[passing], value)
     return raised

@@ -1,16 +1,19 @@
-"""Shape of a message: whether it only asks, and its length."""
+"""Shape of messages: whether they ask, their length, and whether a store holds plain statements."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memwarden.recall.index.columns import Floats
+from memwarden.recall.index.columns import Floats, Mask
 
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
     from memwarden.recall.question import Question
+
+# Mean terms of a text below which a store consists of plain statements.
+PLAIN_TERMS: Final = 5.0
 
 
 def asks(question: Question, view: NamespaceView) -> Floats:
@@ -21,3 +24,9 @@ def asks(question: Question, view: NamespaceView) -> Floats:
 def log_length(question: Question, view: NamespaceView) -> Floats:
     """Return the logarithm of a place's length in words, up to that of a sentence."""
     return view.log_length
+
+
+def plainness_of(view: NamespaceView, allowed: Mask) -> float:
+    """Return how far the allowed texts are short plain statements, 0..1: these lie near to a question for them."""
+    length = float(np.add.reduce(view.length[allowed]) / np.float32(np.count_nonzero(allowed)))
+    return 1.0 / (1.0 + float(np.exp(min(2 * (length - PLAIN_TERMS), 50.0))))
