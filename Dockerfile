@@ -5,7 +5,7 @@ WORKDIR /build
 COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY scripts/package.json scripts/package-lock.json scripts/.npmrc scripts/place.mjs ./scripts/
 COPY src ./src
-RUN python -m venv /opt/memwarden && /opt/memwarden/bin/pip install --no-cache-dir '.[server,postgres,mcp,worker]'
+RUN python -m venv /opt/memwarden && /opt/memwarden/bin/pip install --no-cache-dir '.[server,postgres,mcp,worker,otel]'
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/memwarden memwarden

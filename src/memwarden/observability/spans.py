@@ -92,9 +92,7 @@ def export_traces(service: str) -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise InvalidConfig(
-            "a server sends its traces with the extra otel and the package opentelemetry-exporter-otlp-proto-http"
-        ) from error
+        raise InvalidConfig("a server sends its traces with the extra: pip install 'memwarden[otel]'") from error
     if isinstance(trace.get_tracer_provider(), TracerProvider):
         return
     # A name in OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES goes before ours.

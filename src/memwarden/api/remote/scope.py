@@ -225,9 +225,13 @@ class RemoteTurnLog(RemoteHandle, TurnLog):
     def __init__(self) -> None: ...
 
     async def store(
-        self, messages: Messages, key: str | None, progress: Callable[[int], object] | None = None
+        self,
+        messages: Messages,
+        key: str | None,
+        progress: Callable[[int], object] | None = None,
+        from_start: bool = False,
     ) -> WriteResult:
-        return await observe_in_batches(self, messages, key, progress, extract=False)
+        return await observe_in_batches(self, messages, key, progress, extract=False, from_start=from_start)
 
     async def look_if_due(self, mode: str, turns: int) -> WriteResult | None:
         if mode not in ("every_turn", "periodic"):
@@ -260,10 +264,12 @@ async def observe_in_batches(
     progress: Callable[[int], object] | None,
     *,
     extract: bool = True,
+    from_start: bool = False,
 ) -> WriteResult:
     """Send what was said, in as many calls as the server takes it in."""
     listed: Any = messages if isinstance(messages, str | Mapping) else list(messages)
-    whole = {**caller.whole_identity, **({} if extract else {"extract": False}), **({"key": key} if key else {})}
+    whole = {**caller.whole_identity, **({"key": key} if key else {})}
+    whole |= {} if extract else {"extract": False, "from_start": from_start}
     if not isinstance(listed, list) or len(listed) <= BATCH:
         sent = await caller.observe_at_once({**whole, "messages": listed})
         if progress is not None:

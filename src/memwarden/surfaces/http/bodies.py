@@ -88,6 +88,9 @@ class ObserveBody(IdentifiedBody):
     messages: Messages
     key: Name | None = Field(None, description="Idempotency key; the header Idempotency-Key says the same.")
     extract: bool = Field(True, description="False: only store; whoever runs the turn says when to look through it.")
+    from_start: bool = Field(
+        False, description="The messages are a conversation from its start; counts with extract false alone."
+    )
 
 
 class QueryBody(IdentifiedBody):

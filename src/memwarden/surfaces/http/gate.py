@@ -35,6 +35,8 @@ FAILURE_PAGE = "failure_page"
 # Bytes a second that a long body comes with at the least, on the whole.
 MIN_BODY_RATE = 10_000
 # Any word is a method to HTTP; what strangers make up is not counted apart.
+# Paths that say whether the server works, and nothing else.
+PROBES = ("/healthz", "/readyz")
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
@@ -61,12 +63,14 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # answered as GET; the server leaves the body out
+            scope = {**scope, "method": "GET"}
         call = Call(scope, send)
         # Whatever is logged or traced on the way has the id: the log of the library, spans of verbs.
         REQUEST_ID.set(call.id)
         structlog.contextvars.bind_contextvars(request_id=call.id)
         headers = Headers(scope=scope)
-        refusal = self._find_refusal(headers)
+        refusal = None if is_probe(scope) else self._find_refusal(headers)
         if refusal is not None:
             await problem(*refusal, call.id, provider=find_provider(scope))(scope, receive, call.send)
         elif (refused := await find_stranger(scope, headers)) is not None:
@@ -204,6 +208,11 @@ def _host_of(netloc: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def is_probe(scope: Scope) -> bool:
+    """Return whether a request asks for health alone, as probes do under any name or address of a container."""
+    return scope["method"] in ("GET", "HEAD") and scope["path"] in PROBES
 
 
 def _is_same(origin: str, host: str) -> bool:

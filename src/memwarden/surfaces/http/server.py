@@ -22,6 +22,7 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.observability.spans import export_traces
 from memwarden.settings import Settings
 from memwarden.surfaces.http.app import ServerOptions, create_app
+from memwarden.surfaces.http.connections import LimitedProtocol
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.http.logs import configure_logs
 from memwarden.surfaces.http.metrics import SHARED_FOLDER
@@ -194,6 +195,7 @@ def url_of(plan: ServerPlan, listening: socket.socket) -> str:
 def _config(plan: ServerPlan, app: Any, **others: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=LimitedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -34,7 +34,9 @@ async def observe(body: ObserveBody, caller: WritingCaller, idempotency_key: Ide
     """Store what was said, word for word, durably and once."""
     scope = caller.open(body)
     messages, key = plain_messages(body.messages), choose_key(body.key, idempotency_key)
-    return await (scope.observe(messages, key=key) if body.extract else TurnLog.of_scope(scope).store(messages, key))
+    if body.extract:
+        return await scope.observe(messages, key=key)
+    return await TurnLog.of_scope(scope).store(messages, key, from_start=body.from_start)
 
 
 @router.post("/query", response_model=QueryView)
