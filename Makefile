@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names. They have an environment of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai
+FRAMEWORKS := mem0ai openai-agents
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # The scripts that the web page loads.
@@ -105,7 +105,7 @@ soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several proc
 adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an environment of their own
 	@test -x $(ADAPTERS)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(ADAPTERS)
 	@$(BIN)/python -m uv pip install --quiet --python $(ADAPTERS)/bin/python --editable . $(FRAMEWORKS) pytest pytest-asyncio
-	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= tests/adapters
+	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= -o addopts= tests/adapters
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

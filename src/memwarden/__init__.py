@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.langgraph import MemwardenStore as MemwardenStore
     from memwarden.surfaces.integrations.langgraph import acopy_from_memory as acopy_from_memory
     from memwarden.surfaces.integrations.langgraph import copy_from_memory as copy_from_memory
+    from memwarden.surfaces.integrations.openai_agents import MemwardenSession as MemwardenSession
     from memwarden.text.dates.recognizer import asked_spans, spans_in
     from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Profile, Task
 
@@ -121,11 +122,12 @@ _MODULES: Final = {
     "security.injection.detector": ("redact_orders",),
     "security.secrets": ("redact",),
     "settings": ("Settings",),
-    # These need the extras langchain and langgraph, so that they are not in __all__.
+    # Adapters of frameworks, most of which need an extra, are not in __all__.
     "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"),
     "surfaces.integrations.langgraph": (
         "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
     ),
+    "surfaces.integrations.openai_agents": ("MemwardenSession",),
     "text.dates.recognizer": ("asked_spans", "spans_in"),
     "tiers": ("ContextItem", "ContextRequest", "FailureSignature", "Profile", "Task"),
 }  # fmt: skip

@@ -251,17 +251,19 @@ class MemoryItems:
     async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
         return sorted(key for at, key in self._shelf(namespace) if at == path and key.startswith(begins))
 
-    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> int:
         shelf = self._shelf(namespace)
+        removed = 0
         for change in changes:
             if isinstance(change, PutItem):
                 place = (change.item.path, change.item.key)
                 before = shelf.get(place)
                 created_at = change.item.created_at if before is None else before.item.created_at
                 shelf[place] = change._replace(item=change.item._replace(created_at=created_at))
-            else:
-                shelf.pop((change.path, change.key), None)
+            elif shelf.pop((change.path, change.key), None) is not None:
+                removed += 1
         self._shelves[namespace] = shelf
+        return removed
 
     async def refresh(
         self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None

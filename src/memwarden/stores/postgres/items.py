@@ -71,7 +71,7 @@ _PUT_VECTORS = (
     "INSERT INTO memwarden.item_vectors (tenant, namespace, path, key, field, vector) "
     f"SELECT %s, %s, u.* FROM {unnest(_VECTOR)}"
 )
-_DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE}"
+_DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE} RETURNING 1"
 # Not the vectors of an item that another process has written there since.
 _DROP_ORPHANS = (
     f"DELETE FROM memwarden.item_vectors v WHERE {_HERE} AND {_THESE} AND NOT EXISTS (SELECT FROM memwarden.items i "
@@ -180,12 +180,14 @@ class PostgresItems:
 
         return await self._in_thread(work)
 
-    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> int:
         for change in changes:
             _check_place(namespace, change.item[:2] if isinstance(change, PutItem) else (change.path, change.key))
         puts = sorted((change for change in changes if isinstance(change, PutItem)), key=lambda item: item.item[:2])
         drops = [(change.path, change.key) for change in changes if isinstance(change, DropItem)]
-        await self._transaction(namespace, _statements(scope_values(namespace), puts, drops))
+        statements = _statements(scope_values(namespace), puts, drops)
+        answers = await self._transaction(namespace, statements)
+        return sum(len(rows) for (sql, _), rows in zip(statements, answers, strict=True) if sql == _DROP)
 
     async def refresh(
         self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None

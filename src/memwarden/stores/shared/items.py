@@ -118,8 +118,11 @@ class Items(Protocol):
     async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
         """Return the keys at exactly this path that begin with a text, sorted by code point."""
 
-    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
-        """Apply changes of different places atomically, and return when they are durable."""
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> int:
+        """Apply changes of different places atomically; return how many items were removed, once that is durable.
+
+        Of several callers that remove the same item, one alone counts it.
+        """
 
     async def refresh(
         self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None

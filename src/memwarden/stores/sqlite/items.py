@@ -122,9 +122,10 @@ class SqliteItems:
 
         return await self._read(read)
 
-    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
-        if changes:
-            await self._write(lambda: partial(_change, namespace=namespace, changes=changes), len(changes))
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> int:
+        if not changes:
+            return 0
+        return int(await self._write(lambda: partial(_change, namespace=namespace, changes=changes), len(changes)))
 
     async def refresh(
         self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
@@ -181,17 +182,19 @@ class _SqliteItemsView:
             yield some
 
 
-def _change(db: sqlite3.Connection, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+def _change(db: sqlite3.Connection, namespace: Namespace, changes: Sequence[ItemChange]) -> int:
+    """Write items; return how many were removed."""
     names = (namespace.tenant, namespace.path)
     puts = [change for change in changes if isinstance(change, PutItem)]
     drops = [(*names, change.path, change.key) for change in changes if isinstance(change, DropItem)]
     places = [(*names, put.item.path, put.item.key) for put in puts]
     db.execute(_NEW_SPACE, names)
     db.executemany(_DROP_VECTORS, [*drops, *places])
-    db.executemany(_DROP, drops)
+    removed = db.executemany(_DROP, drops).rowcount if drops else 0
     db.executemany(_PUT, [(*put.item, *names) for put in puts])
     vectors = [(*vector, *place) for item, place in zip(puts, places, strict=True) for vector in item.vectors]
     db.executemany(_PUT_VECTOR, vectors)
+    return removed
 
 
 def _within(namespace: Namespace, path: str | None, alive_at: int | None) -> tuple[str, tuple[Any, ...]]:
