@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Memory, Namespace
-from memwarden.remember.extract.by_model import Refusal, TurnBatch, read_answer
+from memwarden.remember.extract.by_model import Refusal, TurnBatch, read_answer, trim_batch
 
 AT = datetime(2026, 3, 4, 10, tzinfo=UTC)
 SAID = "my sister Ottilie bought a boat in Lisbon for 2,500 euros, she sails it since monday"
@@ -63,3 +63,54 @@ def test_evidence_that_was_said_passes(evidence: str) -> None:
 @pytest.mark.parametrize("evidence", ["bought a house in Lisbon", "Heron is the boat of Rosa"])
 def test_evidence_of_no_source_does_not(evidence: str) -> None:
     assert read("Ottilie bought a boat in Lisbon.", evidence) == [Refusal.NO_EVIDENCE]
+
+
+ASKED = TurnBatch(
+    (
+        turn("m1", "We talked about the boat. Who sails it on sunday? Is it insured?"),
+        turn("m2", "Wer fährt mit nach Lissabon?"),
+    )
+)
+
+
+def card_of(summary: str | None, *asked: dict[str, str]) -> str | None:
+    """The card of an answer without facts."""
+    card = read_answer({"facts": [], "summary": summary, "open": list(asked)}, ASKED).card
+    return card and card.text
+
+
+def test_open_questions_stand_on_the_card_and_never_become_facts() -> None:
+    asked = [
+        {"source": "m1", "evidence": "Who sails it on sunday?"},
+        {"source": "m2", "evidence": "Wer fährt mit nach Lissabon?"},
+    ]
+    told = 'Ana talked about the boat. Open: "Who sails it on sunday?" Open: "Wer fährt mit nach Lissabon?"'
+    assert card_of("Ana talked about the boat.", *asked) == told
+    assert card_of(None, asked[0], asked[0]) == 'Open: "Who sails it on sunday?"'
+    assert read_answer({"facts": [], "summary": None, "open": asked}, ASKED).facts == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"source": "m1", "evidence": "Who paints it on sunday?"},
+        {"source": "m9", "evidence": "Is it insured?"},
+        {"source": "m2", "evidence": "Is it insured?"},
+        {"source": "m1", "evidence": " "},
+    ],
+)
+def test_a_question_that_no_message_asks_is_left_out(question: dict[str, str]) -> None:
+    assert card_of("Ana talked about the boat.", question) == "Ana talked about the boat."
+    assert card_of(None, question) is None
+
+
+def test_a_question_that_does_not_fit_is_left_out() -> None:
+    long = "Ana talked about the boat and about its " + "very " * 45 + "long mast."
+    assert card_of(long, {"source": "m1", "evidence": "Who sails it on sunday?"}) == long
+
+
+def test_a_batch_ends_at_its_tokens_in_any_script() -> None:
+    latin, signs = [turn(f"l{at}", "a" * 400) for at in range(9)], [turn(f"s{at}", "船" * 400) for at in range(9)]
+    assert len(trim_batch(latin, 500)) == 4
+    assert len(trim_batch(signs, 500)) == 1
+    assert trim_batch([], 500) == []

@@ -38,10 +38,10 @@ from memwarden.settings import ExtractionInstructions
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import has_capital_nouns, normalize_text
 from memwarden.text.small_talk import content_terms
-from memwarden.text.tokenizer import GLUED_SCRIPT, fold, words_and_forms
+from memwarden.text.tokenizer import GLUED_SCRIPT, estimate, fold, words_and_forms
 
 # Of the words, the schema and the lines of a request.
-VERSION: Final = 6
+VERSION: Final = 7
 # Pasted documents would drown what the person says, and cost tokens.
 MAX_SHOWN_CHARACTERS: Final = 2_000
 # A line has its place taken by this many facts of an answer at most.
@@ -50,8 +50,12 @@ MAX_REPLACING: Final = 2
 MAX_LISTED: Final = 200
 # Earlier turns tell what "there" and "she" are.
 MAX_SHOWN_BEFORE: Final = 4
+# Open questions of a card.
+MAX_OPEN: Final = 3
 _TOKENS_AN_ANSWER, _TOKENS_A_TURN, _MAX_TOKENS = 400, 100, 4_000
 _TOKENS_A_LIST, _TOKENS_A_LINE = 80, 60
+# Of the id, the time and the signs around a text.
+_TOKENS_A_FRAME: Final = 25
 # A model on somebody's own machine writes that many tokens in a second.
 _TOKENS_A_SECOND: Final = 20
 
@@ -89,6 +93,8 @@ SYSTEM: Final = (
     "new fact and put that line's id into 'replaces'. Where a known line is over and nothing takes its place, put it "
     "into 'ended'. 'Before' are earlier messages, for understanding alone.\n"
     "'summary' is one sentence in the past tense on what was discussed, decided or done, or null for small talk. "
+    "'open' are questions that a person asked and that the messages leave without an answer: 'source' is the message, "
+    "'evidence' its words, copied. "
     "Output only JSON; empty lists are fine.\n"
 ) + _EXAMPLE
 
@@ -203,7 +209,8 @@ def answer_schema(batch: TurnBatch) -> dict[str, Any]:
     }
     ended = {"known": lines, "on": day, "sources": {"type": "array", "items": messages}}
     lists = {"facts": _list_of(fact), **({"ended": _list_of(ended)} if batch.known else {})}
-    return _object({**lists, "summary": {"type": ["string", "null"]}})
+    question = {"source": messages, "evidence": text}
+    return _object({**lists, "summary": {"type": ["string", "null"]}, "open": _list_of(question)})
 
 
 def _list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,7 +296,7 @@ def read_answer(answer: Any, batch: TurnBatch) -> ExchangeExtract:
     if passed and not facts and all(item.reason in _OF_NO_USE for item in passed):
         raise ValueError("not in the language of the messages, or of messages that are not there")
     ends = tuple(_read_ends(answer.get("ended"), batch, facts))
-    card = _read_summary(answer.get("summary"), batch)
+    card = _make_card(_read_summary(answer.get("summary"), batch), read_open(answer.get("open"), batch), batch)
     return ExchangeExtract(tuple(facts), card=card, passed=tuple(passed), ended=ends, of_batch=True)
 
 
@@ -565,12 +572,34 @@ def _read_importance(level: Any) -> float:
     return min(1.0, max(0.0, float(level) / 10 if level > 1 else float(level)))
 
 
-def _read_summary(value: Any, batch: TurnBatch) -> ExtractedItem | None:
-    """The summary of the batch as its index card."""
+def read_open(listed: Any, batch: TurnBatch) -> list[str]:
+    """Return the open questions of an answer, in the words of the people who asked them."""
+    asked = []
+    for entry in listed if isinstance(listed, list) else ():
+        turn = batch.by_shown_id.get(str(entry.get("source"))) if isinstance(entry, Mapping) else None
+        words = entry.get("evidence") if isinstance(entry, Mapping) else None
+        text = " ".join(words.split()) if isinstance(words, str) else ""
+        if turn is None or turn.role == "assistant" or not any(map(str.isalnum, text)) or not is_quoted(text, [turn]):
+            continue
+        if not _orders(text, [turn]):
+            asked.append(text)
+    return list(dict.fromkeys(asked))[:MAX_OPEN]
+
+
+def _read_summary(value: Any, batch: TurnBatch) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or find_faults(text, refers_back=True) or _orders(text, batch.turns):
-        return None
-    if is_foreign(text, " ".join(turn.text for turn in batch.turns)):
+        return ""
+    return "" if is_foreign(text, " ".join(turn.text for turn in batch.turns)) else text
+
+
+def _make_card(summary: str, asked: Sequence[str], batch: TurnBatch) -> ExtractedItem | None:
+    """The index card of a batch: its summary, then the open questions that fit."""
+    text = summary
+    for question in asked:
+        longer = f'{text} Open: "{question}"'.strip()
+        text = longer if len(longer) <= MAX_STATEMENT_CHARACTERS else text
+    if not text:
         return None
     at = batch.turns[0].created_at
     return ExtractedItem(
@@ -589,10 +618,10 @@ def _read_summary(value: Any, batch: TurnBatch) -> ExtractedItem | None:
 
 
 def trim_batch(turns: Sequence[Memory], most: int) -> Sequence[Memory]:
-    """Return the first turns that together have at most so many characters; at least a turn."""
+    """Return the first texts that together take at most so many tokens as they are shown; at least one."""
     total = 0
     for number, turn in enumerate(turns):
-        total += min(len(turn.text), MAX_SHOWN_CHARACTERS)
+        total += estimate(turn.text[:MAX_SHOWN_CHARACTERS]) + _TOKENS_A_FRAME
         if number and total > most:
             return turns[:number]
     return turns

@@ -68,11 +68,13 @@ MAX_TURNS = 200
 # Somebody who writes meanwhile makes a step begin anew, at most this often.
 # A model reads so much at once: more of a talk tells it more, and its answer has to come in time.
 MAX_BATCH_TURNS = 40
-MAX_BATCH_CHARACTERS = 16_000
+MAX_BATCH_TOKENS = 5_000
 # A small one loses the thread of more.
 MAX_BATCH_TURNS_SMALL = 10
 # The most known memories that a model is shown: those near the turns first, then the newest.
 MAX_KNOWN = 60
+# Tokens of these.
+MAX_KNOWN_TOKENS = 2_500
 MAX_NEAR_A_TURN = 8
 # A model that does not answer leaves the turns waiting for the next look; after so many looks the rules read them.
 MAX_PUT_OFF = 3
@@ -393,6 +395,8 @@ class Extractor:
 
     async def _known(self, turns: Sequence[Memory], index: NamespaceIndex) -> list[Memory]:
         """Open memories that the turns may change: those near them, then the newest; in the order of time."""
+        from memwarden.remember.extract.by_model import trim_batch
+
         shared = [name for name in index.columns.coded["category"].values if not is_own_category(name)]
         begun = min(turn.created_at for turn in turns)
         allowed = open_statements(index, Channel.SEMANTIC, None, shared, begun)
@@ -409,7 +413,9 @@ class Extractor:
         ids = dict.fromkeys([*sorted(near, key=lambda name: -near[name]), *(index.columns.ids[at] for at in newest)])
         there = await self._store.get(turns[0].namespace, list(ids)[:MAX_KNOWN])
         written = {name: number for number, name in enumerate(sorted(ids, key=lambda name: _order_of(index, name)))}
-        known = [item for item in there if item.trust != Trust.EXTERNAL]
+        places = {name: number for number, name in enumerate(ids)}
+        nearest = sorted(there, key=lambda item: places[item.id])
+        known = trim_batch([item for item in nearest if item.trust != Trust.EXTERNAL], MAX_KNOWN_TOKENS)
         return sorted(known, key=lambda item: (item.since, written[item.id]))
 
     def _offered(self) -> list[str]:
@@ -500,7 +506,7 @@ def _batch_of(turns: Sequence[Memory], new: Mapping[str, int], mark: int, tail: 
     """The first of the turns that a model reads at once."""
     from memwarden.remember.extract.by_model import trim_batch
 
-    batch = trim_batch(turns, MAX_BATCH_CHARACTERS)
+    batch = trim_batch(turns, MAX_BATCH_TOKENS)
     last = new[batch[-1].id] if len(batch) < len(turns) else max(new.values())
     taken = {name: seq for name, seq in new.items() if seq <= last}
     return PendingTurns((tuple(batch),) if batch else (), taken, mark, tail.with_turns(batch), tail.turns)
