@@ -20,7 +20,7 @@ from memwarden.testing.scripted import ScriptedModel
 from memwarden.text.tokenizer import estimate
 
 MAX_PROMPT_TOKENS = 200
-MAX_GOAL_SECONDS = 0.04
+MAX_GOAL_SECONDS = 0.06
 SAVE_SYSTEM = "You decide what is saved as state. Output only JSON, no explanation."
 SYSTEM = "You identify relevant saved state. Output only JSON, no explanation."
 

@@ -191,3 +191,18 @@ async def test_an_upgrade_makes_what_an_earlier_release_did_not(told: str) -> No
             f"{lacking} WHERE state = 'active' AND (statements IS NULL OR vector IS NULL)".encode()
         ).fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM pg_class WHERE relname = %s", [named[0]]).fetchone() == (1,)
+
+
+@SIZES
+async def test_a_goal_gets_the_saved_state_that_it_needs(told: str, above: int) -> None:
+    async with open_at(told, above) as warden:
+        me = warden.scope(user="nora")
+        for key, value in (
+            ("bakery_shifts", ["Monday"]),
+            ("cello_repairs", ["new strings"]),
+            ("tax_papers", ["a.pdf"]),
+        ):
+            await me.state.save(key, value)
+        assert await me.overseer().relevant("When is my next shift at the bakery?") == {"bakery_shifts": ["Monday"]}
+        assert await me.overseer().relevant("How many moons has Jupiter?") == {}
+        assert len(await me.state.find_for_goal("Anything at all", bar=0.0, most=40)) == 3
