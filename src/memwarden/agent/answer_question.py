@@ -57,7 +57,7 @@ async def answer_question(scope: AskedScope, model: ChatModel, question: str, se
     """Answer a question. Raises ModelUnavailable when the model gives no answer that can be used in time."""
     deadline = time.monotonic() + seconds
     glance = (await scope.overview(budget_tokens=OVERVIEW_TOKENS)).text or "nothing"
-    planned = await ask_json(
+    plan = await ask_json(
         model,
         PLAN,
         f"Known at a glance:\n{glance}\n\nQuestion: {question}",
@@ -66,32 +66,32 @@ async def answer_question(scope: AskedScope, model: ChatModel, question: str, se
         max_tokens=PLAN_TOKENS,
         seconds=_seconds_left(model, deadline),
     )
-    asked = list(dict.fromkeys((question, *(planned or ()))))
+    questions = list(dict.fromkeys((question, *(plan or ()))))
     items: dict[str, RecallItem] = {}
     reply = ModelReply(False, "", (), ())
     rounds = 0
-    searches = asked
+    searches = questions
     while searches and rounds < MAX_ROUNDS:
         rounds += 1
-        found = await scope.query(queries=searches, top_k=TOP_K, budget_tokens=SEARCH_TOKENS)
-        items |= {item.id: item for item in (*found.items, *found.related) if item.id not in items}
+        result = await scope.query(queries=searches, top_k=TOP_K, budget_tokens=SEARCH_TOKENS)
+        items |= {item.id: item for item in (*result.items, *result.related) if item.id not in items}
         reply = await _ask_for_answer(model, question, glance, list(items.values()), deadline)
-        searches = [] if reply.known else [query for query in reply.queries if query not in asked]
-        asked += searches
-    shown = list(items.values())
-    cited = tuple(shown[place] for place in reply.cites)
+        searches = [] if reply.known else [query for query in reply.queries if query not in questions]
+        questions += searches
+    sources = list(items.values())
+    cited = tuple(sources[place] for place in reply.cites)
     citations = tuple(dict.fromkeys(item.id for item in cited))
-    return CitedAnswer(reply.text if reply.known else "", reply.known, citations, cited, tuple(asked), rounds)
+    return CitedAnswer(reply.text if reply.known else "", reply.known, citations, cited, tuple(questions), rounds)
 
 
 async def _ask_for_answer(
     model: ChatModel, question: str, glance: str, items: Sequence[RecallItem], deadline: float
 ) -> ModelReply:
-    listed = "\n".join(f"[{number}] {item.text}" for number, item in enumerate(items, 1)) or "none"
+    listing = "\n".join(f"[{number}] {item.text}" for number, item in enumerate(items, 1)) or "none"
     reply = await ask_json(
         model,
         ANSWER,
-        f"Known at a glance:\n{glance}\n\nMemories:\n{listed}\n\nQuestion: {question}",
+        f"Known at a glance:\n{glance}\n\nMemories:\n{listing}\n\nQuestion: {question}",
         schema=ANSWER_SCHEMA,
         read=lambda value: _read_reply(value, len(items)),
         max_tokens=ANSWER_TOKENS,
@@ -106,10 +106,10 @@ async def _ask_for_answer(
 
 
 def _seconds_left(model: ChatModel, deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+    remainder = deadline - time.monotonic()
+    if remainder <= 0:
         raise ModelUnavailable(f"the chat model {model.name} took too long; give it more seconds, or query yourself")
-    return left
+    return remainder
 
 
 def _read_queries(value: Any) -> tuple[str, ...]:
@@ -121,12 +121,12 @@ def _read_queries(value: Any) -> tuple[str, ...]:
 
 def _read_reply(value: Mapping[str, Any], count: int) -> ModelReply:
     """Read the model's reply. Raises ValueError for an answer that cites nothing, or what there is not."""
-    known, text = value["known"], str(value["answer"]).strip()[:MAX_ANSWER_CHARACTERS]
-    if not isinstance(known, bool):
+    is_known, text = value["known"], str(value["answer"]).strip()[:MAX_ANSWER_CHARACTERS]
+    if not isinstance(is_known, bool):
         raise TypeError("known is true or false")
     cites = tuple(dict.fromkeys(int(number) - 1 for number in value["cites"]))
-    if known and not (text and cites):
+    if is_known and not (text and cites):
         raise ValueError("an answer has words and cites the memories that it rests on")
-    if known and not all(0 <= place < count for place in cites):
+    if is_known and not all(0 <= place < count for place in cites):
         raise ValueError("an answer cites numbers of memories that are listed")
-    return ModelReply(known, text, cites if known else (), _read_queries(value.get("queries", [])))
+    return ModelReply(is_known, text, cites if is_known else (), _read_queries(value.get("queries", [])))

@@ -122,24 +122,24 @@ class AsyncOverseer:
         if not self._is_due(goal):
             return {}
         if self._chat is None:
-            found = await self._state.find_for_goal(goal, most=MAX_LOADED)
-            return await self._state.load_for_model([item.key for item in found], marked=True)
-        offered = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0, described=True)
-        if not offered:
+            matches = await self._state.find_for_goal(goal, most=MAX_LOADED)
+            return await self._state.load_for_model([item.key for item in matches], marked=True)
+        candidates = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0, described=True)
+        if not candidates:
             return {}
-        prompt, shown = relevance_prompt(goal, offered, self._count)
-        if not shown:
+        prompt, prompt_keys = relevance_prompt(goal, candidates, self._count)
+        if not prompt_keys:
             return {}
-        chosen = await ask_json(
+        keys = await ask_json(
             self._chat,
             SYSTEM,
             prompt,
             schema=SCHEMA,
-            read=lambda answer: read_chosen_keys(answer, shown),
+            read=lambda answer: read_chosen_keys(answer, prompt_keys),
             max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self.seconds,
         )
-        return await self._state.load_for_model(chosen or (), marked=True)
+        return await self._state.load_for_model(keys or (), marked=True)
 
     @instrumented(Node.OVERSEER, Op.CREATE)
     async def after(self, tool: str, result: Any, goal: str) -> SaveDecision:
@@ -175,8 +175,8 @@ class AsyncOverseer:
         words = "|".join(map(re.escape, self.settings.words))
         if words and re.search(rf"\b(?:{words})\b", goal, re.IGNORECASE):
             return True
-        said = words_and_forms(goal)
-        return any(said.issuperset(stems) for word in self.settings.words if (stems := terms(word)))
+        goal_words = words_and_forms(goal)
+        return any(goal_words.issuperset(stems) for word in self.settings.words if (stems := terms(word)))
 
     def _refusal(self, tool: str) -> str:
         if not self.settings.auto_save:
@@ -217,19 +217,19 @@ def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter
     Keys keep the order in which they were offered. What does not fit is left out, descriptions before keys.
     """
     room = MAX_PROMPT_TOKENS - count(SYSTEM)
-    asked = _shorten(goal, MAX_GOAL_TOKENS, count)
-    shown: list[str] = []
+    goal_text = _shorten(goal, MAX_GOAL_TOKENS, count)
+    keys: list[str] = []
     for item in offered:
-        if count(_relevance_question(asked, [*shown, _quote_key(item.key)])) <= room:
-            shown.append(item.key)
-    lines = {key: _quote_key(key) for key in shown}
+        if count(_relevance_question(goal_text, [*keys, _quote_key(item.key)])) <= room:
+            keys.append(item.key)
+    lines = {key: _quote_key(key) for key in keys}
     for entry in offered:
         if entry.key in lines and entry.description:
-            said = _shorten(entry.description, 12, count).replace(",", ";")  # a comma parts the keys
-            longer = {**lines, entry.key: f"{lines[entry.key]} ({said})"}
-            if count(_relevance_question(asked, list(longer.values()))) <= room:
+            description = _shorten(entry.description, 12, count).replace(",", ";")  # a comma parts the keys
+            longer = {**lines, entry.key: f"{lines[entry.key]} ({description})"}
+            if count(_relevance_question(goal_text, list(longer.values()))) <= room:
                 lines = longer
-    return _relevance_question(asked, list(lines.values())), shown
+    return _relevance_question(goal_text, list(lines.values())), keys
 
 
 def _relevance_question(goal: str, keys: Sequence[str]) -> str:
@@ -282,5 +282,5 @@ def read_verdict(answer: Any) -> SaveDecision:
         raise TypeError("save is true or false, key and reason are texts")
     if save and not key.strip():
         raise ValueError("no key")
-    said = " ".join(reason.split())
-    return SaveDecision(save, key.strip(), said if save or said else "the model would not save it")
+    reason_text = " ".join(reason.split())
+    return SaveDecision(save, key.strip(), reason_text if save or reason_text else "the model would not save it")

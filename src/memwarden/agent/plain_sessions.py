@@ -164,9 +164,9 @@ class SessionMemory:
             signature = inspect.signature(function)
 
             def look_up_call(args: Any, named: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
-                bound = signature.bind(*args, **named)
-                bound.apply_defaults()
-                parameters = rules.copy_parameters(bound.arguments)
+                call = signature.bind(*args, **named)
+                call.apply_defaults()
+                parameters = rules.copy_parameters(call.arguments)
                 return parameters, self.lookup_tool_in_cache(session, tool, parameters)
 
             @functools.wraps(function)
@@ -202,8 +202,8 @@ def log_view(logger: ChannelLogger | None, view: Callable[[], str], *, strict: b
         return
     from memwarden.security.secrets import redact
 
-    shown = redact(view(), strict=strict).text
+    line = redact(view(), strict=strict).text
     if logger is not None:
-        logger.info(shown)
+        logger.info(line)
     else:
-        listens.info("%s", shown)
+        listens.info("%s", line)

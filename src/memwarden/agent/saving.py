@@ -43,19 +43,19 @@ def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
     """Decide about a result of a tool, given the goal that the tool was called for."""
     if _is_nothing(result):
         return SaveDecision(False, "", "the result is empty or an error")
-    named = words_of(tool)
-    words, said = plain_words(named), plain_words(goal)
+    tool_words = words_of(tool)
+    words, goal_text = plain_words(tool_words), plain_words(goal)
     keys = [plain_words(words_of(key)) for key in _keys(result, _MAX_DEPTH)]
     if _has("secret", words) or any(_has("secret", key) for key in keys):
         return SaveDecision(False, "", "it may be a secret")
-    if _has("not_keep", said):
+    if _has("not_keep", goal_text):
         return SaveDecision(False, "", "the goal asks not to keep it")
-    if _has("keep", _patterns()["other_sense"].sub(" ", said)):
-        return SaveDecision(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
-    ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
+    if _has("keep", _patterns()["other_sense"].sub(" ", goal_text)):
+        return SaveDecision(True, _key_of(goal, tool_words.lower().split()), "the goal asks to keep it")
+    ground = None if _has("this_moment", goal_text) else _lasts(words, goal_text, result, keys)
     if ground:
         return SaveDecision(
-            True, _join_key(_without_verbs(named.lower().split())), f"{ground} are of use in other sessions"
+            True, _join_key(_without_verbs(tool_words.lower().split())), f"{ground} are of use in other sessions"
         )
     return SaveDecision(False, "", "it serves this goal only")
 
@@ -65,10 +65,10 @@ def is_only_secret(tool: str, result: Any) -> bool:
     if isinstance(result, str | int) and _has("secret", plain_words(words_of(tool))):
         return True
     texts = list(_leaves(redact_value(result)[0], _MAX_DEPTH))
-    left = [_MARK.sub(" ", text).split() for text in texts]
+    remainders = [_MARK.sub(" ", text).split() for text in texts]
     return any(map(_MARK.search, texts)) and all(
         not words or (_MARK.search(text) and len(words) <= _MAX_LABEL_WORDS)
-        for text, words in zip(texts, left, strict=True)
+        for text, words in zip(texts, remainders, strict=True)
     )
 
 
@@ -85,10 +85,10 @@ def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | Non
     """Return what shows that a result lasts: a word of the tool, of the result's keys, or of the goal, or None."""
     if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", key) for key in keys or ["?"]):
         return None
-    if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
-        return found[0]
-    if found := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
-        return found[0]
+    if not _has("passing", words) and (match := _patterns()["lasting"].search(words)):
+        return match[0]
+    if match := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
+        return match[0]
     return "habits" if _has("as_a_rule", goal) and not _has("passing", words) else None
 
 
@@ -97,11 +97,11 @@ def _is_nothing(result: Any) -> bool:
         return True
     if not isinstance(result, Mapping):
         return False
-    failed = result.get("success") is False or any(bool(value) for key, value in result.items() if _is_failure(key))
+    has_failed = result.get("success") is False or any(bool(value) for key, value in result.items() if _is_failure(key))
     payload = [
         value for key, value in result.items() if key not in ("success", "count", "error", "year", "page", "total")
     ]
-    return failed or _is_http_error(result) or all(_is_empty(value) for value in payload)
+    return has_failed or _is_http_error(result) or all(_is_empty(value) for value in payload)
 
 
 def _is_failure(key: Any) -> bool:
@@ -158,9 +158,9 @@ def _compile(words: str) -> re.Pattern[str]:
 
 
 def _key_of(goal: str, words: Sequence[str]) -> str:
-    found = _OBJECT.search(goal)
-    said = [word for word in words_of(found["what"]).lower().split() if word not in _POINTING] if found else []
-    return _join_key(said) if len(_join_key(said)) >= _MIN_KEY else _join_key(_without_verbs(words))
+    match = _OBJECT.search(goal)
+    object_words = [word for word in words_of(match["what"]).lower().split() if word not in _POINTING] if match else []
+    return _join_key(object_words) if len(_join_key(object_words)) >= _MIN_KEY else _join_key(_without_verbs(words))
 
 
 def _without_verbs(words: Sequence[str]) -> list[str]:

@@ -43,10 +43,10 @@ def copy_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(parameters, Mapping):
         raise InvalidInput(f"the parameters of a tool are a JSON object, not {parameters!r:.80}")
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(dict(parameters), allow_nan=False, sort_keys=True))
+        copy: dict[str, Any] = json.loads(json.dumps(dict(parameters), allow_nan=False, sort_keys=True))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the parameters of a tool are no JSON object: {error}") from None
-    return copied
+    return copy
 
 
 def keep_result(
@@ -204,8 +204,8 @@ def prepare_messages(
     the exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
     since = [_for_agent(message, external=external) for message in memory["current_cycle"]["agent_messages"]]
-    said: list[Message] = [{"role": "user", "content": user_message}, *since]
-    room = _TokenRoom(window - sum(_tokens(item, count) for item in said), count)
+    request_messages: list[Message] = [{"role": "user", "content": user_message}, *since]
+    room = _TokenRoom(window - sum(_tokens(item, count) for item in request_messages), count)
     summary = [_system(SUMMARY_TITLE, memory["summary"].strip())] if memory["summary"].strip() else []
     summary = room.take_if_fits(summary)
     exchanges: list[Message] = []
@@ -217,7 +217,7 @@ def prepare_messages(
             break
         exchanges[:0] = pair
     results = memory["tool_cache"].values() if external else ()
-    return [*summary, *_cached_results(results, room), *exchanges, *said]
+    return [*summary, *_cached_results(results, room), *exchanges, *request_messages]
 
 
 class ProactiveResult(NamedTuple):
@@ -237,14 +237,14 @@ def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveRe
     whose call is missing cannot be looked up, and is left out.
     """
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    found: list[ProactiveResult] = []
+    results: list[ProactiveResult] = []
     for message in messages:
         calls |= dict(_calls(message))
         call_id = message.get("tool_call_id")
         if message.get("role") == "tool" and call_id in calls and isinstance(message.get("content"), str):
             duration = message.get("llm_cache_duration", DEFAULT_PROACTIVE_EXCHANGES)
-            found.append(ProactiveResult(*calls[call_id], message["content"], duration, call_id))
-    return found
+            results.append(ProactiveResult(*calls[call_id], message["content"], duration, call_id))
+    return results
 
 
 def read_screen(made: Any) -> tuple[list[Mapping[str, Any]], str]:
@@ -309,10 +309,10 @@ class _TokenRoom:
 
     def take_if_fits(self, messages: list[Message]) -> list[Message]:
         """Return these messages if they fit, else none."""
-        needed = sum(_tokens(message, self.count) for message in messages)
-        if needed > self.left:
+        tokens = sum(_tokens(message, self.count) for message in messages)
+        if tokens > self.left:
             return []
-        self.left -= needed
+        self.left -= tokens
         return messages
 
 
@@ -354,10 +354,10 @@ def _for_agent(message: Mapping[str, Any], *, external: bool) -> Message:
 
     external: whether results are shown at all. A call without one is refused by providers.
     """
-    shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
-    if shown.get("role") == "tool" and isinstance(shown.get("content"), str):
-        shown["content"] = fit_result(shown["content"]) if external else NOT_SHOWN
-    return shown
+    fields = {key: value for key, value in message.items() if key != "llm_cache_duration"}
+    if fields.get("role") == "tool" and isinstance(fields.get("content"), str):
+        fields["content"] = fit_result(fields["content"]) if external else NOT_SHOWN
+    return fields
 
 
 def memory_state(session: Mapping[str, Any]) -> str:

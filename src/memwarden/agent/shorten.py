@@ -68,11 +68,11 @@ def shorten_text(text: str, limit: int) -> str:
     if size(text) <= limit:
         return text
     parts, loose = _split_sentences(cut(text, MAX_READ_BYTES))
-    asked = list(dict.fromkeys([*(term for part in parts for term in part.terms), *loose]))
-    said = _join([parts[number] for number in sorted(_choose_sentences(parts, asked, limit))])
-    if not said:  # no sentence is short enough
-        said = cut(_best_beginning(text, parts), int(limit * (1 - MAX_ALSO_SHARE)))
-    return _with_also(said, _missing(asked, said), limit)
+    detail_terms = list(dict.fromkeys([*(term for part in parts for term in part.terms), *loose]))
+    summary = _join([parts[number] for number in sorted(_choose_sentences(parts, detail_terms, limit))])
+    if not summary:  # no sentence is short enough
+        summary = cut(_best_beginning(text, parts), int(limit * (1 - MAX_ALSO_SHARE)))
+    return _with_also(summary, _missing(detail_terms, summary), limit)
 
 
 def size(text: str) -> int:
@@ -81,15 +81,15 @@ def size(text: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the beginning of a text within ``limit`` bytes of UTF-8, up to the end of a word if possible."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) <= limit:
+    """Return the start of a text within ``limit`` bytes of UTF-8, up to the end of a word if possible."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= limit:
         return text
-    begins = encoded[: max(limit, 0)]
-    while begins and encoded[len(begins)] & 0xC0 == 0x80:  # the next byte goes on with a character
+    begins = data[: max(limit, 0)]
+    while begins and data[len(begins)] & 0xC0 == 0x80:  # the next byte goes on with a character
         begins = begins[:-1]
-    kept = begins.decode("utf-8", "surrogatepass")
-    whole = kept.rsplit(maxsplit=1)[0] if kept.split()[1:] and not text[len(kept)].isspace() else kept
+    start = begins.decode("utf-8", "surrogatepass")
+    whole = start.rsplit(maxsplit=1)[0] if start.split()[1:] and not text[len(start)].isspace() else start
     return whole.rstrip()
 
 
@@ -142,12 +142,12 @@ def _is_code(part: TermedSentence) -> bool:
 
 def _join(parts: Sequence[TermedSentence]) -> str:
     """Join sentences by blanks. Code stands in lines of its own."""
-    said = ""
+    text = ""
     for number, part in enumerate(parts):
         apart = number > 0 and (_is_code(part) or _is_code(parts[number - 1]))
         between = "\n" if apart else " "
-        said += f"{between}{part.text}" if said else part.text
-    return said
+        text += f"{between}{part.text}" if text else part.text
+    return text
 
 
 def _best_beginning(text: str, parts: Sequence[TermedSentence]) -> str:
@@ -162,19 +162,19 @@ def _choose_sentences(parts: Sequence[TermedSentence], asked: Sequence[str], lim
     """Return the sentences with the most new details for their size that fit beside the line of missing details."""
     sizes = [size(part.text) + 1 for part in parts]
     open_ones = {number for number, part in enumerate(parts) if not part.text.endswith(":")}  # what it opens is apart
-    chosen: set[int] = set()
-    known: set[str] = set()
+    choice: set[int] = set()
+    seen_terms: set[str] = set()
     used = 0
     while True:
-        missing = [item for item in asked if item not in known]
+        missing = [item for item in asked if item not in seen_terms]
         room = limit - used - min(size(_also(missing)), int(limit * MAX_ALSO_SHARE))
         fitting = [number for number in open_ones if sizes[number] <= room]
         if not fitting:
-            return chosen
-        best = max(fitting, key=lambda number: (_worth(parts[number], known) / sizes[number], -number))
+            return choice
+        best = max(fitting, key=lambda number: (_worth(parts[number], seen_terms) / sizes[number], -number))
         open_ones.remove(best)
-        chosen.add(best)
-        known |= set(parts[best].terms)
+        choice.add(best)
+        seen_terms |= set(parts[best].terms)
         used += sizes[best]
 
 
@@ -183,8 +183,8 @@ def _worth(part: TermedSentence, known: set[str]) -> float:
 
 
 def _missing(asked: Sequence[str], said: str) -> list[str]:
-    covered = said.casefold()
-    return [item for item in asked if re.search(rf"(?<!\w){re.escape(item.casefold())}(?!\w)", covered) is None]
+    summary_text = said.casefold()
+    return [item for item in asked if re.search(rf"(?<!\w){re.escape(item.casefold())}(?!\w)", summary_text) is None]
 
 
 def _also(details: Sequence[str]) -> str:
@@ -194,13 +194,13 @@ def _also(details: Sequence[str]) -> str:
 def _with_also(said: str, details: Sequence[str], limit: int) -> str:
     """Append the details that fit, in their order. Short details are chosen first."""
     room = limit - size(said) - 1 - size(ALSO) - 1
-    taken: set[str] = set()
+    used: set[str] = set()
     for detail in sorted(details, key=size):
-        room -= size(detail) + (len(_BREAK) if taken else 0)
+        room -= size(detail) + (len(_BREAK) if used else 0)
         if room < 0:
             break
-        taken.add(detail)
-    return f"{said}\n{_also([detail for detail in details if detail in taken])}" if taken else cut(said, limit)
+        used.add(detail)
+    return f"{said}\n{_also([detail for detail in details if detail in used])}" if used else cut(said, limit)
 
 
 R = TypeVar("R")
@@ -236,9 +236,9 @@ Shortening = Generator[OverlongText, ShortenedText, R]
 async def run_shortening(decision: Shortening[R], model: ChatModel | None) -> R:
     """Run a decision to its end. A failing model never raises: then rules shorten the text."""
     try:
-        wanted = next(decision)
+        request = next(decision)
         while True:
-            wanted = decision.send(await make_shorter(wanted, model))
+            request = decision.send(await make_shorter(request, model))
     except StopIteration as end:
         result: R = end.value
         return result
@@ -256,7 +256,7 @@ def run_shortening_now(decision: Shortening[R], model: ChatModel | None) -> R:
 async def make_shorter(wanted: OverlongText, model: ChatModel | None) -> ShortenedText:
     """Shorten a text to its limit. Rules cut a model's answer that is too long."""
     if model is not None:
-        said = await ask_json(
+        summary = await ask_json(
             model,
             SYSTEM,
             f"At most {wanted.limit} bytes (UTF-8). The text:\n{shorten_text(wanted.text, MAX_BYTES)}",
@@ -264,23 +264,23 @@ async def make_shorter(wanted: OverlongText, model: ChatModel | None) -> Shorten
             read=_read_summary,
             max_tokens=wanted.limit,  # no vocabulary takes more than a token a byte
         )
-        if said is not None:
-            return ShortenedText(shorten_text(said, wanted.limit), True)
+        if summary is not None:
+            return ShortenedText(shorten_text(summary, wanted.limit), True)
     return ShortenedText(await asyncio.to_thread(shorten_text, wanted.text, wanted.limit), False)
 
 
 def _by_rules(decision: Shortening[R]) -> R:
     try:
-        wanted = next(decision)
+        request = next(decision)
         while True:
-            wanted = decision.send(ShortenedText(shorten_text(wanted.text, wanted.limit), False))
+            request = decision.send(ShortenedText(shorten_text(request.text, request.limit), False))
     except StopIteration as end:
         result: R = end.value
         return result
 
 
 def _read_summary(answer: Any) -> str:
-    said = answer["summary"]
-    if not isinstance(said, str) or not said.strip():
+    summary = answer["summary"]
+    if not isinstance(summary, str) or not summary.strip():
         raise ValueError("no summary")
-    return said.strip()
+    return summary.strip()

@@ -133,10 +133,10 @@ class AsyncState:
         async def write() -> StateKey:
             rev = (await self._runtime.store.head(self.who.namespace)).rev if by_tool else None
             await self._refuse_others(memory.id, of_tool=by_tool)
-            stored, _ = await items.upsert(
+            entry, _ = await items.upsert(
                 memory, actor=self._actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES, decided_at=rev
             )
-            return _describe(stored)
+            return _describe(entry)
 
         return await change_atomically((self.who.namespace, memory.id), write)
 
@@ -158,9 +158,9 @@ class AsyncState:
             rev = (await self._runtime.store.head(self.who.namespace)).rev
             edit = decide({_name(item): _value(item) for item in await self._matching(pattern)})
             values = [await self._read_value(key, value, None, None, Trust(trust)) for key, value in edit.saved.items()]
-            removed = [_PREFIX + key for key in edit.cleared]
+            ids = [_PREFIX + key for key in edit.cleared]
             await self._runtime.services.items.rewrite(
-                self.who.namespace, values, removed, rev, actor=self._actor, agent=self.who.agent, keep=EARLIER_STATES
+                self.who.namespace, values, ids, rev, actor=self._actor, agent=self.who.agent, keep=EARLIER_STATES
             )
 
         await change_atomically(self.who.namespace, attempt)
@@ -173,9 +173,9 @@ class AsyncState:
 
         self._check_allowed()
         name, now = _key(key), clock.now()
-        written = _json(value, self._runtime.settings.max_text_bytes)
+        text = _json(value, self._runtime.settings.max_text_bytes)
         strict = self._runtime.settings.strict_secrets
-        value, _ = await read_long(len(written), lambda: redact_value(json.loads(written), strict=strict))
+        value, _ = await read_long(len(text), lambda: redact_value(json.loads(text), strict=strict))
         memory = Memory(
             id=_PREFIX + name,
             namespace=self.who.namespace,
@@ -194,7 +194,7 @@ class AsyncState:
             trust=trust,
         )
         texts = (memory.text, memory.summary, *_texts(value, MAX_DEPTH))
-        look = await read_long(len(written), partial(screen, trust, *texts))
+        look = await read_long(len(text), partial(screen, trust, *texts))
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
         return memory
@@ -203,10 +203,10 @@ class AsyncState:
         """Return the value of a key. Raises NotFound for an unknown or expired key."""
         self._check_allowed()
         name = _key(key)
-        found = await self._runtime.store.get(self.who.namespace, [_PREFIX + name])
-        if not found or not _is_saved(found[0]) or not _is_there(found[0], clock.now()):
+        memories = await self._runtime.store.get(self.who.namespace, [_PREFIX + name])
+        if not memories or not _is_saved(memories[0]) or not _is_there(memories[0], clock.now()):
             raise NotFound(f"no state is saved under {name!r}")
-        return _value(found[0])
+        return _value(memories[0])
 
     @instrumented(Node.HOTPATH, Op.SEARCH)
     async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
@@ -224,11 +224,11 @@ class AsyncState:
 
         dry_run: only return them. ``undo`` or ``restore`` brings removed keys back.
         """
-        found = await self._matching(pattern, expired=True)
-        if found and not dry_run:
-            ids, items = [item.id for item in found], self._runtime.services.items
+        memories = await self._matching(pattern, expired=True)
+        if memories and not dry_run:
+            ids, items = [item.id for item in memories], self._runtime.services.items
             await items.remove(self.who.namespace, ids, actor=self._actor, agent=self.who.agent)
-        return [_name(item) for item in found]
+        return [_name(item) for item in memories]
 
     async def load_for_model(self, keys: Sequence[str], *, marked: bool = False) -> dict[str, Any]:
         """Return the values of the existing keys among these, in the given order, fit for a model to read.
@@ -239,11 +239,11 @@ class AsyncState:
             marked: put these values under a name that says so, as text that stands in a prompt needs.
         """
         self._check_allowed()
-        found = await self._runtime.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
+        memories = await self._runtime.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
         now = clock.now()
         return {
             _name(item): _value_to_show(item, marked=marked)
-            for item in found
+            for item in memories
             if _is_saved(item) and _is_there(item, now) and self._may_show(item)
         }
 
@@ -267,17 +267,17 @@ class AsyncState:
         from memwarden.agent.goal_names import add_other_names
 
         self._check_allowed()
-        named = await add_other_names(self._runtime, self.who, goal)
-        ranked = await self._runtime.services.recall.rank_memories(self.who, named.text, SAVED_STATE, limit=_ALL)
+        named_goal = await add_other_names(self._runtime, self.who, goal)
+        ranking = await self._runtime.services.recall.rank_memories(self.who, named_goal.text, SAVED_STATE, limit=_ALL)
         if bar is None:
-            chosen = await self._read_relevant(ranked, named, most)
+            memories = await self._read_relevant(ranking, named_goal, most)
         else:
-            chosen = await self._read_offered([item for item, score in ranked.items if score >= bar], most)
-        keys = [_describe(item) for item in chosen]
+            memories = await self._read_offered([item for item, score in ranking.items if score >= bar], most)
+        keys = [_describe(item) for item in memories]
         if not described:
             return keys
         return [
-            replace(key, description=key.description or _begin(item)) for key, item in zip(keys, chosen, strict=True)
+            replace(key, description=key.description or _begin(item)) for key, item in zip(keys, memories, strict=True)
         ]
 
     async def _read_relevant(self, ranked: RankedMemories, goal: NamedGoal, most: int) -> list[Memory]:
@@ -289,14 +289,14 @@ class AsyncState:
 
     async def _read_offered(self, ids: Sequence[str], most: int) -> list[Memory]:
         """Return the first ``most`` saved values among these that a prompt may show."""
-        found: list[Memory] = []
+        memories: list[Memory] = []
         now = clock.now()
         for start in range(0, len(ids), _PAGE):
-            read = await self._runtime.store.get(self.who.namespace, ids[start : start + _PAGE])
-            found += [item for item in read if _is_saved(item) and _is_there(item, now) and self._may_show(item)]
-            if len(found) >= most:
+            page = await self._runtime.store.get(self.who.namespace, ids[start : start + _PAGE])
+            memories += [item for item in page if _is_saved(item) and _is_there(item, now) and self._may_show(item)]
+            if len(memories) >= most:
                 break
-        return found[:most]
+        return memories[:most]
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save a tool's result.
@@ -311,18 +311,18 @@ class AsyncState:
         if not isinstance(pattern, str) or not pattern:
             raise InvalidInput(f"pattern is a glob such as 'kudos*', not {quote(pattern)}")
         now = clock.now()
-        found = await self._runtime.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
-        kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
-        return sorted((item for item in kept if fnmatchcase(_name(item), pattern)), key=_name)
+        memories = await self._runtime.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
+        current = [item for item in memories if _is_saved(item) and (expired or _is_there(item, now))]
+        return sorted((item for item in current if fnmatchcase(_name(item), pattern)), key=_name)
 
     async def _refuse_others(self, memory_id: str, *, of_tool: bool) -> None:
-        found = await self._runtime.store.get(self.who.namespace, [memory_id], removed=True)
-        if found and not _is_saved(found[0]):
+        memories = await self._runtime.store.get(self.who.namespace, [memory_id], removed=True)
+        if memories and not _is_saved(memories[0]):
             raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
-        owned = found and found[0].state == MemoryState.ACTIVE and _is_there(found[0], clock.now())
-        if of_tool and owned and found[0].trust == Trust.PERSON:
+        is_in_use = memories and memories[0].state == MemoryState.ACTIVE and _is_there(memories[0], clock.now())
+        if of_tool and is_in_use and memories[0].trust == Trust.PERSON:
             raise Conflict(
-                f"a person saved a value under {_name(found[0])!r}; save the tool's result under another key"
+                f"a person saved a value under {_name(memories[0])!r}; save the tool's result under another key"
             )
 
     @property
@@ -362,18 +362,18 @@ def _key(key: Any) -> str:
 
 def _json(value: Any, most: int) -> str:
     try:
-        said = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"value is not JSON: {error}") from None
     if _is_deep(value, MAX_DEPTH):
         raise InvalidInput(f"value has more than {MAX_DEPTH} levels; make it flatter")
     try:
-        size = len(said.encode())
+        size = len(text.encode())
     except UnicodeEncodeError:
         raise InvalidInput("value is not valid Unicode (half of a character pair)") from None
     if size > most:
         raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
-    return said
+    return text
 
 
 def _is_deep(value: Any, left: int) -> bool:
@@ -409,8 +409,8 @@ def compose_text(key: str, description: Any, value: Any) -> str:
 
 def words_of(key: str) -> str:
     """Return a key in words: ``kudos_givers2025`` and ``kudosGivers2025`` are "kudos givers 2025"."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])|[\W_]+", " ", key)
-    return " ".join(parted.split()) or key
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])|[\W_]+", " ", key)
+    return " ".join(words.split()) or key
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -463,10 +463,10 @@ def _value_to_show(memory: Memory, *, marked: bool) -> Any:
 
 def _begin(memory: Memory) -> str:
     """Return the beginning of a value as a line, as far as it is fit for a model."""
-    said = "; ".join(_texts(_value(memory), MAX_DEPTH))[:MAX_PREVIEW]
-    begun = clean_line(fit_to_show(memory, said))
-    quoted = memory.trust == Trust.EXTERNAL and not is_bare_data(_value(memory))
-    return frame_external(begun, memory.source) if quoted else begun
+    text = "; ".join(_texts(_value(memory), MAX_DEPTH))[:MAX_PREVIEW]
+    beginning = clean_line(fit_to_show(memory, text))
+    is_external = memory.trust == Trust.EXTERNAL and not is_bare_data(_value(memory))
+    return frame_external(beginning, memory.source) if is_external else beginning
 
 
 def _value(memory: Memory) -> Any:
@@ -482,12 +482,12 @@ def list_close(ranked: RankedMemories) -> list[str]:
 
 
 def _describe(memory: Memory, *, preview: bool = False) -> StateKey:
-    said = json.dumps(_value(memory), ensure_ascii=False)
+    text = json.dumps(_value(memory), ensure_ascii=False)
     return StateKey(
         key=_name(memory),
         updated_at=memory.updated_at.isoformat(),
-        size_bytes=len(said.encode("utf-8", "surrogatepass")),
+        size_bytes=len(text.encode("utf-8", "surrogatepass")),
         description=memory.summary,
-        preview=(said[:MAX_PREVIEW] + "..." if len(said) > MAX_PREVIEW else said) if preview else None,
+        preview=(text[:MAX_PREVIEW] + "..." if len(text) > MAX_PREVIEW else text) if preview else None,
         expires_at=None if memory.valid_to is None else memory.valid_to.isoformat(),
     )

@@ -159,8 +159,8 @@ class AsyncSessions:
         def look_up(session: Session) -> dict[str, Any] | None:
             return self._memory.lookup_tool_in_cache(session, tool_name, parameters)
 
-        found = look_up(await self.load(session_id))
-        return None if found is None else await self._change(session_id, _as_async(look_up))
+        entry = look_up(await self.load(session_id))
+        return None if entry is None else await self._change(session_id, _as_async(look_up))
 
     async def inject_screen_context(
         self, session_id: str, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
@@ -193,8 +193,8 @@ class AsyncSessions:
     async def list_ids(self) -> list[str]:
         """Return the ids of all sessions, the last changed first."""
         self._check_allowed()
-        found = await self._runtime.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
-        return [item.id.removeprefix(PREFIX) for item in found if item.id.startswith(PREFIX)]
+        memories = await self._runtime.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
+        return [item.id.removeprefix(PREFIX) for item in memories if item.id.startswith(PREFIX)]
 
     async def clear(self, session_id: str) -> bool:
         """Remove a session and return whether it existed. Later calls begin it anew."""
@@ -228,14 +228,14 @@ class AsyncSessions:
         return await change_atomically((self.who.namespace, PREFIX + name), attempt)
 
     async def _swap(self, memory: Memory, rev: int, once: _IdempotentChange | None) -> bool:
-        key, asked = (None, ()) if once is None else once
-        return await self._runtime.services.items.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
+        key, arguments = (None, ()) if once is None else once
+        return await self._runtime.services.items.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=arguments)
 
     async def _read_stored(self, name: str) -> Memory | None:
-        found = await self._runtime.store.get(self.who.namespace, [PREFIX + name])
-        if found and (found[0].channel != Channel.STATE or found[0].source != SOURCE):
-            raise Conflict(f"the id {found[0].id!r} is in use in {self.who.namespace.path} by something else")
-        return found[0] if found else None
+        memories = await self._runtime.store.get(self.who.namespace, [PREFIX + name])
+        if memories and (memories[0].channel != Channel.STATE or memories[0].source != SOURCE):
+            raise Conflict(f"the id {memories[0].id!r} is in use in {self.who.namespace.path} by something else")
+        return memories[0] if memories else None
 
     def _memory_of(self, name: str, session: Session, stored: Memory | None) -> Memory:
         now, most = clock.now(), self._runtime.settings.max_text_bytes

@@ -173,19 +173,19 @@ def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
         raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {quote(given)}")
     if not isinstance(given, Mapping):
         raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {quote(given)}")
-    known = {parameter.name: parameter for parameter in tool.parameters}
+    parameters = {parameter.name: parameter for parameter in tool.parameters}
     for name in given:
-        if name not in known:
-            raise InvalidInput(f"{tool.name} has no parameter {quote(name)}; it has: {', '.join(known) or 'none'}")
-    for item in known.values():
+        if name not in parameters:
+            raise InvalidInput(f"{tool.name} has no parameter {quote(name)}; it has: {', '.join(parameters) or 'none'}")
+    for item in parameters.values():
         if item.name not in given:
             if item.required:
                 raise InvalidInput(f"{tool.name} needs {item.name}: {item.description}")
             continue
         value = given[item.name]
         if not _fits(item.type, value) and (item.required or value is not None):
-            wanted = _WORDS.get(item.type, item.type)
-            raise InvalidInput(f"{item.name} of {tool.name} is a {wanted}, not {quote(value)}")
+            type_name = _WORDS.get(item.type, item.type)
+            raise InvalidInput(f"{item.name} of {tool.name} is a {type_name}, not {quote(value)}")
     return dict(given)
 
 
@@ -207,8 +207,8 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
         key: str, value: Any, description: str | None = None, expires_in: float | None = None
     ) -> dict[str, Any]:
         # Whoever calls it is a model, which may have read a page a moment ago.
-        saved = await state.save(key, value, description=description, expires_in=expires_in, trust=Trust.EXTERNAL)
-        return {"success": True, "key": saved.key, "size_bytes": saved.size_bytes}
+        saved_key = await state.save(key, value, description=description, expires_in=expires_in, trust=Trust.EXTERNAL)
+        return {"success": True, "key": saved_key.key, "size_bytes": saved_key.size_bytes}
 
     async def load(key: str) -> dict[str, Any]:
         await state.load(key)  # says what is not there
@@ -402,7 +402,7 @@ def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
         tags: list[str] | None = None,
     ) -> dict[str, Any]:
         # Whoever calls it is a model, which may have read a page a moment ago.
-        stored = await memories.remember(
+        result = await memories.remember(
             content,
             kind=_kind(type) if type else None,
             category=category or None,
@@ -412,11 +412,11 @@ def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
             summary=summary,
             trust=Trust.EXTERNAL,
         )
-        (written,) = stored.results
-        if written.outcome not in _KEPT:
-            return {"success": False, "outcome": str(written.outcome), "error": f"not kept: {written.reason}"}
-        answer = {"success": True, "id": written.id, "outcome": str(written.outcome)}
-        return answer | ({"reason": written.reason} if written.reason else {})
+        (item,) = result.results
+        if item.outcome not in _KEPT:
+            return {"success": False, "outcome": str(item.outcome), "error": f"not kept: {item.reason}"}
+        answer = {"success": True, "id": item.id, "outcome": str(item.outcome)}
+        return answer | ({"reason": item.reason} if item.reason else {})
 
     return Tool(
         name,
@@ -441,8 +441,8 @@ async def _exclude_question(memories: MemoryVerbs, filters: Mapping[str, Any] | 
         return filters
     thread = {"thread_id": memories.who.thread or DEFAULT_THREAD, "channel": str(Channel.TURN)}
     last = await memories.find(thread, limit=1, order_by="written")
-    asked = [item.id for item in last if item.role == "user"]
-    return {**(filters or {}), "id": {"$ne": asked[0]}} if asked else filters
+    question_ids = [item.id for item in last if item.role == "user"]
+    return {**(filters or {}), "id": {"$ne": question_ids[0]}} if question_ids else filters
 
 
 def _search_answer(result: QueryResult) -> dict[str, Any]:
