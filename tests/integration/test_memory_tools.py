@@ -321,6 +321,7 @@ def test_what_is_always_offered_makes_no_turn_sure(here: Warden) -> None:
 def test_a_search_on_demand_is_three_bullets_within_its_budget(ana: BoundScope) -> None:
     for number in range(9):
         ana.observe([{"role": "user", "content": f"Tomatoes in field {number}: " + "they grow well there. " * 40}])
+    ana.observe([{"role": "user", "content": "How do the tomatoes grow?"}])  # the tools leave this message out
     tools = ana.tools(block=block(True))
     (schema,) = (item["input_schema"] for item in tools.anthropic() if item["name"] == "searchMemories")
     assert list(schema["properties"]) == ["query"]
