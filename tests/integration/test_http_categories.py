@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,27 @@ async def test_they_outlive_the_server_and_reach_other_processes(
         assert (await beside.get("/v1/agents/gardener/allowlist")).json()["categories"][0] == "activity"
     async with AsyncWarden.open(url, config=CONFIG) as again, calling(again) as client:
         assert (await client.get("/v1/agents/gardener/allowlist")).status_code == 200
+
+
+async def test_allowlists_that_are_put_at_once_are_all_kept(tmp_path: Path) -> None:
+    """In one process and in two; none that was acknowledged goes."""
+    url, agents = f"sqlite:///{tmp_path / 'store.db'}", [f"agent-{number}" for number in range(8)]
+    async with (
+        AsyncWarden.open(url, config=CONFIG) as one,
+        AsyncWarden.open(url, config=CONFIG) as two,
+        calling(one) as first,
+        calling(two) as second,
+    ):
+        calls = [
+            (first, second)[number % 2].put(f"/v1/agents/{agent}/allowlist", json={"categories": ["tone"]})
+            for number, agent in enumerate(agents)
+        ]
+        assert [answer.status_code for answer in await asyncio.gather(*calls)] == [200] * len(agents)
+    async with AsyncWarden.open(url, config=CONFIG) as again, calling(again) as client:
+        kept = (await client.get("/v1/config/categories")).json()["allowlists"]
+        assert kept.keys() >= set(agents)
+        await client.put("/v1/config/categories", json=CONTENT)
+        assert (await client.get("/v1/config/categories")).json()["allowlists"].keys() == {"gardener"}
 
 
 async def test_only_operators_of_the_whole_store_change_them() -> None:

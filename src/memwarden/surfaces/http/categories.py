@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memwarden import AsyncWarden, clock
+from memwarden.categories import categories_content
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
-from memwarden.stores.shared.items import PutItem, StoredItem, require_items
+from memwarden.stores.shared.items import DropItem, Items, PutItem, StoredItem, require_items
 
 # A namespace that no scope and no tier can name, as that of the keys.
 _PLACE = Namespace("memwarden-server", "settings")
 _PATH, _KEY = "settings", "categories"
+# Path of the allowlists that were put one by one, by agent. Each is an item of its own, so that two callers who put
+# lists of two agents at once, in one process or two, keep both.
+_LISTS = "allowlists"
 # So long another process may go on with the earlier ones.
 FOLLOW_SECONDS = 1.0
 
@@ -24,29 +28,64 @@ class KeptCategories:
 
     def __init__(self, warden: AsyncWarden) -> None:
         self._warden = warden
+        self._own = categories_content(warden.settings.categories)
         self._looked_at = float("-inf")
         self._text: str | None = None
 
+    @property
+    def _items(self) -> Items | None:
+        """The items of the store; None for a store that keeps none."""
+        return None if getattr(self._warden.store, "items", None) is None else require_items(self._warden.store)
+
     async def follow(self) -> None:
-        """Take over what another process put in force. It costs a read a second at most."""
+        """Take over what another process put in force. It costs two reads a second at most."""
         now = time.monotonic()
-        if now - self._looked_at < FOLLOW_SECONDS or getattr(self._warden.store, "items", None) is None:
+        if now - self._looked_at < FOLLOW_SECONDS or (items := self._items) is None:
             return
         self._looked_at = now
-        stored = await require_items(self._warden.store).get(_PLACE, [(_PATH, _KEY)])
-        text = stored[_PATH, _KEY].value if stored else None
-        if text is not None and text != self._text:
-            await self._warden.reload_categories(json.loads(text))
+        await self._take_over(items)
+
+    async def _take_over(self, items: Items) -> None:
+        agents = await items.keys(_PLACE, _LISTS)
+        stored = await items.get(_PLACE, [(_PATH, _KEY), *((_LISTS, agent) for agent in agents)])
+        if not stored:
+            return
+        whole = stored.pop((_PATH, _KEY), None)
+        content = self._own if whole is None else json.loads(whole.value)
+        lists = {agent: json.loads(item.value) for (_, agent), item in stored.items()}
+        content = {**content, "allowlists": {**content["allowlists"], **lists}}
+        text = json.dumps(content, sort_keys=True)
+        if text != self._text:
+            await self._warden.reload_categories(content)
             self._text = text
 
     async def put(self, content: Mapping[str, Any]) -> None:
-        """Put categories in force from the next call on, and keep them. Raises InvalidInput, StoreError."""
+        """Put categories and allowlists in force from the next call on, in place of all earlier ones, and keep them.
+
+        Raises InvalidInput, StoreError.
+        """
+        await self._reload(content)
+        if (items := self._items) is not None:
+            drops = [DropItem(_LISTS, agent) for agent in await items.keys(_PLACE, _LISTS)]
+            await items.write(_PLACE, [PutItem(_item(_PATH, _KEY, content)), *drops])
+            await self._take_over(items)
+
+    async def put_allowlist(self, agent: str, names: Sequence[str]) -> None:
+        """Put an agent's allowlist in force from the next call on, and keep it. Raises InvalidInput, StoreError."""
+        content = categories_content(self._warden.settings.categories)
+        await self._reload({**content, "allowlists": {**content["allowlists"], agent: list(names)}})
+        if (items := self._items) is not None:
+            await items.write(_PLACE, [PutItem(_item(_LISTS, agent, list(names)))])
+            await self._take_over(items)
+
+    async def _reload(self, content: Mapping[str, Any]) -> None:
         try:
             await self._warden.reload_categories(content)
         except InvalidConfig as error:
             raise InvalidInput(str(error)) from error
-        text, at = json.dumps(content), clock.microseconds(clock.now())
-        if getattr(self._warden.store, "items", None) is not None:
-            item = StoredItem(_PATH, _KEY, text, at, at)
-            await require_items(self._warden.store).write(_PLACE, [PutItem(item)])
-        self._text = text
+        self._text = None
+
+
+def _item(path: str, key: str, value: Any) -> StoredItem:
+    at = clock.microseconds(clock.now())
+    return StoredItem(path, key, json.dumps(value), at, at)

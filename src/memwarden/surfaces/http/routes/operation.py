@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Request
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, PlainTextResponse
 
-from memwarden.categories import categories_content
 from memwarden.errors import NotFound
 from memwarden.surfaces.http.access import Entrance, Operator, Reader
 from memwarden.surfaces.http.answers import AllowlistView, CategoriesView
@@ -57,9 +56,7 @@ async def put_allowlist(
 ) -> Any:
     """Say which categories an agent may read and write. What is not declared yet, is by that."""
     caller.check_whole_store("changing an allowlist")
-    content = categories_content(caller.warden.settings.categories)
-    lists = {**content["allowlists"], name: body.categories}
-    await _kept(request).put({**content, "allowlists": lists})
+    await _kept(request).put_allowlist(name, body.categories)
     return await get_allowlist(name, caller)
 
 
