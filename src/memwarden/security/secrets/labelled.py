@@ -79,6 +79,12 @@ _QUESTION: Final = (
 _ANSWER: Final = r"(?:answer|antwort|respuesta|réponse|risposta|resposta|ответ|答案|答え)"
 _RULES: Final[tuple[tuple[str, str, str], ...]] = (
     *((name, rf"(?i:\b{name})[^\n|;&]{{0,120}}?\s{flag}[ =]?{_VALUE}", "password") for name, flag in _FLAGS),
+    ("net use", rf"(?i)\bnet use\s[^\n]{{0,120}}?/user:\S{{1,80}}\s{{1,3}}(?!/){_VALUE}", "password"),
+    (
+        "securestring",
+        rf"(?i)\bConvertTo-SecureString\s{{1,3}}(?:-String\s{{1,3}})?[\"'](?!\$){_VALUE}[\"']",
+        "password",
+    ),
     ("net use", rf"(?i)\bnet use\s[^\n]{{0,80}}?\\\\\S{{1,80}}\s{{1,3}}(?!/){_VALUE}", "password"),
     ("sudo", r"\becho\s{1,3}['\"]?([^\s'\"|]{3,100})['\"]?\s{0,3}\|\s{0,3}sudo\s{1,3}-S\b", "password"),
     ("htpasswd", r"\bhtpasswd\s{1,3}-\w{0,5}b\w{0,5}\s{1,3}\S{1,200}\s{1,3}\S{1,60}\s{1,3}" + _VALUE, "password"),

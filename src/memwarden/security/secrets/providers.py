@@ -47,6 +47,8 @@ _LEFT_OUT = frozenset(
 # A token goes on as long as these do, whatever length the rule has in mind (bounded: many may stand in one run).
 _REST = re.compile(r"[A-Za-z0-9_-]{0,500}")
 
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
 # Formats that the rules of gitleaks lack, or bind to a length or a context that talk does not keep to.
 _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("anthropic-api-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}"),
@@ -80,6 +82,37 @@ _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("facebook-token", ("eaa",), r"\bEAA[A-Z][A-Za-z0-9]{60,}"),
     ("mailgun-key", ("-",), r"(?<![a-f0-9-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![a-f0-9-])"),
     ("age-secret-key", ("age-secret-key-",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
+    ("google-api-key", ("aq.",), r"(?<![A-Za-z0-9_.-])AQ\.[A-Za-z0-9_-]{30,}"),
+    ("google-refresh-token", ("1//0",), r"(?<![A-Za-z0-9_/-])1//0[A-Za-z0-9_-]{40,}"),
+    ("tailscale-key", ("tskey-",), r"\btskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
+    ("nvidia-api-key", ("nvapi-",), r"\bnvapi-[A-Za-z0-9_-]{40,}"),
+    ("dropbox-token", ("sl.u.",), r"\bsl\.u\.[A-Za-z0-9_-]{60,}"),
+    ("hubspot-token", ("pat-na", "pat-eu", "pat-ap"), rf"\bpat-(?:na|eu|ap)[0-9]-{_UUID}"),
+    ("new-relic-key", ("nrak-",), r"\bNRAK-[A-Z0-9]{27}"),
+    ("circleci-token", ("ccipat_", "cciprj_"), r"\bCCI(?:PAT|PRJ)_[A-Za-z0-9]{16,32}_[a-f0-9]{40}"),
+    ("neon-api-key", ("napi_",), r"\bnapi_[a-z0-9]{50,}"),
+    ("sonarqube-token", ("squ_", "sqp_", "sqa_"), r"\bsq[upa]_[a-f0-9]{40}"),
+    ("firecrawl-api-key", ("fc-",), r"(?<![A-Za-z0-9_-])fc-[a-f0-9]{32}(?![a-f0-9])"),
+    ("together-api-key", ("tgp_v1_",), r"\btgp_v1_[A-Za-z0-9_-]{36,}"),
+    ("jina-api-key", ("jina_",), r"\bjina_[A-Za-z0-9]{20}[A-Za-z0-9_-]{30,}"),
+    ("yandex-token", ("y0_",), r"(?<![A-Za-z0-9_-])y0_[A-Za-z0-9_-]{50,}"),
+    ("azure-ai-key", ("jqqj99",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,28}(?![A-Za-z0-9])"),
+    ("azure-devops-token", ("azdo",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
+    ("azure-search-key", ("azse",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}(?![A-Za-z0-9])"),
+    (
+        "azure-key",
+        ("+ast", "acdb", "+amc", "+aba", "apim"),
+        r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|\+AMC|\+ABa|APIM)[A-Za-z0-9+/]{5,7}={0,2}",
+    ),
+    ("cerebras-api-key", ("csk-",), r"\bcsk-[a-z0-9]{40,}"),
+    ("fireworks-api-key", ("fw_",), r"(?<![A-Za-z0-9_])fw_(?=[A-Za-z]*[0-9])[A-Za-z0-9]{22,28}(?![A-Za-z0-9_])"),
+    ("voyage-api-key", ("pa-",), r"(?<![A-Za-z0-9_-])pa-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
+    ("elevenlabs-api-key", ("sk_",), r"(?<![A-Za-z0-9_])sk_[a-f0-9]{48}(?![a-f0-9])"),
+    ("e2b-api-key", ("e2b_",), r"\be2b_[a-f0-9]{40}"),
+    ("resend-api-key", ("re_",), r"(?<![A-Za-z0-9_])re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9_])"),
+    ("airtable-token", ("pat",), r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    ("atlassian-token", ("atctt3", "atatt3"), r"\bAT[AC]TT3[A-Za-z0-9_-]{80,}={0,2}[A-Za-z0-9]{0,8}"),
+    ("fal-api-key", (":",), rf"(?<![A-Za-z0-9-]){_UUID}:[a-f0-9]{{32}}(?![a-f0-9])"),
     ("sentry-dsn", ("ingest",), r"https://([a-f0-9]{32})@[a-z0-9.]{1,40}ingest"),
 )
 

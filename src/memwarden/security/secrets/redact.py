@@ -51,7 +51,21 @@ def redact(text: str, *, strict: bool = False) -> RedactedText:
 _LABELS: Final = (
     *"*: pass pwd secret apikey api_key kennw contrase clave senha parol wacht seed wallet mnemo recov backup".split(),
     *"wiederh frase phrase palabras kurtar herstel echo redis openssl login ldap mosquitto sqlcmd mongo zip 7z".split(),
-    *("ipmi", "cqlsh", "smbc", "authent", "totp", "2fa", "mfa", "otp", "setup", "mot de", "net use", "manual key"),
+    *(
+        "ipmi",
+        "cqlsh",
+        "smbc",
+        "authent",
+        "totp",
+        "2fa",
+        "mfa",
+        "otp",
+        "setup",
+        "mot de",
+        "net use",
+        "securestring",
+        "manual key",
+    ),
     *"sicherheitsfrage pregunta domanda account konto melde login unlock compte connect cuenta acced".split(),
     *("log in", "sign in", "security question", "secret question", "question secr", "question de s"),
 )
