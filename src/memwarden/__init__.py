@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from memwarden.security.injection.detector import redact_orders
     from memwarden.security.secrets import redact
     from memwarden.settings import Settings
+    from memwarden.surfaces.integrations.anthropic import AsyncMemwardenMemoryTool as AsyncMemwardenMemoryTool
+    from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
+    from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
     from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
     from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
     from memwarden.surfaces.integrations.langchain import as_langchain_tools as as_langchain_tools
@@ -123,6 +126,7 @@ _MODULES: Final = {
     "security.secrets": ("redact",),
     "settings": ("Settings",),
     # Adapters of frameworks, most of which need an extra, are not in __all__.
+    "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
     "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"),
     "surfaces.integrations.langgraph": (
         "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
