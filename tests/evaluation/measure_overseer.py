@@ -42,7 +42,8 @@ class Counts(NamedTuple):
         return f"precision {precision:.2f}, recall {recall:.2f} ({told})"
 
 
-def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool, said: bool = True) -> None:
+def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool, said: bool = True) -> Counts:
+    """Measure the goals of stores and return their counts."""
     counts, quiet, quiet_right, seconds = Counts(), 0, 0, list[float]()
     for store in stores:
         with Warden.open("memory://", {"embedder": embedder}) as warden:
@@ -64,6 +65,7 @@ def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool, sai
                     tell(f"    missed {wanted - found or '-'} wrong {found - wanted or '-'}")
     tell(f"goals: {counts}; {quiet_right} of {quiet} goals that need nothing get nothing")
     tell(f"  {statistics.median(seconds) * 1000:.1f} ms a goal at the median, {max(seconds) * 1000:.0f} ms at most")
+    return counts
 
 
 def measure_cases(cases: list[dict[str, Any]], misses: bool) -> None:
