@@ -60,6 +60,7 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "integrations": Case("", [{"framework": str, "install": str, "missing": list[str]}], "--nope", 2, "Usage"),
     "version": Case("", {"memwarden": str, "python": str}, "--nope", 2, "Usage"),
     "config show": Case("", {"db": str, "embedder": str, "events_days": int}, "--nope", 2, "Usage"),
     "config path": Case("", {"settings_file": str | None, "db": str}, "--nope", 2, "Usage"),

@@ -113,6 +113,9 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "mcp": CommandPlace(f"{_HERE}.commands.mcp:mcp", "Serve memory to desktop clients and IDEs (MCP, over stdio)."),
     "serve": CommandPlace(f"{_HERE}.admin.server:serve", "Serve the store over HTTP (extra server)."),
     "key": CommandPlace(f"{_HERE}.admin.server:app", "Keys of the server: make, list and revoke them."),
+    "integrations": CommandPlace(
+        f"{_HERE}.commands.integrations:integrations", "List the adapters of frameworks, and what to install."
+    ),
     "bench": CommandPlace(f"{BENCHMARK}.app:app", "Measure recall and speed (needs the package memwarden-bench)."),
     "config": CommandPlace(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
     "version": CommandPlace(f"{_HERE}.admin.settings:version", "Show the version."),

@@ -1,0 +1,58 @@
+"""Catalogue of the adapters: what each offers, and which packages it needs."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+
+class Adapter(NamedTuple):
+    """An adapter of a framework.
+
+    Attributes:
+        framework: its name, as people write it.
+        offers: names to import from ``module``.
+        packages: distributions that it needs beside memwarden's own.
+        install: words after ``pip install``, in a clone.
+        page: file below ``docs/howto``.
+    """
+
+    framework: str
+    module: str
+    offers: tuple[str, ...]
+    packages: tuple[str, ...]
+    install: str
+    page: str
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the packages that are not installed."""
+        return tuple(package for package in self.packages if not _is_installed(package))
+
+
+ADAPTERS = (
+    Adapter(
+        "LangGraph", "memwarden", ("MemwardenSaver", "MemwardenStore"), ("langgraph", "langgraph-checkpoint", "orjson"),
+        "'.[langgraph]'", "use-with-langgraph.md",
+    ),
+    Adapter(
+        "LangChain", "memwarden", ("MemwardenRetriever", "MemwardenByteStore", "as_langchain_tools"),
+        ("langchain-core",), "'.[langchain]'", "use-with-langchain.md",
+    ),
+    Adapter(
+        "OpenAI Agents SDK", "memwarden", ("MemwardenSession",), ("openai-agents",), ". openai-agents",
+        "use-with-openai-agents.md",
+    ),
+    Adapter(
+        "Anthropic memory tool", "memwarden", ("MemwardenMemoryTool", "AsyncMemwardenMemoryTool", "MemoryFolder"),
+        ("anthropic",), "'.[anthropic]'", "use-anthropics-memory-tool.md",
+    ),
+    Adapter("mem0", "memwarden.compat.mem0", ("Memory", "AsyncMemory"), (), ".", "use-mem0-calls.md"),
+)  # fmt: skip
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
