@@ -389,7 +389,7 @@ def test_private_names_are_found(code: str, found: bool) -> None:
 
 # Tables whose every entry is tried, and objects that are handed to the product. No figure, no word of a contract.
 CONSTANTS_THAT_TESTS_MAY_IMPORT = frozenset(
-    """ALIASES CLASSIC_TEMPLATE COMMANDS CONTENT FEATURES FIELDS FORMATS GATES LANGUAGES
+    """ADAPTERS ALIASES CLASSIC_TEMPLATE COMMANDS CONTENT FEATURES FIELDS FORMATS GATES LANGUAGES
     LEAN_TEMPLATE ROLES SCHEMA SYSTEM TERMS_VERSION""".split()
 )
 
