@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -322,6 +323,8 @@ def test_a_search_on_demand_is_three_bullets_within_its_budget(ana: BoundScope) 
     for number in range(9):
         ana.observe([{"role": "user", "content": f"Tomatoes in field {number}: " + "they grow well there. " * 40}])
     ana.observe([{"role": "user", "content": "How do the tomatoes grow?"}])  # the tools leave this message out
+    while ana.query("tomatoes").pending:  # both searches see all vectors
+        time.sleep(0.1)
     tools = ana.tools(block=block(True))
     (schema,) = (item["input_schema"] for item in tools.anthropic() if item["name"] == "searchMemories")
     assert list(schema["properties"]) == ["query"]

@@ -34,6 +34,7 @@ from memwarden.recall.answer.overview import find_overview_item, read_overview
 from memwarden.recall.answer.pack import (
     BudgetedAnswer,
     classic_order,
+    limit_items,
     pack_items,
     tell_words_once,
 )
@@ -238,6 +239,8 @@ class Recall:
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
         request = self._vouching(request)
+        if request.template.by_day:
+            request = replace(request, most=limit_items(request.most, request.budget_tokens))
         searches = await self._search_places(scope, request, said)
         # Of the person's own namespace, to which what was shown before and the overview belong.
         ctx, ranking = searches[0].asked.ctx, searches[0].asked.ranking

@@ -18,6 +18,16 @@ from memwarden.text.tokenizer import TokenCounter
 # Largest share of the budget for memories that are in the answer by their category alone (``context: all``).
 ALWAYS_SHARE = 0.4
 
+# Items of a block at a small budget, and tokens of a larger budget for each item. The budget is a limit: an item takes
+# 34 tokens on average, and beyond one for 68 it seldom holds the answer. Measured in docs/why/recall.md.
+MIN_ITEMS = 22
+TOKENS_PER_ITEM = 68
+
+
+def limit_items(most: int, budget: int | None) -> int:
+    """Return the maximum number of items in a block. most: what the caller allows."""
+    return most if budget is None else min(most, max(MIN_ITEMS, budget // TOKENS_PER_ITEM))
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetedAnswer:

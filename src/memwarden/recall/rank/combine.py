@@ -118,8 +118,17 @@ def measure_closeness(question: Question, view: NamespaceView, allowed: Mask | N
         pieces = dense.match_pieces(question, view, _choose_compared(view, found, CLOSENESS[kind], allowed))
         if pieces is not None:
             found["pieces"] = pieces
-    places = {name: lend_to_replies(view, view.passages.best(values)) for name, values in found.items()}
-    return Closeness(kind, words, found, places)
+    places = {name: view.passages.best(values) for name, values in found.items()}
+    known = view.alive if view.lacking is None else view.alive & ~view.lacking
+    if view.lacking is not None and known.any():
+        # Of a text without a vector the words decide.
+        places = {name: values if name == "words" else _fill_lacking(values, known) for name, values in places.items()}
+    return Closeness(kind, words, found, {name: lend_to_replies(view, values) for name, values in places.items()})
+
+
+def _fill_lacking(values: Floats, known: Mask) -> Floats:
+    """Return values with the mean of the known ones for the others."""
+    return np.where(known, values, values[known].mean())
 
 
 def lend_to_replies(view: NamespaceView, values: Floats) -> Floats:
