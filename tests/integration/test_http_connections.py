@@ -62,7 +62,7 @@ def test_a_slow_head_is_closed_and_a_slow_answer_is_not(server: ServerProcess) -
         begun = time.monotonic()
         with suppress(ConnectionResetError):
             assert slow.recv(100) == b""
-        assert HEAD_SECONDS / 2 < time.monotonic() - begun < HEAD_SECONDS + PATIENCE
+        assert 5 < time.monotonic() - begun < 10 + PATIENCE
 
 
 @pytest.mark.parametrize(("files", "most"), [(1_024, 512), (resource.RLIM_INFINITY, 4_096), (1_000_000, 4_096)])

@@ -6,7 +6,20 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.imports import chats, graph, langgraph, logs, memories, messages, notes, tables, whatsapp
+from memwarden.remember.imports import (
+    chat_apps,
+    chats,
+    files,
+    graph,
+    langgraph,
+    logs,
+    mail,
+    memories,
+    messages,
+    notes,
+    tables,
+    whatsapp,
+)
 from memwarden.remember.imports.records import ImportRecord
 from memwarden.remember.imports.source import ImportSource
 
@@ -24,6 +37,10 @@ class FormatReader(NamedTuple):
 READERS: tuple[FormatReader, ...] = (
     FormatReader("chatgpt", "export of ChatGPT, zip or json", chats.is_chatgpt, chats.read_chats),
     FormatReader("claude", "export of Claude, zip or json", chats.is_claude, chats.read_chats),
+    FormatReader("telegram", "export of Telegram, result.json", chat_apps.is_telegram, chat_apps.read_telegram),
+    FormatReader("slack", "export of Slack, zip or folder", chat_apps.is_slack, chat_apps.read_slack),
+    FormatReader("open-webui", "export of chats of Open WebUI", chat_apps.is_open_webui, chat_apps.read_open_webui),
+    FormatReader("claude-code", "transcript of Claude Code", chat_apps.is_claude_code, chat_apps.read_claude_code),
     FormatReader("mem0", "memories of mem0 (get_all)", memories.is_mem0, memories.read_mem0),
     FormatReader("zep", "messages, episodes and edges of Zep or Graphiti", memories.is_zep, memories.read_zep),
     FormatReader("langmem", "items of LangMem or a LangGraph store", memories.is_items, memories.read_items),
@@ -33,9 +50,11 @@ READERS: tuple[FormatReader, ...] = (
     FormatReader("graph", "knowledge graph of the reference memory server", graph.is_graph, graph.read_graph),
     FormatReader("messages", "messages of chat APIs, json or jsonl", messages.is_messages, messages.read_talks),
     FormatReader("whatsapp", "exported chat of WhatsApp, txt or zip", whatsapp.is_whatsapp, whatsapp.read_whatsapp),
+    FormatReader("mail", "mails, eml or mbox", mail.is_mail, mail.read_mail),
     FormatReader("labelled", "log with USER: and ASSISTANT:", logs.is_labelled, logs.read_labelled),
     FormatReader("irc", "log of an IRC client", logs.is_irc, logs.read_irc),
     FormatReader("markdown", "vault of Markdown notes, folder, zip or note", notes.is_vault, notes.read_vault),
+    FormatReader("files", "documents, html, pdf or docx", files.is_documents, files.read_files),
     FormatReader("csv", "table with a column of texts", tables.is_table, tables.read_table),
 )
 FORMATS = tuple(reader.name for reader in READERS)

@@ -103,7 +103,8 @@ async def import_(
 ) -> int:
     """Read what another program keeps, or a file that export wrote, with its dates.
 
-    Recognised by the content: exports of ChatGPT and Claude, mem0, Zep and Graphiti, LangMem and LangGraph items,
+    Recognised by the content: exports of ChatGPT, Claude, Telegram, Slack and Open WebUI, transcripts of Claude Code,
+    mails, documents (HTML, PDF, Word), mem0, Zep and Graphiti, LangMem and LangGraph items,
     Markdown vaults, the reference memory server's graph, messages of chat APIs, chats of WhatsApp, logs with USER: and
     ASSISTANT:, IRC logs, tables; and bundles of memwarden export, which must be alone.
 

@@ -1,0 +1,144 @@
+"""Exports of Telegram, Slack, Open WebUI, transcripts of Claude Code, and mails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from memwarden import Warden
+from memwarden.api.imports import ImportSummary
+from memwarden.records import Memory
+
+CONFIG = {"embedder": "none", "extraction": "off"}
+NOON = "1714557600"  # 2024-05-01T10:00:00Z
+
+
+def imported(path: Path) -> tuple[ImportSummary, list[Memory]]:
+    with Warden.open("memory://", config=CONFIG) as warden:
+        done = warden.import_files(path, user="ana")
+        again = warden.import_files(path, user="ana")
+        assert (again.stored, again.known) == (0, done.stored)
+        return done, sorted(warden.scope(user="ana").find(limit=50), key=lambda item: (item.created_at, item.text))
+
+
+def said(memories: list[Memory]) -> list[tuple[str | None, str | None, str]]:
+    return [(item.role, item.name, item.text) for item in memories]
+
+
+def written(folder: Path, content: Any, name: str) -> Path:
+    file = folder / name
+    file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return file
+
+
+TELEGRAM = {
+    "name": "Flat 3B", "type": "private_group", "id": 77,
+    "messages": [
+        {"id": 1, "type": "service", "actor": "Bo", "action": "create_group", "text": "", "text_entities": []},
+        {"id": 2, "type": "message", "date_unixtime": NOON, "from": "Bo", "text_entities": [],
+         "text": ["The boiler is ", {"type": "bold", "text": "broken"}, "."]},
+        {"id": 3, "type": "message", "date_unixtime": "1714557660", "from": "Zoé", "text_entities": [],
+         "text": "I call."},
+        7,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [TELEGRAM, {"about": "x", "chats": {"list": [TELEGRAM]}}], ids=["chat", "all"])
+def test_telegram(content: Any, tmp_path: Path) -> None:
+    done, memories = imported(written(tmp_path, content, "result.json"))
+    assert (done.formats, len(done.refused)) == (("telegram",), 1)
+    assert said(memories) == [("user", "Bo", "The boiler is broken."), ("user", "Zoé", "I call.")]
+    assert memories[0].created_at.isoformat() == "2024-05-01T10:00:00+00:00"
+    assert memories[0].metadata["title"] == "Flat 3B"
+
+
+def test_slack(tmp_path: Path) -> None:
+    file = tmp_path / "export.zip"
+    users = [{"id": "U1", "name": "bo", "profile": {"display_name": "Bo"}}, {"id": "U2", "name": "zoe", "profile": {}}]
+    day = [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "<@U1> has joined", "ts": NOON},
+        {"type": "message", "user": "U1", "text": "<@U2> see <https://a.example|the page>", "ts": f"{NOON}.000200"},
+        {"type": "message", "user": "U2", "text": "Done.", "ts": "1714557700.000100"},
+    ]
+    with ZipFile(file, "w") as archive:
+        archive.writestr("users.json", json.dumps(users))
+        archive.writestr("channels.json", "[]")
+        archive.writestr("general/2024-05-01.json", json.dumps(day))
+        archive.writestr("general/2024-05-02.json", "[{")
+    done, memories = imported(file)
+    assert done.formats == ("slack",)
+    assert [name for name in done.refused if "2024-05-02.json" in name] == list(done.refused)
+    assert said(memories) == [("user", "Bo", "@zoe see the page"), ("user", "zoe", "Done.")]
+    assert memories[0].thread_id == "slack/general"
+
+
+def test_open_webui(tmp_path: Path) -> None:
+    nodes = {
+        "a": {"id": "a", "parentId": None, "role": "user", "content": "Which pump?", "timestamp": 1714557600},
+        "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "Old.", "timestamp": 1714557610},
+        "c": {"id": "c", "parentId": "a", "role": "assistant", "timestamp": 1714557620,
+              "content": '<details type="reasoning"><summary>x</summary>hm</details>Pump three.'},
+    }  # fmt: skip
+    chats = [{"id": "w1", "title": "Pumps", "chat": {"history": {"messages": nodes, "currentId": "c"}}}, {"chat": None}]
+    done, memories = imported(written(tmp_path, chats, "chat-export.json"))
+    assert (done.formats, len(done.refused)) == (("open-webui",), 1)
+    assert said(memories) == [("user", None, "Which pump?"), ("assistant", None, "Pump three.")]
+
+
+def test_claude_code(tmp_path: Path) -> None:
+    own = {"sessionId": "s1", "timestamp": "2024-05-01T10:00:00.000Z"}
+    answer = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "It is a Vaillant."}]
+    rows = [
+        {**own, "type": "user", "uuid": "a", "message": {"role": "user", "content": "Which boiler?"}},
+        {**own, "type": "assistant", "uuid": "b", "message": {"role": "assistant", "content": answer}},
+        {**own, "type": "user", "uuid": "c", "isMeta": True, "message": {"role": "user", "content": "meta"}},
+        {**own, "type": "user", "uuid": "d", "message": {"role": "user", "content": [{"type": "tool_result"}]}},
+        {"type": "summary", "summary": "Boilers"},
+    ]
+    lines = [json.dumps(row) for row in rows]
+    done, memories = imported(written(tmp_path, "\n".join([*lines[:2], "{broken", *lines[2:]]), "s1.jsonl"))
+    assert (done.formats, len(done.refused)) == (("claude-code",), 1)
+    assert {item[2] for item in said(memories)} == {"Which boiler?", "It is a Vaillant."}
+
+
+MAIL = """From: Bo <bo@a.example>
+To: ana@a.example
+Subject: The boiler
+Date: Wed, 01 May 2024 12:00:00 +0200
+Message-ID: <1@a.example>
+Content-Type: text/plain; charset="utf-8"
+
+The plumber comes on Friday.
+> What about the boiler?
+"""
+PAGE = MAIL.replace("text/plain", "text/html").replace("<1@", "<2@").replace(
+    "The plumber comes on Friday.", "<style>p {}</style><p>The <b>roofer</b> comes on Monday.</p>"
+)  # fmt: skip
+
+
+def test_mails_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    written(folder, MAIL, "a.eml")
+    written(folder, PAGE, "b.eml")
+    written(folder, "no mail at all", "c.eml")
+    done, memories = imported(folder)
+    assert (done.formats, len(done.refused)) == (("mail",), 1)
+    assert [item.text for item in memories] == [
+        "The boiler · Bo <bo@a.example>: The plumber comes on Friday.",
+        "The boiler · Bo <bo@a.example>: The roofer comes on Monday.",
+    ]
+    assert {item.trust for item in memories} == {"external"}
+    assert memories[0].created_at.isoformat() == "2024-05-01T10:00:00+00:00"
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["eml", "mbox"])
+def test_a_file_of_mails(several: bool, tmp_path: Path) -> None:
+    content = f"From bo Wed May  1 12:00:00 2024\n{MAIL}\nFrom bo Wed May  1 12:00:00 2024\n{PAGE}" if several else MAIL
+    done, memories = imported(written(tmp_path, content, "archive.mbox" if several else "a.eml"))
+    assert (done.formats, len(memories)) == (("mail",), 1 + several)
