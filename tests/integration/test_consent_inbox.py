@@ -114,6 +114,48 @@ async def test_a_tone_that_was_asked_for_twice_holds() -> None:
         assert (await me.consent.user_context()).tone == "short"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "goal"),
+    [
+        (
+            "My goal is to run a marathon.",
+            "As I said, it's late. My goal this year is to run a marathon!",
+            "run a marathon",
+        ),
+        ("Mein Ziel ist es, Klavier zu lernen.", "Mein Ziel ist Klavier zu lernen.", "Klavier zu lernen"),
+        ("Mi objetivo es correr un maratón.", "Mi objetivo es correr un maratón", "correr un maratón"),
+        ("Mon objectif est de courir.", "mon objectif est de courir !", "courir"),
+        ("私の目標は英検一級です。", "私の目標は英検一級", "英検一級"),
+        ("我的目标是跑马拉松。", "我的目标是跑马拉松", "跑马拉松"),
+    ],
+)
+async def test_a_goal_that_was_named_twice_holds_and_can_be_taken_back(first: str, second: str, goal: str) -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": first}])
+        assert [(item.field, item.value) for item in await me.consent.proposals()] == [("goals_add", goal)]
+        assert (await me.consent.user_context()).goals == ()
+        await me.observe([{"role": "user", "content": second}])
+        assert await me.consent.proposals() == []
+        assert (await me.consent.user_context()).goals == (goal,)
+        assert "applied" in [item.state for item in await me.consent.proposals(None)]
+        (made,) = [entry for entry in await me.journal.history() if entry.memory_id == "user-context"]
+        await me.journal.undo(made.seq)
+        assert await me.consent.proposals() == []
+        assert (await me.consent.user_context()).goals == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["My sister's goal is to run a marathon.", "Is my goal to run a marathon?", "The goal is to win.", "My goal is to"],
+)
+async def test_what_is_no_goal_of_the_person_is_not_proposed(said: str) -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe([{"role": "user", "content": said}])
+        assert await me.consent.proposals() == []
+
+
 async def test_what_is_derived_of_it_is_a_candidate_until_the_person_decides() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "auto", "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")

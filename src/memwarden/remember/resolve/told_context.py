@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from memwarden import filters
 from memwarden.errors import Conflict, StoreError
-from memwarden.records import Channel, Memory, Scope, Trust, UserContext
+from memwarden.records import Channel, ConsentState, Memory, Scope, Trust, UserContext
 from memwarden.remember.resolve.proposals import PROPOSAL_LIFETIME, Proposals
 from memwarden.remember.resolve.user_context import TONE, VALUES, ContextEdit, is_same
 from memwarden.stores.protocol import StoreReader
@@ -25,6 +25,7 @@ from memwarden.text.sentences import split_spans
 # The newest turns of the last days that are read; an older word has to be said again.
 MAX_TURNS_READ: Final = 500
 _MAX_SENTENCE: Final = 160
+_UNDECIDED: Final = (ConsentState.PENDING, ConsentState.REPLACED)
 _JOINED: Final = re.compile(r"[,;] +(?:and |und |y |et |e |en |i )?| (?:and|und|y|et|e|en|i|и) |[，、,]")
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def _wordings() -> _Wordings:
 
 
 async def fill_inbox(store: StoreReader, proposals: Proposals, scope: Scope) -> None:
-    """Propose what the person's turns of the last seven days say, unless it was proposed from the same turns before.
+    """Propose what the person's turns of the last seven days say, unless it waits from the same turns or was decided.
 
     What they said last of a field counts. A store that cannot be written is left as it is.
     """
@@ -95,14 +96,16 @@ async def fill_inbox(store: StoreReader, proposals: Proposals, scope: Scope) -> 
     told = [(turn, edit) for turn in turns for edit in find_told_context(turn.text)]
     if not told:
         return
-    known = {
-        source for item in await proposals.consents(scope.namespace, None, MAX_TURNS_READ) for source in item.sources
-    }
+    consents = await proposals.consents(scope.namespace, None, MAX_TURNS_READ)
+    waiting = {source for item in consents if item.state == ConsentState.PENDING for source in item.sources}
+    decided = {source for item in consents if item.state not in _UNDECIDED for source in item.sources}
     context = await proposals.context(scope.namespace)
     for field in dict.fromkeys(edit.field for _, edit in told):
         said = [(turn, edit) for turn, edit in told if edit.field == field and not _is_past(context, turn, edit)]
         speaking = _turns_of_last_word(said)
-        if speaking and not {turn.id for turn in speaking} & known:
+        ids = {turn.id for turn in speaking}
+        # A second turn is a second signal for what waits. What was decided is not asked for again.
+        if ids and not ids & decided and not ids <= waiting:
             await _propose(proposals, scope, said[-1][1], speaking)
 
 
