@@ -8,7 +8,7 @@ from typing import Final
 from memwarden.text.question_words import asks_question, only_asks
 from memwarden.text.small_talk import is_chatter
 from memwarden.text.time_words import has_time_word
-from memwarden.text.update_words import announces_change, says_now
+from memwarden.text.update_words import read_announcement
 
 
 class Flag(IntFlag):
@@ -30,5 +30,6 @@ def flags(text: str) -> int:
     """Return all flags of a text."""
     asks = asks_question(text)
     common = Flag.TIME * has_time_word(text) | Flag.QUESTION * asks | Flag.CHATTER * is_chatter(text)
-    updates = Flag.CHANGES * announces_change(text) | Flag.NOW * says_now(text)
+    announcement = read_announcement(text)
+    updates = Flag.CHANGES * announcement.change | Flag.NOW * announcement.now
     return common | updates | Flag.ONLY_ASKS * (asks and only_asks(text))

@@ -20,6 +20,8 @@ from memwarden.text.lexicon import all_words, languages, load_lexicon, read_line
 DEFAULT_LANGUAGE: Final = "en"
 # Words that are read. More do not change the answer.
 MAX_WORDS: Final = 300
+# Characters. Longest text of which the words or the language are held in memory for the next reader.
+MAX_SHORT: Final = 500
 # Lead over the next language, in nats, from which a language is known and not only likely.
 MIN_LEAD: Final = 3.0
 
@@ -116,7 +118,17 @@ def normalize_text(text: str) -> str:
 
 
 def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
-    """Return the likeliest language of a text; ``default`` when it shows none."""
+    """Return the likeliest language of a text, ``default`` if it shows none."""
+    return _language_of_short(text, default) if len(text) <= MAX_SHORT else _language_of_any(text, default)
+
+
+# The readers of a text each ask for its language. Longer texts are read, not held.
+@lru_cache(maxsize=64)
+def _language_of_short(text: str, default: str) -> str:
+    return _language_of_any(text, default)
+
+
+def _language_of_any(text: str, default: str) -> str:
     if not text.isascii() and (script := script_of(text)):
         return script
     return language_of_words(_WORD.findall(normalize_text(text[:_MAX_CHARACTERS])), default, text)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from memwarden.text.language import DEFAULT_LANGUAGE, normalize_text
-from memwarden.text.lexicon import all_words, languages, load_lexicon, pattern_of, words_by_language
+from memwarden.text.lexicon import all_words, languages, load_lexicon, pattern_of, plain_pattern_of, words_by_language
 from memwarden.text.negation import denies
 from memwarden.text.sentences import split_sentences
 from memwarden.text.tokenizer import GLUED_SCRIPT, terms
@@ -31,7 +31,7 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the terms of a text that are not small talk."""
     if len(text) > _SHORT:
         return terms(text, default)
-    plain = pattern_of("pleasantries").sub(" ", _acknowledgements().spaced.sub(" ", plain_text(text)))
+    plain = plain_pattern_of("pleasantries").sub(" ", _acknowledgements().spaced.sub(" ", plain_text(text)))
     return [term for term in terms(plain, default) if term not in _chatter_terms()]
 
 
@@ -88,4 +88,6 @@ def _acknowledgements() -> _Acknowledgements:
     spaced, glued = (
         tuple(code for code in languages() if load_lexicon(code).spaced is apart) for apart in (True, False)
     )
-    return _Acknowledgements(pattern_of("acknowledgements", *spaced), pattern_of("acknowledgements", *glued))
+    return _Acknowledgements(
+        plain_pattern_of("acknowledgements", *spaced), plain_pattern_of("acknowledgements", *glued)
+    )

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
-from memwarden.text.language import DEFAULT_LANGUAGE, language_of_words
+from memwarden.text.language import DEFAULT_LANGUAGE, MAX_SHORT, language_of_words
 from memwarden.text.language import normalize_text as normal
 from memwarden.text.lexicon import all_words, languages, load_lexicon, words_by_language
 
@@ -172,9 +172,6 @@ def _pairs(text: str, function: frozenset[str]) -> list[str]:
 
 def _split(text: str, function: frozenset[str]) -> list[str]:
     return "".join(" " if sign in function else sign for sign in text).split()
-
-
-MAX_SHORT: Final = 500  # characters
 
 
 class _WordsOfText(NamedTuple):

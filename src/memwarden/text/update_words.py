@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import languages, load_lexicon
@@ -25,9 +25,15 @@ _SUFFIX: Final = "n't"
 
 @dataclass(frozen=True, slots=True)
 class UpdateWords:
-    """Patterns of a language by role, as :mod:`memwarden.text.lexicon` lists them."""
+    """Words of a language, as :mod:`memwarden.text.lexicon` lists them.
+
+    Attributes:
+        patterns: by role. changes: all roles of :data:`CHANGES` in one pattern.
+        numbers: digits of each number word.
+    """
 
     patterns: Mapping[str, re.Pattern[str]]
+    changes: re.Pattern[str]
     numbers: Mapping[str, str]
 
 
@@ -38,9 +44,9 @@ def load_update_words(language: str) -> UpdateWords | None:
     if not table:
         return None
     patterns = {role: compile_phrases(listed, language) for role, listed in table.items() if role != "numbers"}
-    return UpdateWords(
-        patterns, {word: str(place) for place, word in enumerate(table["numbers"].split(), 1) if place > 1}
-    )
+    changes = compile_phrases(" | ".join(table[role] for role in CHANGES), language)
+    numbers = {word: str(place) for place, word in enumerate(table["numbers"].split(), 1) if place > 1}
+    return UpdateWords(patterns, changes, numbers)
 
 
 def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
@@ -68,19 +74,22 @@ def _word(word: str) -> str:
     return re.escape(word).replace(r"\*", r"\w*")
 
 
-def announces_change(text: str) -> bool:
-    """Whether a text says that something changed, ended or was wrong."""
-    return _has_role(text, CHANGES)
+class Announcement(NamedTuple):
+    """What a text announces of known facts.
+
+    Attributes:
+        change: that something changed, ended or was wrong.
+        now: that something holds now.
+    """
+
+    change: bool
+    now: bool
 
 
-def says_now(text: str) -> bool:
-    """Whether a text says that something holds now."""
-    return _has_role(text, ("now",))
-
-
-def _has_role(text: str, roles: tuple[str, ...]) -> bool:
+def read_announcement(text: str) -> Announcement:
+    """Return what a text announces. Nothing in a language without a list."""
     words = load_update_words(language_of(text))
     if words is None:
-        return False
+        return Announcement(False, False)
     plain = normalize_text(" ".join(text.split())[:MAX_CHARACTERS])
-    return any(words.patterns[role].search(plain) for role in roles)
+    return Announcement(words.changes.search(plain) is not None, words.patterns["now"].search(plain) is not None)
