@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from memwarden.recall.evidence.relations import is_never_mentioned
 from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
@@ -72,6 +73,8 @@ def judge_answer(
         of_plain = chance(weigh(weights.plain, signals))
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
     if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:
+        subject = answer = 0.0
+    if is_never_mentioned(question, view, allowed):
         subject = answer = 0.0
     if question.of_days:  # what was on these days answers, whatever it is
         subject = answer = KNOWN if bool((on_day(question, view)[allowed] > 0).any()) else 0.0
