@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memwarden import clock, filters
-from memwarden.checks import quote
+from memwarden.checks import quote, word
 from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.lifecycle import EARLIER_STATES
@@ -116,7 +116,7 @@ class AsyncState:
 
         Raises InvalidInput, Denied, CategoryDenied, StoreError.
         """
-        return await self._save(key, value, description, expires_in, None, Trust(trust))
+        return await self._save(key, value, description, expires_in, None, _read_trust(trust))
 
     async def _save(
         self,
@@ -157,7 +157,8 @@ class AsyncState:
         async def attempt() -> None:
             rev = (await self._runtime.store.head(self.who.namespace)).rev
             edit = decide({_name(item): _value(item) for item in await self._matching(pattern)})
-            values = [await self._read_value(key, value, None, None, Trust(trust)) for key, value in edit.saved.items()]
+            said_by = _read_trust(trust)
+            values = [await self._read_value(key, value, None, None, said_by) for key, value in edit.saved.items()]
             ids = [_PREFIX + key for key in edit.cleared]
             await self._runtime.services.items.rewrite(
                 self.who.namespace, values, ids, rev, actor=self._actor, agent=self.who.agent, keep=EARLIER_STATES
@@ -491,3 +492,9 @@ def _describe(memory: Memory, *, preview: bool = False) -> StateKey:
         preview=(text[:MAX_PREVIEW] + "..." if len(text) > MAX_PREVIEW else text) if preview else None,
         expires_at=None if memory.valid_to is None else memory.valid_to.isoformat(),
     )
+
+
+def _read_trust(value: str) -> Trust:
+    """Return whom words come from. Raises InvalidInput for another value."""
+    word(Trust).check(value, "trust")
+    return Trust(value)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from memwarden.remember.ingest.messages import read_role
 from memwarden.settings import DEFAULT_BLOCK_TOKENS
+from memwarden.text.language import repair_json
 
 Name = Annotated[str, Field(min_length=1, max_length=256, description="A printable line.")]
 Moment = Annotated[str, Field(description="A time as ISO 8601 text, such as 2025-03-01T12:00:00Z.", max_length=64)]
@@ -21,6 +23,12 @@ class RequestBody(BaseModel):
     """Base of bodies: unknown fields are refused, and texts are never read as numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _repair(cls, given: Any) -> Any:
+        """Put the replacement character in place of half a surrogate pair, which JSON may hold and no text."""
+        return repair_json(given)
 
     def given(self, *without: str) -> dict[str, Any]:
         """Return what the request says, as arguments of a verb."""
@@ -54,6 +62,12 @@ class MessageBody(BaseModel):
     name: str | None = None
     id: str | None = Field(None, description="Comes back as the turn's source id; makes the message idempotent.")
     created_at: str | float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_role(cls, given: Any) -> Any:
+        """Name the role as memwarden does: other libraries write ``human``, ``ai`` and ``User``."""
+        return {**given, "role": read_role(given)} if isinstance(given, dict) else given
 
 
 MAX_TEMPLATE = 2_000

@@ -39,11 +39,17 @@ last_routes = PageRoutes()
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages to an application that has a warden and an entrance in its state."""
+    app.add_route("/", lead_to_pages, methods=["GET"], include_in_schema=False)
     app.add_route(f"{ROOT}/login", ask_for_key, methods=["GET"], include_in_schema=False)
     app.add_route(f"{ROOT}/login", log_in, methods=["POST"], include_in_schema=False)
     app.add_route(f"{ROOT}/static/{{name}}", send_file, methods=["GET"], include_in_schema=False)
     for route in find_pages():
         app.router.routes.append(route)
+
+
+async def lead_to_pages(request: Request) -> Response:
+    """Lead a browser that asks for the server alone to its pages."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{ROOT}/", HTTPStatus.TEMPORARY_REDIRECT)
 
 
 def find_pages() -> list[Route]:

@@ -24,6 +24,7 @@ from memwarden.surfaces.http.answers import (
     WriteView,
 )
 from memwarden.surfaces.http.bodies import ForgetBody, MemoryBody, MemoryPatch, Moment, PromotionBody, plain_messages
+from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.paths import WHOLE_NAME
 from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
 
@@ -71,6 +72,8 @@ async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: Ide
     """State something worth knowing: a fact, a decision, a preference, a procedure."""
     if (body.text is None) == (body.texts is None):
         raise InvalidInput("give text, or texts for several memories")
+    if body.trust == "person":  # vouches for words, whatever their source
+        caller.grant.check_operation(Operation.DECIDE)
     arguments = {name: value for name, value in body.verb_arguments().items() if name not in ("text", "texts", "key")}
     stated = body.texts if body.text is None else body.text
     assert stated is not None
