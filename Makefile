@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names. They have an environment of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai openai-agents
+FRAMEWORKS := mem0ai openai-agents google-adk
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # The scripts that the web page loads.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memwarden.security.injection.detector import redact_orders
     from memwarden.security.secrets import redact
     from memwarden.settings import Settings
+    from memwarden.surfaces.integrations.adk import MemwardenMemoryService as MemwardenMemoryService
     from memwarden.surfaces.integrations.anthropic import AsyncMemwardenMemoryTool as AsyncMemwardenMemoryTool
     from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
     from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
@@ -126,6 +127,7 @@ _MODULES: Final = {
     "security.secrets": ("redact",),
     "settings": ("Settings",),
     # Adapters of frameworks, most of which need an extra, are not in __all__.
+    "surfaces.integrations.adk": ("MemwardenMemoryService",),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
     "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"),
     "surfaces.integrations.langgraph": (

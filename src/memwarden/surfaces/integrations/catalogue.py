@@ -43,6 +43,10 @@ ADAPTERS = (
         "use-with-openai-agents.md",
     ),
     Adapter(
+        "Google ADK", "memwarden", ("MemwardenMemoryService",), ("google-adk",), ". google-adk",
+        "use-with-google-adk.md",
+    ),
+    Adapter(
         "Anthropic memory tool", "memwarden", ("MemwardenMemoryTool", "AsyncMemwardenMemoryTool", "MemoryFolder"),
         ("anthropic",), "'.[anthropic]'", "use-anthropics-memory-tool.md",
     ),
