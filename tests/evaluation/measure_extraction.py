@@ -75,7 +75,7 @@ def report(path: Path) -> list[dict[str, Any]]:
     """Figures of every conversation of a file."""
     rows = []
     for talk in read_talks(path):
-        items = [fact for kept in talk.kept for fact in (*kept.facts, *kept.candidates)]
+        items = [fact for kept in talk.kept for fact in kept.facts]
         facts = [item for item in items if item.tier == "fact"]
         cards = [kept.card for kept in talk.kept if kept.card is not None]
         row: dict[str, Any] = {

@@ -29,7 +29,7 @@ def found_in(talk: Talk, tiers: Sequence[str]) -> list[Found]:
     """The items of a conversation that are of some tiers, each with the turns that it cites."""
     found: list[Found] = []
     for exchange, kept in zip(talk.exchanges, talk.kept, strict=True):
-        for item in (*kept.facts, *kept.candidates, *([kept.card] if kept.card else [])):
+        for item in (*kept.facts, *([kept.card] if kept.card else [])):
             if item.tier in tiers:
                 found.append((talk, item, tuple(turn for turn in exchange if turn.id in item.sources)))
     return found
@@ -59,7 +59,7 @@ def rows(taken: Sequence[Found]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         ]
         kind = "card" if item.tier == "card" else "statement"
         seen.append({"id": identity, "text": item.text, "turn_texts": said, "kind": kind})
-        key[identity] = {"talk": talk.name, "tier": item.tier, "frame": item.frame, "sources": item.sources}
+        key[identity] = {"talk": talk.name, "tier": item.tier, "sources": item.sources}
     return seen, key
 
 

@@ -78,7 +78,7 @@ TURNS = st.lists(st.tuples(TEXT, ROLES, NAMES), max_size=4).map(
 @settings(max_examples=300, deadline=None)
 def test_any_exchange_keeps_the_promises(turns: list[Said], two_person: bool) -> None:
     kept = extract_exchange(turns, two_person=two_person, said_at=SAID)
-    items = [*kept.facts, *kept.candidates, *([kept.card] if kept.card else [])]
+    items = [*kept.facts, *([kept.card] if kept.card else [])]
     given_ids = {turn.id for turn in turns}
     for item in items:
         assert 0 < len(item.text) <= MAX_STATEMENT_CHARACTERS
@@ -87,11 +87,9 @@ def test_any_exchange_keeps_the_promises(turns: list[Said], two_person: bool) ->
         assert set(item.sources) <= given_ids
         assert 0 <= item.importance <= 1
         assert item.valid_from.tzinfo is not None
-        assert all(first <= last for first, last in item.dates)
     for turn in turns:
-        own = [item for item in (*kept.facts, *kept.candidates) if turn.id in item.sources]
+        own = [item for item in kept.facts if turn.id in item.sources]
         assert len(own) <= MAX_ITEMS_PER_TURN
         assert len({item.text for item in own}) == len(own)
     assert {item.tier for item in kept.facts} <= {"fact"}
-    assert {item.tier for item in kept.candidates} <= {"candidate"}
     assert extract_exchange(turns, two_person=two_person, said_at=SAID) == kept

@@ -138,7 +138,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "taught procedures": procedures.find_taught_procedure,
     "stated procedures": refused(procedures.render_steps),
     "sentences of models": lambda text: (model.tidy_sentence(text), model.find_faults(text)),
-    "statements of models": lambda text: (model.shorten_statement(text), model.is_foreign(text, text)),
+    "statements of models": lambda text: model.is_foreign(text, text),
     "answers of models": refused(lambda text: model.read_response(text, 10**7)),
     "retold lines": lambda text: own_context.strip_retold(text, set(own_context.list_retold(text))),
     "compared words": own_context.plain_words,

@@ -428,8 +428,6 @@ def _read_fact(entry: Any, batch: TurnBatch, replaced: Collection[str], said: Sa
         importance=_read_importance(entry.get("importance")),
         sources=tuple(turn.id for turn in (*sources, *_less_trusted(text, sources, batch))),
         valid_from=begins or said_at,
-        dates=(),
-        frame="event",
         tier="fact",
         reason="a model found it",
         valid_to=ends,
@@ -610,8 +608,6 @@ def _make_card(summary: str, asked: Sequence[str], batch: TurnBatch) -> Extracte
         importance=0.3,
         sources=tuple(turn.id for turn in batch.turns),
         valid_from=at,
-        dates=((at.date(), at.date()),),
-        frame="card",
         tier="card",
         reason="a model summed it up",
     )

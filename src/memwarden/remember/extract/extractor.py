@@ -559,7 +559,7 @@ def _turn_ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
 
 def _choose_items(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
     """Choose the items that rest on new turns, and the card of an answered exchange, or of a batch."""
-    items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
+    items = [item for item in kept.facts if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and (answered or kept.of_batch) else items
 

@@ -173,15 +173,6 @@ def _refers_back(text: str, pronoun: re.Match[str]) -> bool:
     return pronoun[0].lower() in _THIRD_PERSON and len(text[: pronoun.start()].split()) >= _WORDS_OF_A_NAME
 
 
-def shorten_statement(text: str) -> str | None:
-    """Cut a statement at the end of a clause; None if that leaves less than half of what may stand."""
-    if len(text) <= MAX_STATEMENT_CHARACTERS:
-        return text
-    head = text[: MAX_STATEMENT_CHARACTERS - 1]
-    cut = max(head.rfind(sign) for sign in (", but ", ", so ", ", which ", ", because ", "; ", ". "))
-    return tidy_sentence(head[:cut]) if cut >= MAX_STATEMENT_CHARACTERS // 2 else None
-
-
 def _count_sentences(text: str) -> int:
     return len(split_sentences(text)) or 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Literal, Protocol
 
@@ -16,18 +16,6 @@ MAX_STATEMENT_CHARACTERS = 280
 MAX_ITEMS_PER_TURN = 3
 
 ItemTier = Literal["fact", "candidate", "card"]
-StatementFrame = Literal[
-    "relationship",
-    "health",
-    "identity",
-    "preference",
-    "decision",
-    "plan",
-    "habit",
-    "possession",
-    "event",
-    "card",
-]
 
 
 class TurnText(Protocol):
@@ -55,8 +43,6 @@ class ExtractedItem:
         sources: ids of the turns that it rests on, in the order of the exchange.
         importance: 0..1.
         valid_from: when it became true: the first day that an event names, else when it was said.
-        dates: the days that the text names, as (first, last).
-        frame: the pattern that found it.
         tier: "fact" is stored as a fact; "candidate" waits until it is seen again or judged; "card" is the index card.
         reason: why it has this tier, for people who ask.
         valid_to: when it ends or ended, if that was said. replaces: ids of memories whose place it takes, and shown: of
@@ -72,8 +58,6 @@ class ExtractedItem:
     importance: float
     sources: tuple[str, ...]
     valid_from: datetime
-    dates: tuple[tuple[date, date], ...]
-    frame: StatementFrame
     tier: ItemTier
     reason: str
     valid_to: datetime | None = None
@@ -105,14 +89,13 @@ class ExchangeExtract:
     """What an exchange gives to remember, beside its own words, which are always kept.
 
     Attributes:
-        facts, candidates: best first within a turn; of a turn at most three in all.
+        facts: best first within a turn; of a turn at most three.
         card: the index card, or None for small talk and for what is not personal.
         passed: what was looked at and not kept.
         ended: what a model found to hold no longer. of_batch: a model read all turns, and the card sums them up.
     """
 
     facts: tuple[ExtractedItem, ...] = ()
-    candidates: tuple[ExtractedItem, ...] = ()
     card: ExtractedItem | None = None
     passed: tuple[RejectedClause, ...] = ()
     ended: tuple[EndedFact, ...] = ()
@@ -121,10 +104,7 @@ class ExchangeExtract:
 
 def merge_extracts(parts: Sequence[ExchangeExtract]) -> ExchangeExtract:
     """Return what several exchanges give as a single extract, without their cards."""
-    merged = ExchangeExtract()
-    for part in parts:
-        merged = replace(merged, facts=merged.facts + part.facts, candidates=merged.candidates + part.candidates)
-    return merged
+    return ExchangeExtract(tuple(fact for part in parts for fact in part.facts))
 
 
 def add_by_rules(found: ExchangeExtract, by_rules: ExchangeExtract) -> ExchangeExtract:

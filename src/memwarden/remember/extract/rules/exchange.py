@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 
 from memwarden.recall.question import everyday_share
 from memwarden.records import Channel, Kind
@@ -84,7 +84,6 @@ def _make_card(
     )
     if text is None or model.find_faults(text):
         return None
-    day: tuple[date, date] = (at.date(), at.date())
     return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC,
@@ -93,8 +92,6 @@ def _make_card(
         importance=round(0.2 + 0.3 * max(item.note for item in judged), 2),
         sources=tuple(dict.fromkeys(turn.id for turn in words)),
         valid_from=at,
-        dates=(day,),
-        frame="card",
         tier="card",
         reason="the index card of the exchange",
     )

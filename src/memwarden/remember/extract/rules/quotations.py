@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from memwarden.categories import is_own_category
 from memwarden.records import Channel, Memory, Trust
-from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS, ExtractedItem, StatementFrame, TurnText
+from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS, ExtractedItem, TurnText
 from memwarden.remember.extract.rules.clauses import drop_openers, is_somebodys_words
 from memwarden.remember.extract.rules.dating import appointed_end
 from memwarden.remember.extract.rules.gate import judge_worth
@@ -99,18 +99,6 @@ _GOES_ON: Final = re.compile(
     r"por cierto|otra cosa|oye)\b|另外|对了|還有|还有|あと|そういえば|ところで|それと)",
     re.IGNORECASE,
 )
-
-# The frame that a statement of a category has.
-FRAMES: Final[Mapping[str, StatementFrame]] = {
-    "preferences": "preference",
-    "relationships": "relationship",
-    "goals": "plan",
-    "tasks": "plan",
-    "activity": "habit",
-    "event": "event",
-    "projects": "event",
-    "profile": "identity",
-}
 
 
 class AnsweredQuestion(NamedTuple):
@@ -314,8 +302,6 @@ def quote_turn(
         sources=(turn.id,),
         valid_from=_begin_of(best, told_in, at),
         valid_to=_end_of(words, at, best),
-        dates=((at.date(), at.date()),),
-        frame=FRAMES[category],
         tier="fact",
         reason=f"states {attribute}",
         quoted=True,
@@ -359,7 +345,6 @@ def _fitting(sentence: str) -> Iterator[str]:
 
 
 def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: Opening | None) -> ExtractedItem:
-    day = turn.created_at.date()
     category = category_of(words, turn.created_at)
     asked = _shown_question(turn, words, turn.created_at, asked)
     opening = _shown_opening(turn, words, turn.created_at, asked, opening)
@@ -372,8 +357,6 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: 
         sources=(turn.id,),
         valid_from=turn.created_at,
         valid_to=_end_of(words, turn.created_at),
-        dates=((day, day),),
-        frame="event",
         tier="fact",
         reason="a model found that it tells something",
         quoted=True,
