@@ -1,7 +1,6 @@
 """Quotes what is worth keeping of turns and lists what exchanges are about, by rules, without a model.
 
-Everything here is pure: turns in, items out, no store, no clock, no model. Facts are written for English only; in any
-other language a conversation is kept word for word, with cards. ``docs/why/extraction.md`` has the figures.
+Everything here is pure: turns in, items out, no store, no clock, no model. ``docs/why/extraction.md`` has the figures.
 The word lists of English stand here, read from ``english.toml``: parts of regular expressions ("a|b"), and sets.
 """
 
