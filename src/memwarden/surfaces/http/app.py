@@ -109,6 +109,7 @@ def create_app(
             return
         async with warden:
             try:
+                await app.state.proxy.warm()
                 yield
             finally:
                 await app.state.proxy.close()

@@ -36,6 +36,10 @@ HUNG_UP: Final = 499
 DECODED: Final = frozenset(("identity", "gzip", "deflate"))
 
 
+# Text that is embedded at the start. Its vector is dropped.
+_WARMING: Final = "The server starts."
+
+
 class ModelProxy:
     """Passes requests on, with memory in those that say whose it is."""
 
@@ -44,6 +48,16 @@ class ModelProxy:
         self._upstream: UpstreamClient | None = open_upstream(warden.settings)
         self._traces = TraceLog(warden.store, strict=warden.settings.strict_secrets)
         self._ending: set[asyncio.Task[None]] = set()
+
+    async def warm(self) -> None:
+        """Load the embedding model, when there is an upstream.
+
+        To load it takes most of a turn's deadline, and each search of a cold process would wait for the first.
+        """
+        embedder = self._warden._runtime.services.embedder
+        if self._upstream is None or embedder is None or getattr(embedder, "ready", True):
+            return
+        await asyncio.to_thread(embedder.embed, [_WARMING])
 
     async def answer(self, request: Request) -> Response:
         """Return the upstream's answer to a request. Raises NotFound, Denied, InvalidInput, ModelUnavailable."""
