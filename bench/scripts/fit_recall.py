@@ -100,9 +100,6 @@ LATER = {
 }
 """What the chance goes by that the later of two texts states the current value."""
 PAIR_SIGNALS = ("constant", "second", "first", *LATER_SIGNALS)
-LATER_BIAS = 1.5
-"""Logits added to that chance. The right later text is one of many, so that the chances alone are too low to order by.
-Chosen with whole histories left out, see docs/why/recall.md."""
 LATER_SHARE = 0.5
 """Weight of the pairs of plain statements beside 1 for those of histories."""
 CHANGED, NEAR, OTHERS = 8, 6, 4
@@ -545,8 +542,7 @@ def fit_later(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
     ]
     weight = np.concatenate([np.full(len(label), share / len(label)) for _, label, share in parts])
     values, labels = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
-    found = named(names, logistic(values, labels, weight, 1e-3))
-    return {**found, "constant": found["constant"] + LATER_BIAS}
+    return named(names, logistic(values, labels, weight, 1e-3))
 
 
 def named(names: Sequence[str], found: Matrix) -> dict[str, float]:

@@ -86,12 +86,19 @@ def keep_days(case: Case, total: Floats) -> Floats:
 
 def asks_what_holds(case: Case) -> bool:
     """Whether the message asks for what holds, now or on some days, and not for what held before."""
-    return bool(case.weights) and (bool(case.question.asked_days) or not case.question.asks_past)
+    return _knows_pairs(case) and (bool(case.question.asked_days) or not case.question.asks_past)
 
 
 def asks_what_held(case: Case) -> bool:
     """Whether the message asks for what held before."""
-    return bool(case.weights) and not case.question.asked_days and case.question.asks_past
+    return _knows_pairs(case) and not case.question.asked_days and case.question.asks_past
+
+
+def _knows_pairs(case: Case) -> bool:
+    """Whether pairs of texts can be judged. Chats of people without an assistant tell events, which replace nothing."""
+    view = case.view
+    among_people = len(view.speakers) > 1 and (view.by_model is None or not view.by_model.any())
+    return bool(case.weights) and not among_people
 
 
 def put_newer_above(case: Case, total: Floats) -> Floats:
