@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import json
@@ -287,6 +288,17 @@ def test_two_processes_share_a_store_and_a_kill_loses_nothing_acknowledged(tmp_p
     with Memory({"memwarden": {"url": url, **UNMERGED}}) as memory:
         listed = {item["id"] for item in memory.get_all(filters={"user_id": "shared"}, top_k=10**6)["results"]}
     assert {*acknowledged, *printed.split()} <= listed
+
+
+async def test_of_changes_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
+    config = {"memwarden": {"url": f"sqlite:///{tmp_path / 'm.db'}", **CONFIG}}
+    async with AsyncMemory(config) as memory, AsyncMemory(config) as other:
+        (added,) = (await memory.add("A zebra.", user_id="alice"))["results"]
+        clients = [memory, other] * 6
+        await asyncio.gather(*(client.update(added["id"], metadata={f"key{n}": n}) for n, client in enumerate(clients)))
+        item = await other.get(added["id"])
+        assert item is not None
+        assert item["metadata"] == {f"key{n}": n for n in range(12)}
 
 
 async def test_a_warden_of_the_other_kind_is_refused() -> None:
