@@ -1,35 +1,41 @@
-"""A server with an upstream loads its embedding model before it takes requests; one without does not."""
+"""A server with an upstream loads its embedding model before it takes requests."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-import pytest
+import numpy as np
+import numpy.typing as npt
 
-from memwarden import AsyncWarden
-from memwarden.surfaces.proxy.routes import ModelProxy
+from memwarden.surfaces.proxy.routes import load_embedder
 
 
-class Embedder:
+class LazyEmbedder:
     """An embedder that is loaded at its first use."""
 
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.ready = False
+    name = "lazy"
+    english_only = False
+    dimensions = 2
+    texts: Sequence[str] = ()
+    ready = False
 
-    def embed(self, texts: Any) -> None:
-        self.texts += texts
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.texts = [*self.texts, *texts]
         self.ready = True
+        return np.zeros((len(texts), self.dimensions), np.float32)
 
 
-@pytest.mark.parametrize("upstream", ["https://models.example/v1", None])
-async def test_the_model_is_loaded_where_turns_have_a_deadline(upstream: str | None) -> None:
-    given = {} if upstream is None else {"upstream": upstream}
-    async with AsyncWarden.open("memory://", config={"embedder": "none", "extraction": "off", **given}) as warden:
-        embedder = Embedder()
-        object.__setattr__(warden._runtime.services, "embedder", embedder)
-        proxy = ModelProxy(warden)
-        for _ in range(2):
-            await proxy.warm()
-        assert len(embedder.texts) == (upstream is not None)
-        await proxy.close()
+async def test_a_model_is_loaded_once() -> None:
+    embedder = LazyEmbedder()
+    for _ in range(2):
+        await load_embedder(embedder)
+    assert embedder.ready
+    assert len(embedder.texts) == 1
+
+
+async def test_a_model_that_is_ready_is_not_asked() -> None:
+    embedder = LazyEmbedder()
+    embedder.ready = True
+    await load_embedder(embedder)
+    await load_embedder(None)
+    assert embedder.texts == ()

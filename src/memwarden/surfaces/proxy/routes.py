@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from memwarden import AsyncWarden
 from memwarden.errors import NotFound
+from memwarden.models.protocols import Embedder
 from memwarden.surfaces.http.access import KEY_SECONDS, Credentials, find_grant
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.http.problems import request_id_of
@@ -40,6 +41,12 @@ DECODED: Final = frozenset(("identity", "gzip", "deflate"))
 _WARMING: Final = "The server starts."
 
 
+async def load_embedder(embedder: Embedder | None) -> None:
+    """Load an embedding model that is loaded at its first use."""
+    if embedder is not None and not getattr(embedder, "ready", True):
+        await asyncio.to_thread(embedder.embed, [_WARMING])
+
+
 class ModelProxy:
     """Passes requests on, with memory in those that say whose it is."""
 
@@ -54,10 +61,8 @@ class ModelProxy:
 
         To load it takes most of a turn's deadline, and each search of a cold process would wait for the first.
         """
-        embedder = self._warden._runtime.services.embedder
-        if self._upstream is None or embedder is None or getattr(embedder, "ready", True):
-            return
-        await asyncio.to_thread(embedder.embed, [_WARMING])
+        if self._upstream is not None:
+            await load_embedder(self._warden._runtime.services.embedder)
 
     async def answer(self, request: Request) -> Response:
         """Return the upstream's answer to a request. Raises NotFound, Denied, InvalidInput, ModelUnavailable."""
