@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import psycopg
 import pytest
 import yaml

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memwarden.recall.evidence.answer import is_unsure, kind_of, plainness_of
+from memwarden.recall.evidence.answer import is_unsure, kind_of
+from memwarden.recall.rank.shape import plainness_of
 
 LONG = "Could you please look up which bakery in Lyon sold the walnut bread that Nora praised?"
 

@@ -76,7 +76,7 @@ ASKED = TurnBatch(
 def card_of(summary: str | None, *asked: dict[str, str]) -> str | None:
     """The card of an answer without facts."""
     card = read_answer({"facts": [], "summary": summary, "open": list(asked)}, ASKED).card
-    return card and card.text
+    return None if card is None else card.text
 
 
 def test_open_questions_stand_on_the_card_and_never_become_facts() -> None:

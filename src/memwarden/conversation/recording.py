@@ -17,7 +17,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import instrumented, record_event
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
-from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
+from memwarden.records import ContextBlock, MessageResult, Namespace, Outcome, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
 from memwarden.runtime.services import OpenTurn, Runtime
 
@@ -115,7 +115,9 @@ class TurnLog:
         """Extract from new turns, even while another extraction runs. again: begin at the thread's first turn."""
         settled = await self._runtime.services.extractor.look_through(self.who, again=again)
         head = await self._runtime.store.head(self.who.namespace)
-        return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))
+        return WriteResult(
+            head.rev, tuple(MessageResult(item.id, Outcome(item.outcome), item.reason) for item in settled)
+        )
 
     async def lay_out(
         self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False

@@ -259,7 +259,7 @@ def _restore_content(
 def tell_undo(changes: Sequence[BatchChange], applied: Sequence[ChangeResult], step: int) -> tuple[MessageResult, ...]:
     """Return what an undo did with each memory."""
     told = {
-        result.id: MessageResult(result.id, _undo_outcome(change, result), _undo_reason(change, step))
+        result.id: MessageResult(result.id, Outcome(_undo_outcome(change, result)), _undo_reason(change, step))
         for change, result in zip(changes, applied, strict=True)
         if not isinstance(change, Link | Unlink)
     }

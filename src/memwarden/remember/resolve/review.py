@@ -90,7 +90,7 @@ class ReviewQueue:
             candidates=lambda: _readable_candidates(self._store, namespace, readable),
             read_at=rev,
         )
-        return WriteResult(receipt.rev, (MessageResult(resolution.id, resolution.outcome, resolution.reason),))
+        return WriteResult(receipt.rev, (MessageResult(resolution.id, Outcome(resolution.outcome), resolution.reason),))
 
     async def reject(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
         """Give up a pending memory; it is kept for 30 days more, in case that is undone.

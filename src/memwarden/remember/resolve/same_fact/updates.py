@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText, UpdateWords
+from memwarden.statements.explicit import ReadClause, ReadText
 from memwarden.statements.wording import find_mentions
 from memwarden.text.tokenizer import terms
+from memwarden.text.update_words import UpdateWords
 
 # Content words of the older statement beside the shared ones. One that says more is not ended as a whole.
 MAX_UNSHARED: Final = 2
