@@ -304,7 +304,8 @@ class Recall:
                 some if len(questions) > 1 else [choose_searched(some, request.threshold)] for some in places
             )
         )
-        most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most
+        # Spare ones, because repeated texts are left out later.
+        most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most + SPARE_CANDIDATES
         # All are chosen before anything is awaited, as for a query.
         choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
         selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
