@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memwarden.recall.question import Question
 
 # Relations that are easily taken for each other. Where only a cat was mentioned, a dog would get its name.
-ALIKE: Final[tuple[frozenset[str], ...]] = (
+SIMILAR_RELATIONS: Final[tuple[frozenset[str], ...]] = (
     frozenset({"dog", "cat"}),
     frozenset({"sister", "brother"}),
     frozenset({"mother", "father", "uncle", "aunt", "grandmother", "grandfather"}),
@@ -35,7 +35,7 @@ def is_never_mentioned(question: Question, view: NamespaceView, allowed: Mask) -
     # Of a part of a large namespace, words that the question does not hold are unknown.
     if relation is None or view.whole is not None or _mentions(relation, view, allowed):
         return False
-    others = {other for group in ALIKE if relation in group for other in group - {relation}}
+    others = {other for group in SIMILAR_RELATIONS if relation in group for other in group - {relation}}
     return any(_mentions(other, view, allowed) for other in sorted(others))
 
 
