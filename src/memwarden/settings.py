@@ -81,6 +81,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "upstream_anthropic": TEXT,
     "upstream_seconds": SECONDS,
     "memory_seconds": SECONDS,
+    "vector_seconds": SECONDS,
     "external": word(EXTERNAL),
     "secrets": word(SECRETS),
     "events": word(EVENTS),
@@ -176,6 +177,8 @@ class Settings:
             ``https://api.openai.com/v1``; the second for Anthropic's messages, empty: the first.
         upstream_seconds: the longest silence of an upstream. memory_seconds: how long such a conversation waits for
             memory, before and after the model.
+        vector_seconds: seconds that a question waits for vectors of texts that were stored just before. A command waits
+            10 seconds.
         external: what prompts show of texts that nobody vouches for: ``quote`` (default) as quotations that name their
             source, ``held`` only what a person let in, ``off`` nothing; see ``docs/why/external-text.md``.
         secrets: ``standard`` (default) takes keys, passwords and the like out of what is remembered, and keeps codes of
@@ -222,6 +225,7 @@ class Settings:
     upstream_anthropic: str = ""
     upstream_seconds: float = 600.0
     memory_seconds: float = 3.0
+    vector_seconds: float = 1.0
     external: str = "quote"
     secrets: str = "standard"
     events: str = "on"

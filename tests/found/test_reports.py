@@ -388,10 +388,9 @@ def test_a_url_that_means_something_else_is_no_file_of_that_name(
 @pytest.mark.parametrize(
     "question",
     [
-        # Words of saying count as content: the answer is below the gate with one embedder or another.
-        pytest.param("What did I say in March 2026?", marks=pytest.mark.xfail(strict=False)),
+        "What did I say in March 2026?",
         "What did I do in March 2026?",
-        pytest.param("Was habe ich im März 2026 gesagt?", marks=pytest.mark.xfail(strict=False)),
+        "Was habe ich im März 2026 gesagt?",
     ],
 )
 def test_a_question_for_the_words_of_a_month_finds_them(question: str, ana: BoundScope) -> None:

@@ -180,7 +180,7 @@ def test_an_answer_with_odd_tags_and_summaries_is_kept(warden: Warden) -> None:
     )
     result = me.extract(answer)
     memory = me.get(str(result.results[0].id))
-    assert (memory.summary, memory.tags) == (None, ("bees",))
+    assert (memory.summary, memory.tags) == ("a\ufffdb", ("bees",))
 
 
 @pytest.mark.parametrize("sign", ["\x1b", "\x7f", "\x85", "\x9b"])

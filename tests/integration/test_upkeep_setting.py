@@ -356,6 +356,7 @@ OTHERS = {
     "chat_url": "http://b/v1", "chat_model_size": "small", "chat_seconds": 7.5, "chat_sampling": "free",
     "chat_reasoning_tokens": 7, "upstream": "http://c/v1",
     "upstream_anthropic": "http://d/v1", "upstream_seconds": 7.5, "memory_seconds": 7.5, "external": "off",
+    "vector_seconds": 7.5,
     "secrets": "strict", "events": "off", "events_days": 7, "turn_days": 7, "version_days": 7, "events_rows": 7,
     "upkeep": "on", "upkeep_tokens": 7, "traces": "on", "db": "sqlite:////c/d.db",
     "categories": {

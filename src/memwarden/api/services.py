@@ -118,7 +118,7 @@ class ServiceMaker:
         )
         filler = None
         if embedder is not None:  # a quick model, too: others may have written with a model that the store had before
-            filler = SignalFiller(store, indexes, embedder)
+            filler = SignalFiller(store, indexes, embedder, settings.vector_seconds)
             indexes.on_lacking = filler.add
         deferred = recall.filler = larges.filler = filler if getattr(embedder, "slow", False) else None
         hold = settings.external == "held"

@@ -258,9 +258,6 @@ BATCH_ROWS = 64
 LARGE_BATCH_ROWS = 512
 # A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
-# A question waits so long for the vectors of what was said just before. Words answer for the rest. Measured on everyday
-# histories, answers without vectors are right less often by 11 to 16 points of 100.
-MAX_WAIT_SECONDS = 1.0
 
 
 class SignalFiller:
@@ -270,7 +267,9 @@ class SignalFiller:
         stating: whether it reads statements, too.
     """
 
-    def __init__(self, store: Store, indexes: NamespaceIndexes, embedder: Embedder) -> None:
+    def __init__(self, store: Store, indexes: NamespaceIndexes, embedder: Embedder, seconds: float) -> None:
+        """seconds: wait of a question for vectors. Words answer for the rest, which are right less often."""
+        self._seconds = seconds
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
@@ -338,7 +337,7 @@ class SignalFiller:
         """Wait for what was said just before, a while at most; return whether anything was awaited."""
         lacking = self.lacking(namespace)
         if lacking:
-            await self.wait(namespace, MAX_WAIT_SECONDS)
+            await self.wait(namespace, self._seconds)
         return lacking > 0
 
     async def close(self) -> None:

@@ -105,9 +105,9 @@ def rank(
     combined = combine(question, view, closeness, spread or measure_spread(closeness, view), left_out)
     kind = kind_of(question, combined, model)
     evidence = judge_answer(question, view, combined, allowed, rows, kind)
-    if view.lacking is not None and (pending := allowed & view.lacking).any():
-        by_words = judge_answer(question, view, combined, pending, rows, "words")
-        evidence = max(evidence, by_words)  # by the chance of the subject
+    pending = None if view.lacking is None else allowed & view.lacking
+    if pending is not None and 2 * np.count_nonzero(pending) > np.count_nonzero(allowed):
+        evidence = judge_answer(question, view, combined, allowed, rows, "words")
     weights = load_weights()[kind]
     adjusted = adjust(Case(question, view, allowed, combined, relation_weight, weights.later), combined.total)
     scores = judge_items(weights.item, adjusted.total, evidence.logit, allowed)

@@ -22,6 +22,8 @@ from memwarden.settings import Settings
 from memwarden.stores.url import place_of
 
 MAX_NAMED = 5
+# Seconds that a command waits for vectors.
+VECTOR_SECONDS = 10.0
 AsOf = Annotated[
     str | None, typer.Option(metavar="TIME|REVISION", help="Answer from the past: a time, or a revision's number.")
 ]
@@ -59,7 +61,9 @@ class Options:
         existing: refuse a file or folder that is not there, so that a question to a mistyped path makes no empty store.
         lasting: the command goes on for long, so that jobs may run beside it.
         """
-        settings = self.settings if lasting else replace(self.settings, upkeep="off")
+        settings = self.settings
+        if not lasting:
+            settings = replace(settings, upkeep="off", vector_seconds=max(VECTOR_SECONDS, settings.vector_seconds))
         url = settings.db or config.default_db()
         if existing:
             self.check_there(url)

@@ -578,13 +578,13 @@ _ENGLISH: Final = LANGUAGES["en"]
 # What is left of "What did we do in May?" without the days: it asks for whatever was then.
 _WHATEVER: Final = re.compile(
     r"\b(?:what|who|where|which|things?|else|all|and|so|please|tell|me|about|did|do|does|done|doing|has|have|had|was|were|is|are|am|"
-    r"been|be|being|will|plan(?:s|ned|ning)?|happen(?:ed|s|ing)?|occur(?:red)?|go|going|went|on|up|to|take|took|place|the|in|at|over|during|of|for|"
+    r"been|be|being|will|plan(?:s|ned|ning)?|say|said|tell|told|mention(?:ed)?|happen(?:ed|s|ing)?|occur(?:red)?|go|going|went|on|up|to|take|took|place|the|in|at|over|during|of|for|"
     r"from|between|i|we|you|they|he|she|my|our|us|there|any(?:thing)?|everything|news?|events?|with|"
     r"was|wo|wer|hab(?:e|en|t)?|hat(?:te)?|ist|sind|war(?:en|st)?|bin|ich|wir|du|sie|er|es|man|mir|uns|ge?macht(?:en)?|machen|"
-    r"mach(?:te|ten)|passiert(?:e)?|geschehen|los|alles|denn|geplant|so|im|in|am|an|um|zu|über|den|der|die|das|vom|von|getan|unternommen|"
-    r"qué|que|dónde|quién|hice|hicimos|hizo|hiciste|hacer|hecho|he|hemos|pasó|pasado|ocurrió|estuve|estuvimos|yo|nosotros|planead[oa]s?|"
+    r"mach(?:te|ten)|passiert(?:e)?|geschehen|los|alles|denn|geplant|gesagt|erzählt|erwähnt|so|im|in|am|an|um|zu|über|den|der|die|das|vom|von|getan|unternommen|"
+    r"qué|que|dónde|quién|hice|hicimos|hizo|hiciste|hacer|hecho|he|hemos|pasó|pasado|ocurrió|estuve|estuvimos|yo|nosotros|planead[oa]s?|dije|dijimos|dicho|conté|"
     r"el|la|los|las|en|de|durante|lo|se|nos|me|"
-    r"qu|qui|quoi|est|ce|ai|avons|a|as|fait|faire|faisait|passé|arrivé|prévu|était|étais|étions|je|j|nous|on|tu|il|s|t|c|le|la|les|"
+    r"qu|qui|quoi|est|ce|ai|avons|a|as|fait|faire|faisait|passé|arrivé|prévu|dit|raconté|était|étais|étions|je|j|nous|on|tu|il|s|t|c|le|la|les|"
     r"du|au|en|pendant|où)\b|[\s\W_]+|[\u3040-\u309f何誰私僕俺我们你他她做了干发生过在什么事情吗呢的有哪些都出来那里去]+",
     re.IGNORECASE,
 )
