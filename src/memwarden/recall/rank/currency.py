@@ -27,6 +27,10 @@ MIN_COSINE: Final = 0.2
 MIN_CHANCE: Final = 0.02
 # Chance from which a text passes another, whatever the difference of their scores.
 MIN_SURE: Final = 0.8
+# Least share of the asked attribute at which a text tells it.
+MIN_TOLD: Final = 0.6
+# Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
+MAX_SURE_ROWS: Final = 100
 # Lead of a text that surely states the later value.
 LEAD: Final = 1.0
 
@@ -80,7 +84,9 @@ def find_pairs(
     starts = view.passages.starts
     cosines = vectors[starts[compared.passed]] @ vectors[starts[compared.passing]].T
     follows = times[compared.passing][None] > times[compared.passed][:, None]
-    rows, columns = np.nonzero((cosines >= MIN_COSINE) & follows)
+    told = _measure_told(question, view)
+    both_tell = np.minimum(told[compared.passed][:, None], told[compared.passing][None]) >= MIN_TOLD
+    rows, columns = np.nonzero(((cosines >= MIN_COSINE) | both_tell) & follows)
     passed, passing = compared.passed[rows], compared.passing[columns]
     return Pairs(passed, passing, _measure(question, view, combined, passed, passing))
 
@@ -97,10 +103,8 @@ def _measure(
 ) -> dict[str, Floats]:
     """Return the signals of pairs by name."""
     nothing = np.zeros(len(passing), np.float32)
-    of_attribute = of_change = view.nothing
-    if question.reading is not None and view.statements is not None:
-        of_attribute = view.statements.share_attribute(question.reading, view.size)
-        of_change = view.statements.share_change(view.size)
+    of_attribute = _measure_told(question, view)
+    of_change = view.nothing if view.statements is None else view.statements.share_change(view.size)
     values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
     newer = np.where(view.created_at[passing] >= view.created_at[passed], passing, passed)
     session = view.session
@@ -122,8 +126,26 @@ def _measure(
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
-        "plain_change": np.float32(plainness_of(view, view.alive)) * announced * np.minimum(told_both, np.float32(1)),
+        "told_change": _tells_change(view, newer, told_both),
     }
+
+
+def _measure_told(question: Question, view: NamespaceView) -> Floats:
+    """Return how much each place tells the attribute that is asked for."""
+    if question.reading is None or view.statements is None:
+        return view.nothing
+    return view.statements.share_attribute(question.reading, view.size)
+
+
+def _tells_change(view: NamespaceView, newer: Ints, told_both: Floats) -> Floats:
+    """Return 1 where the newer text of a person says that what is asked for changed or holds now, else 0.
+
+    In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
+    """
+    trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
+    says = (view.announces_change[newer] | view.says_now[newer]) & ~view.asks_question[newer]
+    told = says & (view.from_person[newer] > 0) & (told_both >= MIN_TOLD)
+    return told.astype(np.float32) * np.float32(trust)
 
 
 def _cosines(view: NamespaceView, vectors: Floats | None, one: Ints, other: Ints) -> Floats:
@@ -137,12 +159,12 @@ def _cosines(view: NamespaceView, vectors: Floats | None, one: Ints, other: Ints
 def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
     """Return for each pair how far the passing text counts as another value of what the other states, 0..1.
 
-    In a store of plain statements a text that announces a change and tells what is asked for counts in any case. Texts
-    about different people do not count.
+    A text that announces a change, or says that something holds now, counts in any case where both tell the attribute
+    that is asked for. Texts about different people do not count.
     """
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
     fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
-    chances = np.asarray(np.maximum(fitted, pairs.signals["plain_change"]), np.float32)
+    chances = np.asarray(np.maximum(fitted, pairs.signals["told_change"]), np.float32)
     for number in np.flatnonzero(chances >= MIN_CHANCE).tolist():
         one, other = (_subjects_of(view, int(places[number])) for places in (pairs.passed, pairs.passing))
         if one and other and one.isdisjoint(other):
