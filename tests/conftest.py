@@ -250,7 +250,6 @@ APART = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    _expect_known_red(items)
     items.sort(key=lambda item: not item.nodeid.startswith(APART))
 
 
@@ -273,12 +272,3 @@ def pytest_collection_finish() -> None:
     """Take the 12,000 collected tests out of the garbage collector's sight: it would go through all of them often."""
     gc.collect()
     gc.freeze()
-
-
-def _expect_known_red(items: list[pytest.Item]) -> None:
-    """Let the tests of ``known_red.txt`` fail. Each line is a debt: an id of a test, or a beginning of ids."""
-    lines = Path(__file__).with_name("known_red.txt").read_text(encoding="utf-8").splitlines()
-    known = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
-    for item in items:
-        if known and item.nodeid.startswith(known):
-            item.add_marker(pytest.mark.xfail(reason="known red, see tests/known_red.txt", strict=False))

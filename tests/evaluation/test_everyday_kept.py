@@ -28,9 +28,9 @@ def test_a_history_is_answered_better_than_by_words(monkeypatch: pytest.MonkeyPa
     block = found[CONTEXT]
     assert block.right.questions == 44
     assert block.right.mean > max(0.42, found[PLAIN_BM25].right.mean)
-    assert block.stale <= 0.25  # 19 questions
+    assert block.stale <= 0.30  # 19 questions
     assert block.off_topic == 1.0
-    assert found[QUERY].right.mean > found[PLAIN_BM25].right.mean
+    assert found[MANY].right.mean > found[PLAIN_BM25].right.mean  # in as many tokens
     assert results.excluded == {}
     # Of a thousand items of a single history; over all histories the gaps are about half of these.
     assert results.reliability["scores of items, context"].mean_gap <= 0.07

@@ -35,6 +35,7 @@ CHANGES = {
 """The commands that write, and the verbs of ``test_consent`` that they call."""
 LOOKS = {
     "query",
+    "integrations",
     "ask",
     "users",
     "export",

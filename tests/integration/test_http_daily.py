@@ -203,7 +203,7 @@ BEGINNERS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("/v1/memory/observe", {"json": {"messages": "x", "user": "ana"}}, "body.user: there is no such field"),
     ("/v1/memory/observe", {"json": {"messages": []}}, "wrong at body.messages.list: List should have at least 1"),
     ("/v1/memory/observe", {"json": {"messages": ["x"]}}, "body.messages.list.0: this is to be a JSON object"),
-    ("/v1/memory/observe", {"json": {"messages": [said("x", role="human")]}}, "body.messages.list.0.role: Input"),
+    ("/v1/memory/observe", {"json": {"messages": [said("x", role="narrator")]}}, "body.messages.list.0.role: Input"),
     ("/v1/memories/m1", {"json": {}}, "POST does nothing here; this path takes DELETE, GET, PATCH"),
     ("/v1/memory/observe/", {"json": {"messages": "x"}}, "there is no such route"),
 )
@@ -259,12 +259,15 @@ async def test_a_large_body_is_refused_with_or_without_its_length(async_warden: 
 
 async def test_a_foreign_host_and_a_foreign_page_are_refused(async_warden: AsyncWarden) -> None:
     async with calling(async_warden, OPEN, host="evil.example") as client:
-        check_problem(await client.get("/healthz"), 421, "HostRefused")
+        check_problem(await client.get("/v1/memories"), 421, "HostRefused")
+        assert (await client.get("/healthz")).status_code == 200  # probes know no name
     async with calling(
         async_warden, ServerOptions(hosts=("memory.example",), open_door=True), host="memory.example"
     ) as (client):
         assert (await client.get("/healthz")).status_code == 200
-        check_problem(await client.get("/healthz", headers={"Origin": "https://evil.example"}), 403, "OriginRefused")
+        check_problem(
+            await client.get("/v1/memories", headers={"Origin": "https://evil.example"}), 403, "OriginRefused"
+        )
         assert (await client.get("/healthz", headers={"Origin": "http://memory.example"})).status_code == 200
     allowed = ServerOptions(origins=("https://app.example",), open_door=True)
     async with calling(async_warden, allowed) as client:
@@ -286,9 +289,10 @@ async def test_calls_of_a_key_are_limited_and_told(async_warden: AsyncWarden) ->
 
 
 async def test_health_tells_of_store_disk_and_model(client: httpx2.AsyncClient, async_warden: AsyncWarden) -> None:
-    assert (await client.get("/healthz")).json() == {"status": "ok", "checks": {}}
+    assert (await client.get("/healthz")).json() == {"status": "ok", "checks": {}, "pending": 0}
     ready = await client.get("/readyz")
-    assert ready.json() == {"status": "ok", "checks": {"store": "ok", "disk": "ok", "model": "ok"}}
+    checks = {"store": "ok", "disk": "ok", "model": "ok"}
+    assert ready.json() == {"status": "ok", "checks": checks, "pending": 0}
     await async_warden.store.close()
     gone = await client.get("/readyz")
     assert gone.status_code == 503

@@ -44,7 +44,7 @@ async def test_a_file_is_imported_and_its_progress_told(warden: AsyncWarden) -> 
         assert (again["stored"], again["known"], again["formats"]) == (0, 1, ["whatsapp"])
         broken = await client.post("/v1/import", content=b'[{"role": "user",\n"content": }]')
         assert broken.status_code == 422
-        assert broken.json()["detail"].startswith("'import', line 2: no valid JSON")
+        assert "'import', line 2: no valid JSON" in broken.json()["detail"]
         failed = await client.post("/v1/import", content=b"{", headers={"Accept": "application/x-ndjson"})
         assert json.loads(failed.text.splitlines()[-1])["error"] == "InvalidInput"
         assert (await client.post("/v1/import")).status_code == 422

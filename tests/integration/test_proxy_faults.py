@@ -152,9 +152,9 @@ async def test_the_upstream_answers_while_what_was_said_is_stored(
         called.set()
         return answer
 
-    async def store_late(self: TurnLog, messages: Any, key: Any = None) -> Any:
+    async def store_late(self: TurnLog, *args: Any, **named: Any) -> Any:
         await called.wait()
-        return await real(self, messages, key)
+        return await real(self, *args, **named)
 
     async with AsyncWarden.open("memory://", config={"embedder": "none", "upstream": faulty.url}) as warden:
         me = warden.scope(user="ana")

@@ -63,7 +63,7 @@ def test_an_empty_list_is_an_answer(response: str) -> None:
 
 def test_tags_and_summaries_that_make_no_sense_are_left_out() -> None:
     tags = ["bees", "", " ", "x" * 257, "a\nb", "\ud800", "\x1b[1m", 5, None, ["bees"], "bees"]
-    element = {"content": "Ana keeps bees.", "tags": tags, "summary": "\x00"}
+    element = {"content": "Ana keeps bees.", "tags": tags, "summary": ""}
     assert read(json.dumps([element])) == [ProposedMemory("Ana keeps bees.", tags=("bees",))]
     assert read(json.dumps([{**element, "summary": " Bees "}]))[0].summary == "Bees"
-    assert read(json.dumps([{**element, "summary": "\ud800", "tags": "bees"}])) == BEES
+    assert read(json.dumps([{**element, "tags": "bees"}])) == BEES

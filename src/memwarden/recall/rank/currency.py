@@ -12,6 +12,7 @@ from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
 from memwarden.recall.rank.shape import plainness_of
+from memwarden.text.question_words import opens_as_question
 
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
@@ -31,6 +32,8 @@ MIN_SURE: Final = 0.8
 MIN_TOLD: Final = 0.6
 # Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
 MAX_SURE_ROWS: Final = 100
+# Maximum places beyond the best that tell the attribute.
+MAX_TELLING: Final = 20
 # Lead of a text that surely states the later value.
 LEAD: Final = 1.0
 
@@ -81,13 +84,17 @@ def find_pairs(
     vectors = view.passages.second if second else view.passages.vectors
     if vectors is None or combined.closeness.kind == "words":
         return None
-    starts = view.passages.starts
-    cosines = vectors[starts[compared.passed]] @ vectors[starts[compared.passing]].T
-    follows = times[compared.passing][None] > times[compared.passed][:, None]
-    told = _measure_told(question, view)
-    both_tell = np.minimum(told[compared.passed][:, None], told[compared.passing][None]) >= MIN_TOLD
-    rows, columns = np.nonzero(((cosines >= MIN_COSINE) | both_tell) & follows)
-    passed, passing = compared.passed[rows], compared.passing[columns]
+    starts, told, best = view.passages.starts, _measure_told(question, view), len(compared.passed)
+    others = compared.passing[best:]
+    # Of three values that tell what is asked for, the last passes the second, wherever that is.
+    older = np.concatenate([compared.passed, others[told[others] >= MIN_TOLD][:MAX_TELLING]])
+    cosines = vectors[starts[older]] @ vectors[starts[compared.passing]].T
+    follows = times[compared.passing][None] > times[older][:, None]
+    both_tell = np.minimum(told[older][:, None], told[compared.passing][None]) >= MIN_TOLD
+    follows &= ~_is_said_again(question, combined, older)[:, None]
+    near = (cosines >= MIN_COSINE) & (np.arange(len(older)) < best)[:, None]
+    rows, columns = np.nonzero((near | both_tell) & follows)
+    passed, passing = older[rows], compared.passing[columns]
     return Pairs(passed, passing, _measure(question, view, combined, passed, passing))
 
 
@@ -126,8 +133,16 @@ def _measure(
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
-        "told_change": _tells_change(view, newer, told_both),
+        "told_change": _tells_change(view, passed, passing, told_both),
     }
+
+
+def _is_said_again(question: Question, combined: Combination, places: Ints) -> Mask:
+    """Return which places hold most words of a message that asks nothing: a statement finds itself first."""
+    if opens_as_question(question.text):
+        return np.zeros(len(places), np.bool_)
+    own = combined.closeness.words.own
+    return np.asarray((own[places] >= own.max(initial=0.0)) & (own[places] > 0), np.bool_)
 
 
 def _measure_told(question: Question, view: NamespaceView) -> Floats:
@@ -137,14 +152,15 @@ def _measure_told(question: Question, view: NamespaceView) -> Floats:
     return view.statements.share_attribute(question.reading, view.size)
 
 
-def _tells_change(view: NamespaceView, newer: Ints, told_both: Floats) -> Floats:
-    """Return 1 where the newer text of a person says that what is asked for changed or holds now, else 0.
+def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
+    """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
 
     In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
     """
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
-    says = (view.announces_change[newer] | view.says_now[newer]) & ~view.asks_question[newer]
-    told = says & (view.from_person[newer] > 0) & (told_both >= MIN_TOLD)
+    says = view.announces_change | view.says_now
+    told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
+    told &= view.from_person[passing] > 0
     return told.astype(np.float32) * np.float32(trust)
 
 
