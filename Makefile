@@ -48,9 +48,10 @@ run: $(READY) ## Run the demo: a history is observed, then asked about
 
 # Facts are made of it too, and more is added, so that every page has something to show.
 serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, until Ctrl-C: make serve PORT=9000
-	@if [ ! -e "$(DEMO_DB:sqlite:///%=%)" ]; then \
-		MEMWARDEN_EXTRACTION=$(EXTRACTION) $(BIN)/memwarden observe $(DEMO)/history.json --user ines --db $(DEMO_DB) >/dev/null; \
-		$(BIN)/python -m memwarden.surfaces.cli.demo.furnish $(DEMO_DB); \
+	@store="$(DEMO_DB:sqlite:///%=%)"; if [ ! -e "$$store.filled" ]; then \
+		echo "Filling $$store, which takes some seconds ..." >&2; rm -f "$$store" "$$store"-*; \
+		MEMWARDEN_EXTRACTION=$(EXTRACTION) $(BIN)/memwarden observe $(DEMO)/history.json --user ines --db $(DEMO_DB) >/dev/null \
+			&& $(BIN)/python -m memwarden.surfaces.cli.demo.furnish $(DEMO_DB) && touch "$$store.filled"; \
 	fi
 	@echo "Ask it from another terminal, at the address below:" >&2
 	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\", \"user_id\": \"ines\"}'" >&2
