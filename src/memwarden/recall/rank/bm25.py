@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # any others within 0.01.
 K1: Final = 0.9
 B: Final = 0.4
-# Inverse document frequency added to a question's: a single matched word is less than the whole of a question.
+# Added to the sum of a question's inverse document frequencies, so that one matched word is never the whole question.
 PSEUDO_MASS: Final = 2.0
 # Rows of everyday text behind every idf, so that "name" is a common word in a store of ten rows, too.
 PSEUDO_ROWS: Final = 100.0

@@ -1,6 +1,6 @@
 """Decides what a new statement does to the memories nearest to it: merge, supersede, link, or nothing.
 
-Nothing here reads or writes. Rules decide (:mod:`memwarden.remember.resolve.same_fact`); the vectors
+Decisions read and write nothing. Rules decide (:mod:`memwarden.remember.resolve.same_fact`); the vectors
 only found the neighbours. A chat model, if configured, judges the pairs that no rule decides.
 """
 
@@ -234,7 +234,9 @@ def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
 
 def _close_older(new: Memory, old: Memory, at: datetime) -> Memory:
     """Return an older statement whose validity ends when the new statement's begins."""
-    if old.valid_from is None and old.since > at:  # written before the clock was set back: an end to come would keep it
+    if (
+        old.valid_from is None and old.since > at
+    ):  # written before the clock was set back: an end in the future would keep it open
         return replace(old, valid_from=min(new.since, at), valid_to=min(new.since, at), updated_at=at)
     return replace(old, valid_to=max(new.since, old.since), updated_at=at)
 

@@ -197,7 +197,7 @@ def open_scope(
 
     What projects and tasks remember belongs to a whole tenant: it takes a grant that is bound to no user and no agent.
 
-    Raises Denied, with an operational event of the key's user, and what ``warden.scope`` raises.
+    Raises Denied and records it as an event of the key's user. Raises what ``warden.scope`` raises.
     """
     try:
         grant.check_operation(operation)
