@@ -128,3 +128,21 @@ def test_who_is_mentioned_in_other_words_is_found(said: str, question: str) -> N
     warden, me = told([said])
     with warden:
         assert me.context(question).items[0].memory.text == said
+
+
+@pytest.mark.parametrize(
+    ("said", "wish", "question"),
+    [
+        ("I live in Bergen.", "I'd love to live in Lisbon now, the winters here are long.", "Where do I live?"),
+        ("I live in Bergen.", "Maybe we should move to Lisbon now that the kids are grown.", "Where do I live?"),
+        ("I live in Bergen.", "Ten years ago I lived in Lisbon and now I miss it.", "Where do I live?"),
+        ("I live in Bergen.", "Paul has moved to Lisbon and lives there now.", "Where do I live?"),
+        ("Ich wohne in Husum.", "Am liebsten würde ich jetzt in Lindau wohnen.", "Wo wohne ich?"),
+        ("Vivo en Lorca.", "Ojalá viviera ahora en Irún.", "¿Dónde vivo?"),
+        ("J'habite à Vannes.", "J'aimerais habiter à Cahors maintenant.", "Où est-ce que j'habite ?"),
+    ],
+)
+def test_a_wish_the_past_and_somebody_else_pass_nothing(said: str, wish: str, question: str) -> None:
+    warden, me = told([said, "The weather is grey today.", wish])
+    with warden:
+        assert me.query(question).items[0].memory.text == said

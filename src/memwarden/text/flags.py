@@ -20,6 +20,7 @@ class Flag(IntFlag):
     ONLY_ASKS = 8
     CHANGES = 16
     NOW = 32
+    DOUBT = 64
 
 
 # Such texts are not answers.
@@ -31,5 +32,5 @@ def flags(text: str) -> int:
     asks = asks_question(text)
     common = Flag.TIME * has_time_word(text) | Flag.QUESTION * asks | Flag.CHATTER * is_chatter(text)
     announcement = read_announcement(text)
-    updates = Flag.CHANGES * announcement.change | Flag.NOW * announcement.now
+    updates = Flag.CHANGES * announcement.change | Flag.NOW * announcement.now | Flag.DOUBT * announcement.doubt
     return common | updates | Flag.ONLY_ASKS * (asks and only_asks(text))

@@ -20,7 +20,7 @@ MAX_CHARACTERS: Final = 300
 # Words that may stand between the two parts of a phrase.
 _BETWEEN: Final = r"((?:\s+[\w'’.-]+){0,4}?\s+)"
 _BETWEEN_SIGNS: Final = r"([^，、。]{0,8}?)"
-_SUFFIX: Final = "n't"
+_SUFFIXES: Final = ("n't", "'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
     parts = [_phrase(phrase, glued) for phrase in whole]
     if glued:
         return re.compile("|".join(parts))
-    # "n't" is the end of a word, all else begins one.
-    begin = "|".join(part for part in parts if not part.startswith(_SUFFIX))
-    end = "|".join(part for part in parts if part.startswith(_SUFFIX))
+    # "n't" and "'d" are ends of words, all else begins one.
+    begin = "|".join(part for part in parts if not part.startswith(_SUFFIXES))
+    end = "|".join(part for part in parts if part.startswith(_SUFFIXES))
     return re.compile(rf"(?:(?<!\w)(?:{begin})|(?<=\w)(?:{end}))(?!\w)" if end else rf"(?<!\w)(?:{begin})(?!\w)")
 
 
@@ -80,16 +80,19 @@ class Announcement(NamedTuple):
     Attributes:
         change: that something changed, ended or was wrong.
         now: that something holds now.
+        doubt: a wish, a plan, the past or a guess.
     """
 
     change: bool
     now: bool
+    doubt: bool
 
 
 def read_announcement(text: str) -> Announcement:
     """Return what a text announces. Nothing in a language without a list."""
     words = load_update_words(language_of(text))
     if words is None:
-        return Announcement(False, False)
+        return Announcement(False, False, False)
     plain = normalize_text(" ".join(text.split())[:MAX_CHARACTERS])
-    return Announcement(words.changes.search(plain) is not None, words.patterns["now"].search(plain) is not None)
+    now, doubt = words.patterns["now"].search(plain), words.patterns["doubt"].search(plain)
+    return Announcement(words.changes.search(plain) is not None, now is not None, doubt is not None)

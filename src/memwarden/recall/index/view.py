@@ -212,6 +212,11 @@ class NamespaceView:
         return np.asarray((self.flags & Flag.CHANGES) != 0)
 
     @cached_property
+    def says_doubt(self) -> Mask:
+        """Where a text says a wish, a plan, the past or a guess."""
+        return np.asarray((self.flags & Flag.DOUBT) != 0)
+
+    @cached_property
     def says_now(self) -> Mask:
         """Where a text says that something holds now."""
         return np.asarray((self.flags & Flag.NOW) != 0)

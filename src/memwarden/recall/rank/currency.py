@@ -95,7 +95,7 @@ def find_pairs(
     near = (cosines >= MIN_COSINE) & (np.arange(len(older)) < best)[:, None]
     rows, columns = np.nonzero((near | both_tell) & follows)
     passed, passing = older[rows], compared.passing[columns]
-    return Pairs(passed, passing, _measure(question, view, combined, passed, passing))
+    return Pairs(passed, passing, _measure(question, view, combined, told, passed, passing))
 
 
 def _subjects_of(view: NamespaceView, place: int) -> set[str]:
@@ -106,23 +106,22 @@ def _subjects_of(view: NamespaceView, place: int) -> set[str]:
 
 
 def _measure(
-    question: Question, view: NamespaceView, combined: Combination, passed: Ints, passing: Ints
+    question: Question, view: NamespaceView, combined: Combination, told: Floats, passed: Ints, passing: Ints
 ) -> dict[str, Floats]:
-    """Return the signals of pairs by name."""
+    """Return the signals of pairs by name. told: how much each place tells the attribute that is asked for."""
     nothing = np.zeros(len(passing), np.float32)
-    of_attribute = _measure_told(question, view)
     of_change = view.nothing if view.statements is None else view.statements.share_change(view.size)
     values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
     newer = np.where(view.created_at[passing] >= view.created_at[passed], passing, passed)
     session = view.session
-    told_both = np.minimum(of_attribute[passed], of_attribute[passing])
+    told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
     return {
         "constant": nothing + 1,
         "second": _cosines(view, view.passages.second, passed, passing),
         "first": _cosines(view, view.passages.vectors, passed, passing) if question.english else nothing,
-        "told_before": of_attribute[passed],
-        "told_after": of_attribute[passing],
+        "told_before": told[passed],
+        "told_after": told[passing],
         "told_both": told_both,
         "changes": announced,
         "now": view.says_now[newer].astype(np.float32),
@@ -160,6 +159,7 @@ def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: F
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
     says = view.announces_change | view.says_now
     told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
+    told &= ~view.says_doubt[passing]
     told &= view.from_person[passing] > 0
     return told.astype(np.float32) * np.float32(trust)
 
