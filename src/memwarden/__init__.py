@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
     from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
     from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
+    from memwarden.surfaces.integrations.langchain import MemwardenMiddleware as MemwardenMiddleware
     from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
     from memwarden.surfaces.integrations.langchain import as_langchain_tools as as_langchain_tools
     from memwarden.surfaces.integrations.langgraph import MemwardenSaver as MemwardenSaver
@@ -129,7 +130,9 @@ _MODULES: Final = {
     # Adapters of frameworks, most of which need an extra, are not in __all__.
     "surfaces.integrations.adk": ("MemwardenMemoryService",),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
-    "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"),
+    "surfaces.integrations.langchain": (
+        "MemwardenByteStore", "MemwardenMiddleware", "MemwardenRetriever", "as_langchain_tools",
+    ),
     "surfaces.integrations.langgraph": (
         "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
     ),

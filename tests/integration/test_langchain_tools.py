@@ -1,14 +1,13 @@
-"""The tools of a scope inside LangGraph's own agent, with a scripted model that reads their schemas."""
+"""The tools of a scope inside LangChain's own agent, with a scripted model that reads their schemas."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -50,16 +49,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def an_agent(model: ScriptedModel, tools: Any, **options: Any) -> Any:
-    """Make an agent with ``create_agent`` where the package langchain is there, or with LangGraph's own."""
-    given = as_langchain_tools(tools, **options)
-    try:
-        return importlib.import_module("langchain.agents").create_agent(model, given)
-    except ImportError:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it is told to go to langchain, with the same arguments
-            from langgraph.prebuilt import create_react_agent
-
-            return create_react_agent(model, given)
+    return create_agent(model, as_langchain_tools(tools, **options))
 
 
 def said(text: str) -> dict[str, Any]:
@@ -100,13 +90,13 @@ def test_the_model_is_offered_the_schemas_and_reads_what_was_wrong() -> None:
     with Warden.open("memory://", config=CONFIG) as warden:
         me, model = warden.scope(user="ana"), ScriptedModel()
         agent = an_agent(model, me.tools())
+        assert "greeting" in last_of(agent.invoke(said("Keep: Thanks!")))
         by_name = {tool["name"]: tool for tool in model.offered}
         assert by_name.keys() == {tool["function"]["name"] for tool in me.tools().openai()}
         for tool in me.tools().openai():
             wanted = tool["function"]
             assert by_name[wanted["name"]]["parameters"]["required"] == wanted["parameters"]["required"]
             assert by_name[wanted["name"]]["parameters"]["properties"] == wanted["parameters"]["properties"]
-        assert "greeting" in last_of(agent.invoke(said("Keep: Thanks!")))
         only_read = as_langchain_tools(me.tools("read"))
         assert {tool.metadata["permission"] for tool in only_read if tool.metadata} == {"read"}
         assert "createMemory" not in {tool.name for tool in only_read}

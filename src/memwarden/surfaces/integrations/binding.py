@@ -12,6 +12,7 @@ from memwarden.api.blocking import BoundScope, Warden
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.concurrency.loop import Loop
+from memwarden.conversation.formats.reading import field
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace, Scope
 from memwarden.remember.ingest.messages import checked_name
@@ -68,18 +69,25 @@ class StoreBinding:
         user = self._user_of(_running_config() if config is None else config, ", or call for_user(...)")
         return replace(self.who, user=user).namespace
 
-    def scope(self, config: Mapping[str, Any]) -> AsyncScope:
-        """Return the verbs bound to whom the config of a run names, in the thread that it names.
+    def scope(self, config: Mapping[str, Any], context: Any = None) -> AsyncScope:
+        """Return the verbs bound to the user and the thread of a run.
 
-        Raises InvalidInput when it names no user.
+        Args:
+            config: of the run. ``thread_id`` under ``configurable`` is the thread; without it the scope's.
+            context: of the run, a mapping or an object. It may name the user as well.
+
+        Raises InvalidInput when ``user_from`` is given and neither names the user.
         """
         thread = (config.get("configurable") or {}).get("thread_id")
         named = self.who.thread if thread is None else checked_name(str(thread), "thread_id")
-        return AsyncScope(self.runtime, replace(self.who, user=self._user_of(config, ""), thread=named))
+        user = self.who.user if self.user_from is None else self._user_of(config, "", context)
+        return AsyncScope(self.runtime, replace(self.who, user=user, thread=named))
 
-    def _user_of(self, config: Mapping[str, Any], otherwise: str) -> str:
+    def _user_of(self, config: Mapping[str, Any], otherwise: str, context: Any = None) -> str:
         assert self.user_from is not None
         named = (config.get("configurable") or {}).get(self.user_from)
+        if named is None:
+            named = field(context, self.user_from)
         user = checked_name(None if named is None else str(named), self.user_from)
         if user is None:
             raise InvalidInput(

@@ -39,6 +39,10 @@ ADAPTERS = (
         ("langchain-core",), "'.[langchain]'", "use-with-langchain.md",
     ),
     Adapter(
+        "LangChain agents", "memwarden", ("MemwardenMiddleware",), ("langchain",), ". langchain",
+        "use-with-langchain.md",
+    ),
+    Adapter(
         "OpenAI Agents SDK", "memwarden", ("MemwardenSession",), ("openai-agents",), ". openai-agents",
         "use-with-openai-agents.md",
     ),

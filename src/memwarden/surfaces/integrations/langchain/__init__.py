@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memwarden.surfaces.integrations.langchain.byte_store import MemwardenByteStore
+    from memwarden.surfaces.integrations.langchain.middleware import MemwardenMiddleware
     from memwarden.surfaces.integrations.langchain.retriever import MemwardenRetriever
     from memwarden.surfaces.integrations.langchain.tools import as_langchain_tools
 
-__all__ = ["MemwardenByteStore", "MemwardenRetriever", "as_langchain_tools"]
+__all__ = ["MemwardenByteStore", "MemwardenMiddleware", "MemwardenRetriever", "as_langchain_tools"]
 
-_WHERE = {"MemwardenByteStore": "byte_store", "MemwardenRetriever": "retriever", "as_langchain_tools": "tools"}
+_WHERE = {
+    "MemwardenByteStore": "byte_store",
+    "MemwardenMiddleware": "middleware",
+    "MemwardenRetriever": "retriever",
+    "as_langchain_tools": "tools",
+}
 
 
 def __getattr__(name: str) -> Any:
