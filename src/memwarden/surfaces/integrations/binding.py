@@ -79,8 +79,24 @@ class StoreBinding:
         Raises InvalidInput when ``user_from`` is given and neither names the user.
         """
         thread = (config.get("configurable") or {}).get("thread_id")
-        named = self.who.thread if thread is None else checked_name(str(thread), "thread_id")
         user = self.who.user if self.user_from is None else self._user_of(config, "", context)
+        return self._scope(user, thread)
+
+    def scope_of_run(self, source: Any, thread: str | None, what: str) -> AsyncScope:
+        """Return the verbs bound to the user that a run's mapping or object names, in a thread.
+
+        thread: None for the scope's. what: name of the source, for errors. Raises InvalidInput if it names no user.
+        """
+        if self.user_from is None:
+            return self._scope(self.who.user, thread)
+        named = field(source, self.user_from)
+        user = checked_name(None if named is None else str(named), self.user_from)
+        if user is None:
+            raise InvalidInput(f"{what} of this run names no user; give it {self.user_from!r}")
+        return self._scope(user, thread)
+
+    def _scope(self, user: str, thread: Any) -> AsyncScope:
+        named = self.who.thread if thread is None else checked_name(str(thread), "thread_id")
         return AsyncScope(self.runtime, replace(self.who, user=user, thread=named))
 
     def _user_of(self, config: Mapping[str, Any], otherwise: str, context: Any = None) -> str:

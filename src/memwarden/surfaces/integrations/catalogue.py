@@ -47,6 +47,10 @@ ADAPTERS = (
         "use-with-openai-agents.md",
     ),
     Adapter(
+        "Pydantic AI", "memwarden", ("MemwardenCapability",), ("pydantic-ai-slim",), ". pydantic-ai-slim",
+        "use-with-pydantic-ai.md",
+    ),
+    Adapter(
         "Google ADK", "memwarden", ("MemwardenMemoryService",), ("google-adk",), ". google-adk",
         "use-with-google-adk.md",
     ),

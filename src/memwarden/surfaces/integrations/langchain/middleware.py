@@ -98,7 +98,7 @@ def _with_memories(request: ModelRequest[Any], turn: AsyncTurn) -> ModelRequest[
 def _as_message(message: dict[str, Any]) -> Any:
     origin, content = message.get(_ORIGIN), message["content"]
     if origin is None:
-        return SystemMessage(content) if message["role"] in ("system", "context") else HumanMessage(content)
+        return SystemMessage(content) if message["role"] == "system" else HumanMessage(content)
     return origin if origin.content == content else origin.model_copy(update={"content": content})
 
 
