@@ -9,9 +9,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
-# Frameworks that pin other versions than the lock file names. They have an environment of their own.
+# Frameworks that pin other versions than the lock file names, or are large. They have an environment of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai openai-agents google-adk
+FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # The scripts that the web page loads.

@@ -51,6 +51,10 @@ ADAPTERS = (
         "use-with-pydantic-ai.md",
     ),
     Adapter(
+        "LlamaIndex", "memwarden", ("MemwardenMemoryBlock",), ("llama-index-core",), ". llama-index-core",
+        "use-with-llama-index.md",
+    ),
+    Adapter(
         "Google ADK", "memwarden", ("MemwardenMemoryService",), ("google-adk",), ". google-adk",
         "use-with-google-adk.md",
     ),
