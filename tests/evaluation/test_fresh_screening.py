@@ -32,6 +32,13 @@ def test_few_attacks_are_shown_as_quotations() -> None:
     assert len(shown.wrong) <= 0.15 * shown.rows, shown.wrong
 
 
+def test_later_texts_pass_or_are_held() -> None:
+    held, shown = count_harmless(read("later/harmless.jsonl")), count_attacks(read("later/attacks.jsonl"))
+    assert (held.rows, shown.rows) == (60, 40)
+    assert len(held.wrong) <= 1, held.wrong
+    assert len(shown.wrong) <= 0.15 * shown.rows, shown.wrong
+
+
 def test_no_name_that_is_an_order_is_shown() -> None:
     names = read("names.jsonl")
     assert [row["text"] for row in names if row["order"] and shown_name(row["text"])] == []
