@@ -16,6 +16,7 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import InvalidConfig, ModelMismatch, ModelUnavailable
 from memwarden.models import openai as openai_models
+from provider_rules import find_embedding_breaches
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -168,3 +169,13 @@ def test_a_refused_text_is_no_failing_endpoint(endpoint: str) -> None:
         embedder.embed(["oboe"])
     Endpoint.mood = "well"
     assert embedder.embed(["oboe"]).any()
+
+
+@pytest.mark.parametrize("sign", ["a ", "船", "𠜎", "é"])
+def test_texts_of_every_script_stay_below_the_limits_of_tokens(sign: str, endpoint: str) -> None:
+    embedder = openai_models.OpenAIEmbedder("letters", 8, endpoint)
+    vectors = embedder.embed([sign * 9_000, " ", *["boat"] * 200, *[sign * 9_000] * 90])
+    assert vectors.shape == (292, 8)
+    assert not vectors[1].any()
+    assert [breach for texts in Endpoint.asked for breach in find_embedding_breaches({"input": texts})] == []
+    assert sum(map(len, Endpoint.asked)) == 291

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,13 @@ from memwarden.observability.instrument import record_here
 from memwarden.observability.records import EventDraft, Op
 from memwarden.security.secrets.redact import redact
 
-BATCH = 128
 TIMEOUT_SECONDS = 10.0
-# Endpoints refuse inputs above 8,192 tokens; the beginning of a text is its topic.
-MAX_CHARACTERS = 8_000
+# Texts in one request.
+BATCH = 128
+# Bytes of UTF-8. OpenAI refuses a text of more than 8,192 tokens and a request of more than 300,000. A token has at
+# least one byte, so both hold in every language. The beginning of a text is its topic.
+MAX_TEXT_BYTES = 8_000
+MAX_REQUEST_BYTES = 256_000
 ANSWER_SECONDS = 120.0
 # Seconds without calls after a failure; texts and questions go by their words meanwhile.
 PAUSE_SECONDS = 30.0
@@ -59,9 +62,8 @@ class OpenAIEmbedder:
         """See :meth:`memwarden.models.protocols.Embedder.embed`. Raises ModelUnavailable."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         worded = [place for place, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(worded), BATCH):
-            places = worded[start : start + BATCH]
-            vectors[places] = self._ask([texts[place][:MAX_CHARACTERS] for place in places])
+        for places in _requests_of(worded, texts):
+            vectors[places] = self._ask([_beginning(texts[place]) for place in places])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
@@ -91,6 +93,26 @@ class OpenAIEmbedder:
                 "embedding_dimensions to the model's"
             )
         return rows
+
+
+def _beginning(text: str) -> str:
+    """Return the longest beginning of a text within :data:`MAX_TEXT_BYTES`."""
+    return text[:MAX_TEXT_BYTES].encode(errors="replace")[:MAX_TEXT_BYTES].decode(errors="ignore")
+
+
+def _requests_of(places: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Divide the places of texts among requests of bounded size."""
+    request: list[int] = []
+    size = 0
+    for place in places:
+        more = len(_beginning(texts[place]).encode())
+        if request and (len(request) == BATCH or size + more > MAX_REQUEST_BYTES):
+            yield request
+            request, size = [], 0
+        request.append(place)
+        size += more
+    if request:
+        yield request
 
 
 class OpenAIChat:
