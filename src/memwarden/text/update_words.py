@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memwarden.text.language import language_of, normalize_text
@@ -49,13 +50,16 @@ def load_update_words(language: str) -> UpdateWords | None:
     return UpdateWords(patterns, changes, numbers)
 
 
-def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
-    """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d"."""
+def compile_phrases(listed: str, language: str, lists: Mapping[str, str] = MappingProxyType({})) -> re.Pattern[str]:
+    """Return a pattern of phrases for normalised text, as the lexicon lists them: "a* b | c _ d".
+
+    lists: expression of the words that "<name>" in a phrase is any of, by name.
+    """
     glued = language in GLUED_LANGUAGES
     phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
     # A phrase in one piece is found before one of two parts, which may span what it is about.
     whole = sorted(phrases, key=lambda phrase: ("_" in phrase, -len(phrase)))
-    parts = [_phrase(phrase, glued) for phrase in whole]
+    parts = [_fill(_phrase(phrase, glued), lists) for phrase in whole]
     if glued:
         return re.compile("|".join(parts))
     # "n't" and "'d" are ends of words, all else begins one.
@@ -64,13 +68,20 @@ def compile_phrases(listed: str, language: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?<!\w)(?:{begin})|(?<=\w)(?:{end}))(?!\w)" if end else rf"(?<!\w)(?:{begin})(?!\w)")
 
 
+def _fill(pattern: str, lists: Mapping[str, str]) -> str:
+    for name, words in lists.items():
+        pattern = pattern.replace(f"<{name}>", f"(?:{words})")
+    return pattern
+
+
 def _phrase(phrase: str, glued: bool) -> str:
     if glued:
         return _BETWEEN_SIGNS.join(map(re.escape, phrase.split("_")))
-    return _BETWEEN.join(r"\s+".join(_word(word) for word in side.split()) for side in phrase.split("_"))
+    return _BETWEEN.join(r"\s+".join(make_word_pattern(word) for word in side.split()) for side in phrase.split("_"))
 
 
-def _word(word: str) -> str:
+def make_word_pattern(word: str) -> str:
+    """Return the expression of a word, in which "*" is any ending."""
     return re.escape(word).replace(r"\*", r"\w*")
 
 

@@ -21,16 +21,11 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
 from memwarden.statements.lasting import LastingWords, find_lasting, is_replaced_by, tells_change
-from memwarden.statements.reader import load_weights
-from memwarden.statements.statement import NONE, SORTS
-from memwarden.statements.wording import SELF
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.tokenizer import TokenCounter, term_id, terms
 
-# Chance that a turn states something, from which its words are read.
-MIN_CHANCE: Final = 0.15
-# Maximum memories of a person that are read for an overview, newest first.
-MAX_READ: Final = 400
+# Maximum facts, and maximum turns, of a person that are read for an overview, newest first.
+MAX_READ: Final = 600
 # Maximum lines.
 MAX_LINES: Final = 60
 # Characters of a line.
@@ -72,11 +67,8 @@ async def read_overview(
     if about is not None:
         allowed = allowed & _mentioning(index, about)
     facts = _newest(index, allowed & index.mask((Condition("channel", "$in", FACTS),)))
-    turns = (
-        []
-        if about is not None
-        else [place for place in _stating_turns(index, allowed) if not rests_on_ended(index, valid, own, place)]
-    )
+    own_turns = _newest(index, allowed & index.view.turns) if about is None else []
+    turns = [place for place in own_turns if not rests_on_ended(index, valid, own, place)]
     ids = [index.columns.ids[place] for place in (*facts, *turns)]
     stored = {memory.id: memory for memory in await ctx.read(ids)}
     shown = [stored[memory_id] for memory_id in ids if memory_id in stored]
@@ -89,18 +81,6 @@ def _newest(index: NamespaceIndex, allowed: Mask) -> list[int]:
     """Allowed places, newest first, at most MAX_READ."""
     said = index.columns.number("created_at")
     places = [int(place) for place in allowed.nonzero()[0]]
-    return sorted(places, key=lambda place: -int(said[place]))[:MAX_READ]
-
-
-def _stating_turns(index: NamespaceIndex, allowed: Mask) -> list[int]:
-    """Turns in which a speaker likely states something of themselves, newest first."""
-    weights = load_weights()
-    rows = index.statements.rows(allowed & index.view.turns, MIN_CHANCE)
-    states = SORTS.index("state")
-    places = {
-        row.place for row in rows if SELF in row.subjects and (row.sort == states or weights.name(row.code) != NONE)
-    }
-    said = index.columns.number("created_at")
     return sorted(places, key=lambda place: -int(said[place]))[:MAX_READ]
 
 

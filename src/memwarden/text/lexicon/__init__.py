@@ -66,6 +66,11 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "small_talk_turns": "whole messages without content, in scripts without spaces",
     "pleasantries": "phrases of small talk",
     "acknowledgements": "phrases that acknowledge, wish well or offer help",
+    # What lasts in a person's life.
+    "jobs": "names of jobs",
+    "animals": "animals that people keep",
+    "vehicles": "vehicles that people own",
+    "laughter": "shows that a sentence is meant as a joke",
     # Logs of chats.
     "deleted_message": "a chat program's note on a deleted message",
     "edited_message": "a chat program's note on an edited message",
@@ -88,6 +93,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "hired": "a new place of work",
     "work": "tells a place of work",
     "doubt": "a wish, a plan, a condition, a past state, another one, hearsay",
+    "another": "of these, one more of a kind or a frequency, which is no doubt about what is said itself",
     "wish": "of these, a wish or a need",
     "negation": "denies",
     "single": "things that have one value at a time",
@@ -105,7 +111,8 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "numbers": "words for one to twelve, separated by blanks",
 })  # fmt: skip
 # Topics in which people say of themselves what lasts, the weightiest first.
-LASTING_TOPICS: Final = ("health", "home", "work", "likes")
+# In these phrases "<kin>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that list.
+LASTING_TOPICS: Final = ("health", "home", "work", "family", "people", "pets", "likes", "habits", "things")
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}

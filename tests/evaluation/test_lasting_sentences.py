@@ -1,0 +1,76 @@
+"""Sentences in six languages, written before the rules read them: those that say what lasts are quoted, others not."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory
+from memwarden.statements.lasting import find_lasting
+
+SENTENCES = Path(__file__).with_name("fresh") / "lasting.jsonl"
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+def read_sentences(*, lasts: bool) -> list[dict[str, Any]]:
+    lines = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line["lasts"] is lasts]
+
+
+def quote(*texts: str) -> list[str]:
+    turns = [
+        Memory(
+            id=str(place), namespace="user/ann", text=text, created_at=SAID_AT.replace(day=5 + place),
+            updated_at=SAID_AT, channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return [line.words for line in choose_lines(turns, SAID_AT.replace(month=6), None)]
+
+
+def test_most_sentences_that_last_are_quoted_in_each_language() -> None:
+    sentences = read_sentences(lasts=True)
+    assert len(sentences) == 109
+    quoted = [line["language"] for line in sentences if quote(line["text"])]
+    for language in ("de", "en", "es", "fr", "ja", "zh"):
+        assert quoted.count(language) >= 0.8 * sum(line["language"] == language for line in sentences), language
+
+
+def test_wishes_jokes_others_and_the_past_are_not_quoted() -> None:
+    sentences = read_sentences(lasts=False)
+    assert len(sentences) == 75
+    assert [line["text"] for line in sentences if quote(line["text"])] == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I'm allergic to walnuts", "the tests are back: I'm not allergic to walnuts"),
+        ("ich nehme Ramipril 5 mg morgens", "Ramipril weg, ich nehm jetz Candesartan 8 mg"),
+        ("My boss is called Henrike", "my boss is called Ansgar, Henrike moved to Kiel"),
+        ("Vivimos en la calle Olmo", "nos hemos mudado a Jaén"),
+        ("j'ai un chat qui s'appelle Pistache", "Pistache est mort hier"),
+    ],
+)
+def test_a_later_sentence_takes_back_an_earlier(earlier: str, later: str) -> None:
+    assert quote(earlier) == [earlier]
+    assert earlier not in quote(earlier, later)
+
+
+def test_other_sentences_take_nothing_back() -> None:
+    allergy = "I'm allergic to walnuts"
+    assert allergy in quote(allergy, "the cake at Ida's was changed to plum", "we sold the table", "I love hazelnuts")
+
+
+def test_a_habit_may_name_its_weekday_and_no_date() -> None:
+    assert quote("I play the cello every Tuesday") != []
+    assert quote("I volunteer at the shelter on 4 June") == []
+
+
+def test_a_long_text_costs_a_bounded_time() -> None:
+    assert len(find_lasting("I live in Oslo. " * 5_000, SAID_AT)) <= 130
