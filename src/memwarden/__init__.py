@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from memwarden.security.secrets import redact
     from memwarden.settings import Settings
     from memwarden.surfaces.integrations.adk import MemwardenMemoryService as MemwardenMemoryService
+    from memwarden.surfaces.integrations.adk import MemwardenSessionService as MemwardenSessionService
     from memwarden.surfaces.integrations.anthropic import AsyncMemwardenMemoryTool as AsyncMemwardenMemoryTool
     from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
     from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
@@ -130,7 +131,7 @@ _MODULES: Final = {
     "security.secrets": ("redact",),
     "settings": ("Settings",),
     # Adapters of frameworks, most of which need an extra, are not in __all__.
-    "surfaces.integrations.adk": ("MemwardenMemoryService",),
+    "surfaces.integrations.adk": ("MemwardenMemoryService", "MemwardenSessionService"),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
     "surfaces.integrations.langchain": (
         "MemwardenByteStore", "MemwardenMiddleware", "MemwardenRetriever", "as_langchain_tools",

@@ -55,8 +55,8 @@ ADAPTERS = (
         "use-with-llama-index.md",
     ),
     Adapter(
-        "Google ADK", "memwarden", ("MemwardenMemoryService",), ("google-adk",), ". google-adk",
-        "use-with-google-adk.md",
+        "Google ADK", "memwarden", ("MemwardenMemoryService", "MemwardenSessionService"), ("google-adk",),
+        ". google-adk", "use-with-google-adk.md",
     ),
     Adapter(
         "Anthropic memory tool", "memwarden", ("MemwardenMemoryTool", "AsyncMemwardenMemoryTool", "MemoryFolder"),

@@ -11,12 +11,12 @@ from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from memwarden.api.scope import AsyncScope
 from memwarden.checks import check_whole
 from memwarden.errors import NotFound
 from memwarden.recall.answer.frame import fit_to_show, frame_memory
-from memwarden.records import Memory, Scope
-from memwarden.remember.ingest.messages import checked_name
+from memwarden.records import Memory
+from memwarden.surfaces.integrations.adk.events import make_message, read_text
+from memwarden.surfaces.integrations.adk.names import make_scope
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 
 # Most memories of an answer, as in ADK's own services.
@@ -68,9 +68,9 @@ class MemwardenMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """State memories as they are given. Raises InvalidInput, StoreError."""
-        scope = self._scope(app_name, user_id, None)
+        scope = make_scope(self._bound, app_name, user_id)
         for entry in memories:
-            text = _read_text(entry.content)
+            text = read_text(entry.content)
             if text:
                 metadata = {**(custom_metadata or {}), **entry.custom_metadata}
                 await self._bound.wait(scope.remember(text, created_at=entry.timestamp, metadata=metadata or None))
@@ -80,7 +80,7 @@ class MemwardenMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
         Texts from outside are quoted, without the sentences that read like orders. Raises InvalidInput, StoreError.
         """
-        scope = self._scope(app_name, user_id, None)
+        scope = make_scope(self._bound, app_name, user_id)
         answer = await self._bound.wait(
             scope.query(query, top_k=self._top_k, threshold=self._threshold, budget_tokens=None, returns="full")
         )
@@ -91,7 +91,7 @@ class MemwardenMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         if not memory_id:
             return
         try:
-            await self._bound.wait(self._scope(app_name, user_id, None).forget(memory_id))
+            await self._bound.wait(make_scope(self._bound, app_name, user_id).forget(memory_id))
         except NotFound:
             return
 
@@ -103,37 +103,9 @@ class MemwardenMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         events: Sequence[Any],
         metadata: Mapping[str, object] | None = None,
     ) -> None:
-        messages = [message for event in events if (message := _make_message(event, metadata)) is not None]
+        messages = [message for event in events if (message := make_message(event, metadata)) is not None]
         if messages:
-            await self._bound.wait(self._scope(app_name, user_id, session_id).observe(messages))
-
-    def _scope(self, app_name: str, user_id: str, session_id: str | None) -> AsyncScope:
-        names = {"tenant": app_name, "user": user_id, "thread": session_id}
-        checked: dict[str, Any] = {name: checked_name(value, name) for name, value in names.items()}
-        return AsyncScope(self._bound.runtime, Scope(**checked))
-
-
-def _make_message(event: Any, metadata: Mapping[str, object] | None) -> dict[str, Any] | None:
-    """Return what an event says as a message, None for an event without words."""
-    text = _read_text(event.content)
-    if not text:
-        return None
-    by_user = event.author == "user"
-    message = {
-        "role": "user" if by_user else "assistant",
-        "content": text,
-        "id": event.id or None,
-        "created_at": event.timestamp,
-        "metadata": dict(metadata) if metadata else None,
-        "name": None if by_user else event.author,
-    }
-    return {name: value for name, value in message.items() if value is not None}
-
-
-def _read_text(content: types.Content | None) -> str:
-    """Return the words of a content, without a model's thoughts."""
-    parts = (content.parts or []) if content is not None else []
-    return "\n".join(part.text for part in parts if part.text and not part.thought)
+            await self._bound.wait(make_scope(self._bound, app_name, user_id, session_id).observe(messages))
 
 
 def _make_entry(memory: Memory) -> MemoryEntry:

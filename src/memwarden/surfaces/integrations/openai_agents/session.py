@@ -23,6 +23,7 @@ from memwarden.stores.shared.items import (
     require_items,
 )
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
+from memwarden.surfaces.integrations.labels import make_label
 
 # Labels of the items of all sessions. The last label of a path is the session's id.
 PATH: Final = "openai.sessions"
@@ -73,9 +74,7 @@ class MemwardenSession:
         self.session_settings: Any = session_settings
         self._bound = StoreBinding(warden)
         self._items = require_items(self._bound.runtime.store)
-        # Dots separate the labels of a path.
-        label = session_id.replace("%", "%25").replace(".", "%2E")
-        self._path = check_name(f"{PATH}.{label}", "a session_id")
+        self._path = check_name(f"{PATH}.{make_label(session_id)}", "a session_id")
         self._thread = replace(self._bound.who, thread=checked_name(session_id, "session_id") if observe else None)
         self._observe = observe
 
