@@ -15,7 +15,7 @@ import pytest
 
 mem0 = pytest.importorskip("mem0")
 
-from memwarden.compat.mem0 import AsyncMemory, Memory  # noqa: E402
+from memwarden.compat.mem0 import AsyncMemory, AsyncMemoryClient, Memory, MemoryClient  # noqa: E402
 
 CALLS = ("add", "search", "get", "get_all", "update", "delete", "delete_all", "history", "reset")
 USERS, RUNS, TOPICS = ("ana", "bob"), ("r1", "r2", None), ("zebra", "lion")
@@ -68,6 +68,22 @@ def test_the_calls_take_the_same_arguments() -> None:
             assert not missing, (name, missing)
             plain = [key for key in wanted if isinstance(wanted[key].default, str | int | float | bool | None)]
             assert {key: wanted[key].default for key in plain} == {key: given[key].default for key in plain}, name
+
+
+HOSTED_CALLS = (*CALLS, "users", "delete_users", "batch_update", "batch_delete")
+
+
+def test_the_hosted_calls_take_the_same_arguments() -> None:
+    pairs = ((mem0.MemoryClient, MemoryClient), (mem0.AsyncMemoryClient, AsyncMemoryClient))
+    for name in HOSTED_CALLS:
+        for their_class, our_class in pairs:
+            wanted = inspect.signature(getattr(their_class, name)).parameters
+            given = inspect.signature(getattr(our_class, name)).parameters
+            shape = [(key, item.default) for key, item in given.items() if item.kind is not item.VAR_KEYWORD]
+            assert shape == [(key, item.default) for key, item in wanted.items() if item.kind is not item.VAR_KEYWORD]
+            assert any(item.kind is item.VAR_KEYWORD for item in wanted.values()) == any(
+                item.kind is item.VAR_KEYWORD for item in given.values()
+            )
 
 
 class Pair:

@@ -19,7 +19,18 @@ from memwarden.agent.stored_sessions import AsyncSessions, AsyncToolCache
 from memwarden.agent.tools import AsyncTools, Permission, Tool
 from memwarden.api.checkpoints import AsyncThreadCheckpoints
 from memwarden.api.consent import AsyncConsent
-from memwarden.api.facade import Attribute, Facade, Handle, SettableAttribute, blocking, direct, documented, making
+from memwarden.api.facade import (
+    Attribute,
+    Facade,
+    Handle,
+    OwningFacade,
+    SettableAttribute,
+    blocking,
+    direct,
+    documented,
+    making,
+    start_loop,
+)
 from memwarden.api.foreign_names import hint_at
 from memwarden.api.journal import AsyncJournal
 from memwarden.api.review import AsyncReview
@@ -27,11 +38,10 @@ from memwarden.api.scope import FOREIGN_NAMES as SCOPE_NAMES
 from memwarden.api.scope import AsyncScope
 from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import FOREIGN_NAMES, AsyncWarden, Config
-from memwarden.concurrency.loop import Loop
 from memwarden.conversation.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
 from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.conversation.turn import AsyncTurn
-from memwarden.errors import NotKept, StoreUnavailable
+from memwarden.errors import NotKept
 from memwarden.records import ContextBlock, MessageResult, Namespace, Scope, WriteResult
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
@@ -461,7 +471,7 @@ class Jobs(Facade):
 
 
 @hint_at("a warden", FOREIGN_NAMES)
-class Warden(Facade):
+class Warden(OwningFacade):
     """The memory of agents on a store, for blocking code. See :class:`memwarden.api.warden.AsyncWarden`.
 
     >>> with Warden.open("sqlite:///notes.db") as warden:
@@ -520,35 +530,7 @@ class Warden(Facade):
             prepare=prepare,
             key=key,
         )
-        loop = Loop()
-        try:
-            loop.run(inner.start())
-        except BaseException:
-            loop.stop()
-            raise
-        return cls(inner, loop)
-
-    def close(self) -> None:
-        """Finish pending writes and let go of the store and the thread. May be called twice.
-
-        A call that another thread is waiting for ends too: with its answer, or with StoreUnavailable.
-        """
-        try:
-            self._loop.run(self._inner.close())
-        except StoreUnavailable:
-            if not self._loop.over:
-                raise
-            # closed before or at the same time, or a fork's copy, which owns nothing
-        finally:
-            self._loop.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        return cls(inner, start_loop(inner.start))
 
 
 def _async_tools(tools: BlockingTools) -> ChatTools:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from memwarden.concurrency.loop import Loop
+from memwarden.errors import StoreUnavailable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,6 +26,43 @@ class Facade:
     def __init__(self, inner: Any, loop: Loop) -> None:
         self._inner = inner
         self._loop = loop
+
+
+class OwningFacade(Facade):
+    """Base of a blocking object with a loop of its own. As a context manager it closes both at the end."""
+
+    def close(self) -> None:
+        """Finish pending writes and let go of the store and the thread. May be called twice.
+
+        A call that another thread is waiting for ends too: with its answer, or with StoreUnavailable.
+        """
+        try:
+            self._loop.run(self._inner.close())
+        except StoreUnavailable:
+            if not self._loop.over:
+                raise
+            # closed before or at the same time, or a fork's copy, which owns nothing
+        finally:
+            self._loop.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def start_loop(start: Callable[[], Coroutine[Any, Any, object]]) -> Loop:
+    """Return a loop on which a coroutine function has run. Raises what it raises."""
+    loop = Loop()
+    try:
+        loop.run(start())
+    except BaseException:
+        loop.stop()
+        raise
+    return loop
 
 
 @contextmanager

@@ -15,21 +15,21 @@ from memwarden.errors import InvalidConfig, InvalidInput
 log = logging.getLogger(__name__)
 
 MAX_TOP_K: Final = 1_000
-# The place in mem0's configuration for settings of memwarden, with ``url`` for the store.
+# The place in mem0's configuration for settings of memwarden, with ``url`` and ``key`` for the store.
 OWN_CONFIG: Final = "memwarden"
 _ROLES = ("user", "assistant")
 # Names in metadata that the arguments of a call alone may set.
 _IDENTITY = (*ENTITIES, "actor_id")
 
 
-def read_config(config: Mapping[str, Any] | None) -> tuple[str | None, Mapping[str, Any] | None]:
-    """Return the store's URL and memwarden's settings from a configuration of mem0.
+def read_config(config: Mapping[str, Any] | None) -> tuple[str | None, Mapping[str, Any] | None, str | None]:
+    """Return the store's URL, memwarden's settings and the key of a server from a configuration of mem0.
 
     None stands for the environment. Other parts of the configuration are named in a warning, because memwarden does
     not use them. Raises InvalidConfig for anything but a mapping.
     """
     if config is None:
-        return None, None
+        return None, None, None
     if not isinstance(config, Mapping):
         raise InvalidConfig(f"config is a mapping, not {quote(config)}")
     unused = sorted(str(name) for name in config if name != OWN_CONFIG)
@@ -37,11 +37,12 @@ def read_config(config: Mapping[str, Any] | None) -> tuple[str | None, Mapping[s
         log.warning("memwarden does not use these parts of a mem0 configuration: %s", ", ".join(unused))
     settings = config.get(OWN_CONFIG)
     if settings is None:
-        return None, None
+        return None, None, None
     if not isinstance(settings, Mapping):
         raise InvalidConfig(f"{OWN_CONFIG!r} in config is a mapping of settings, not {quote(settings)}")
     own = dict(settings)
-    return own.pop("url", None), own or None
+    url, key = own.pop("url", None), own.pop("key", None)
+    return url, own or None, key
 
 
 def check_entities(user_id: Any, agent_id: Any, run_id: Any) -> tuple[str, dict[str, str]]:

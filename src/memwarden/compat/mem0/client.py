@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from memwarden.api.blocking import Warden
-from memwarden.api.facade import Facade, blocking
+from memwarden.api.facade import OwningFacade, blocking, start_loop
+from memwarden.api.remote import RemoteWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
 from memwarden.checks import quote
@@ -24,7 +25,7 @@ from memwarden.compat.mem0.arguments import (
     read_expiration,
     refuse_entities,
 )
-from memwarden.compat.mem0.conditions import read_filters
+from memwarden.compat.mem0.conditions import FilterParts, read_filters
 from memwarden.compat.mem0.items import NO_USER, make_history, make_item, split_id
 from memwarden.compat.mem0.memories import forget_all, infer_memories, list_events, list_memories, make_filter
 from memwarden.concurrency.optimistic import change_atomically
@@ -43,17 +44,17 @@ class AsyncMem0Client:
     Args:
         config: mem0's configuration. Its key ``memwarden`` holds settings of memwarden and ``url``, the store; other
             keys configure parts that memwarden does not have and are named in a warning. None: the settings of
-            the environment.
+            the environment. ``url`` may be a server's, with its ``key``.
         warden: an open warden to use in place of one of its own. It is not closed with this object.
 
     Methods raise InvalidInput (a ValueError) for what mem0 refuses, StoreError when the storage refuses.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None, *, warden: AsyncWarden | None = None) -> None:
-        if warden is not None and not isinstance(warden, AsyncWarden):
+        if warden is not None and not isinstance(warden, AsyncWarden | RemoteWarden):
             raise InvalidInput(f"warden is an AsyncWarden here, not {quote(warden)}")
         self._owns = warden is None
-        self._warden = warden or AsyncWarden.open(*read_config(config))
+        self._warden = warden or _open_warden(config)
         self._is_open = warden is not None
         self._opening = asyncio.Lock()
 
@@ -123,7 +124,7 @@ class AsyncMem0Client:
         if not said:
             return {"results": []}
         scope = await self._scope(user)
-        if infer and self._warden._runtime.services.extractor.asks_a_model:
+        if infer and self._extracts_by_a_model:
             thread = self._warden.scope(user=user, thread=str(labels.get("run_id", "mem0")))
             return {"results": await infer_memories(thread, said, payload, timestamp, expires_at)}
         written = await scope.remember(said, metadata=payload, created_at=timestamp, expires_at=expires_at)
@@ -282,16 +283,39 @@ class AsyncMem0Client:
         for user in await self._warden.users():
             await forget_all(await self._scope(user), {})
 
+    async def users(self) -> list[str]:
+        """Return the names of users of whom something was ever kept."""
+        await self.open()
+        return [user for user in await self._warden.users() if user != NO_USER]
+
+    async def list_everything(self) -> list[dict[str, Any]]:
+        """Return the memories of every user, as :meth:`get_all` returns them."""
+        items = []
+        for user in [*await self.users(), NO_USER]:
+            scope, selection = await self._scope(user), FilterParts(user, {}, {})
+            items += [make_item(memory, user) for memory in await list_memories(scope, selection, None)]
+        return items
+
+    @property
+    def _extracts_by_a_model(self) -> bool:
+        """Whether a chat model extracts memories here. What a server extracts with is unknown on this side."""
+        return isinstance(self._warden, AsyncWarden) and self._warden._runtime.services.extractor.asks_a_model
+
     async def _scope(self, user: str) -> AsyncScope:
         await self.open()
         return self._warden.scope(user=user)
+
+
+def _open_warden(config: Mapping[str, Any] | None) -> AsyncWarden:
+    url, settings, key = read_config(config)
+    return AsyncWarden.open(url, settings, key=key)
 
 
 def _missing(memory_id: str) -> InvalidInput:
     return InvalidInput(f"Memory with id {memory_id} not found. Please provide a valid 'memory_id'")
 
 
-class Mem0Client(Facade):
+class Mem0Client(OwningFacade):
     """mem0's ``Memory`` on memwarden. See :class:`AsyncMem0Client`; the store opens at once.
 
     >>> with Memory() as memory:
@@ -315,8 +339,8 @@ class Mem0Client(Facade):
         if warden is not None and not isinstance(warden, Warden):
             raise InvalidInput(f"warden is a Warden here, not {quote(warden)}")
         self._owns = warden is None
-        self._warden = warden or Warden.open(*read_config(config))
-        super().__init__(AsyncMem0Client(warden=self._warden._inner), self._warden._loop)
+        inner = AsyncMem0Client(config, warden=None if warden is None else warden._inner)
+        super().__init__(inner, start_loop(inner.open) if warden is None else warden._loop)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -326,12 +350,4 @@ class Mem0Client(Facade):
     def close(self) -> None:
         """Finish pending writes and close the store, unless the warden was given. May be called twice."""
         if self._owns:
-            self._warden.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            super().close()

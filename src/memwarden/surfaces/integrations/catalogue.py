@@ -62,6 +62,10 @@ ADAPTERS = (
         "Anthropic memory tool", "memwarden", ("MemwardenMemoryTool", "AsyncMemwardenMemoryTool", "MemoryFolder"),
         ("anthropic",), "'.[anthropic]'", "use-anthropics-memory-tool.md",
     ),
+    Adapter(
+        "mem0 client", "memwarden.compat.mem0", ("MemoryClient", "AsyncMemoryClient"), ("httpx2",), "'.[client]'",
+        "use-mem0-calls.md",
+    ),
     Adapter("mem0", "memwarden.compat.mem0", ("Memory", "AsyncMemory"), (), ".", "use-mem0-calls.md"),
 )  # fmt: skip
 
