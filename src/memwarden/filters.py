@@ -1,4 +1,4 @@
-"""The filter language: exact values, lists as any-of, and ``$eq $ne $gt $gte $lt $lte``.
+"""The filter language: exact values, lists as any-of, and operators such as ``$gte``.
 
 ``parse`` turns a caller's mapping into conditions; every backend and the index answer the same conditions alike, and
 ``matches`` is the plain-Python meaning that they are tested against.
@@ -9,6 +9,8 @@
 * ``importance_min``, ``importance_max`` (levels 1..5), ``updated_after``, ``updated_before``:
   both ends are included for importance; ``after`` and ``before`` exclude the instant itself. A date without a time
   means its first instant, UTC.
+* ``$in``, ``$nin``: any or none of a list. ``$exists``: whether the field is set. ``$contains``: a name is in a list.
+* ``{"$and": [...]}`` of filters. ``{"$or": [...]}`` of values of one field.
 * ``{"metadata": {"project": "x", "year": {"$gte": 2024}}}``, or ``{"metadata.project": "x"}``: a value of the caller's
   metadata; ``metadata.a.b`` leads into an object. Of a list any element counts. A value that is no text, number or
   boolean is as if unset. Numbers compare with numbers, texts with texts by code point.
@@ -21,8 +23,9 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memwarden.checks import MAX_WHOLE, from_level, quote
@@ -78,6 +81,10 @@ UNSET_OR_AFTER = "$unset_or_after"
 IN_ANY_CASE = "$in_any_case"
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+# Operators that are read as others.
+SPOKEN = ("$in", "$nin", "$exists", "$contains")
+# Maximum filters in ``$and`` or ``$or``.
+MAX_PARTS = 100
 
 # Maximum names in a path into the metadata.
 MAX_DEPTH = 8
@@ -100,7 +107,7 @@ _SHORTHANDS: Mapping[str, tuple[str, str]] = {
 
 
 class Condition(NamedTuple):
-    """A test of a field. op: ``$in`` (value: any of these) or a word of :data:`OPERATORS`. Times are datetimes.
+    """A test of a field. op: ``$in`` (value: any of these) or one of :data:`OPERATORS`. Times are datetimes.
 
     path: of the field ``metadata``, the names that lead to the value.
     """
@@ -126,8 +133,34 @@ def parse(filters: Mapping[str, Any] | None, fields: Mapping[str, str] = FIELDS)
         raise InvalidFilter(f"filters must be a mapping of field to value, not {type(filters).__name__}")
     conditions: list[Condition] = []
     for name, value in filters.items():
-        conditions.extend(_conditions(name, value, fields))
+        if name in ("$and", "$or"):
+            parts = [parse(part, fields) for part in _parts(name, value)]
+            conditions.extend([_alternatives(parts)] if name == "$or" else chain.from_iterable(parts))
+        else:
+            conditions.extend(_conditions(name, value, fields))
     return tuple(conditions)
+
+
+def _parts(name: str, value: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the filters of ``$and`` or ``$or``."""
+    parts = value if isinstance(value, list | tuple) else ()
+    if not 0 < len(parts) <= MAX_PARTS or not all(isinstance(part, Mapping) for part in parts):
+        raise InvalidFilter(f"{name} takes a list of 1 to {MAX_PARTS} filters, not {quote(value)}")
+    if any("$and" in part or "$or" in part for part in parts):
+        raise InvalidFilter(f"{name} takes filters without $and and $or inside")
+    return parts
+
+
+def _alternatives(parts: Sequence[Where]) -> Condition:
+    """Return ``$or`` as one condition on one field. Raises InvalidFilter if there is none of the same meaning."""
+    places = {(each.field, each.path) for part in parts for each in part}
+    if len(places) != 1 or not all(len(part) == 1 and part[0].op in ("$eq", "$in") for part in parts):
+        raise InvalidFilter("$or takes values of one field; for other alternatives ask once for each")
+    values = [part[0].value if part[0].op == "$in" else (part[0].value,) for part in parts]
+    if any(item is None for value in values for item in value):
+        raise InvalidFilter("$or takes values, and not null; for an unset field ask with $exists")
+    ((field, path),) = places
+    return Condition(field, "$in", tuple(chain.from_iterable(values)), path)
 
 
 def sort_field(name: str) -> str:
@@ -214,7 +247,11 @@ def _conditions(name: Any, value: Any, fields: Mapping[str, str]) -> list[Condit
     if fields[field] == OBJECT:
         raise InvalidFilter(f'{name!r} takes an object such as {{"metadata": {{"project": "x"}}}}, not {quote(value)}')
     if isinstance(value, Mapping):
-        return [_operator_condition(name, field, op, operand) for op, operand in value.items()]
+        return [
+            _operator_condition(name, field, *each)
+            for op, operand in value.items()
+            for each in _plain_operators(name, op, operand)
+        ]
     if isinstance(value, list | tuple | set | frozenset):
         return [Condition(field, "$in", tuple(_value(name, field, item) for item in value))]
     if ITEM_FIELDS[field] == MANY:
@@ -232,15 +269,36 @@ def _conditions_inside(path: tuple[Any, ...], value: Any) -> list[Condition]:
     if isinstance(value, Mapping) and not any(str(op).startswith("$") for op in value):
         return [each for key, item in value.items() for each in _conditions_inside((*path, key), item)]
     if isinstance(value, Mapping):
-        return [_operator_inside(name, path, op, operand) for op, operand in value.items()]
+        return [
+            _operator_inside(name, path, *each)
+            for op, operand in value.items()
+            for each in _plain_operators(name, op, operand)
+        ]
     if isinstance(value, list | tuple | set | frozenset):
         return [Condition("metadata", "$in", tuple(_value_inside(name, item) for item in value), path)]
     return [Condition("metadata", "$eq", _value_inside(name, value), path)]
 
 
-def _operator_inside(name: str, path: tuple[str, ...], op: str, operand: Any) -> Condition:
+def _plain_operators(name: str, op: Any, operand: Any) -> list[tuple[str, Any]]:
+    """Return an operator with its operand as operators that conditions have. Raises InvalidFilter."""
+    if op == "$exists":
+        if not isinstance(operand, bool):
+            raise InvalidFilter(f"$exists on {name!r} takes true or false, not {quote(operand)}")
+        return [("$ne" if operand else "$eq", None)]
+    if op == "$contains":
+        return [("$in", (operand,))]
+    if op in ("$in", "$nin"):
+        if not isinstance(operand, list | tuple | set | frozenset) or None in operand:
+            raise InvalidFilter(f"{op} on {name!r} takes a list of values, not {quote(operand)}")
+        return [("$in", tuple(operand))] if op == "$in" else [("$ne", item) for item in operand]
     if op not in OPERATORS:
-        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join(OPERATORS)}")
+        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join((*OPERATORS, *SPOKEN))}")
+    return [(op, operand)]
+
+
+def _operator_inside(name: str, path: tuple[str, ...], op: str, operand: Any) -> Condition:
+    if op == "$in":
+        return Condition("metadata", op, tuple(_value_inside(name, item) for item in operand), path)
     if operand is None and op in ("$eq", "$ne"):
         return Condition("metadata", op, None, path)
     value = _value_inside(name, operand)
@@ -262,8 +320,8 @@ def _value_inside(name: str, value: Any) -> Any:
 
 
 def _operator_condition(name: str, field: str, op: str, operand: Any) -> Condition:
-    if op not in OPERATORS:
-        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join(OPERATORS)}")
+    if op == "$in":
+        return Condition(field, op, tuple(_value(name, field, item) for item in operand))
     if ITEM_FIELDS[field] == MANY:
         raise InvalidFilter(f"operator {op} does not apply to {name!r}, a list; give a list of values (any of them)")
     if operand is None and op in ("$eq", "$ne"):

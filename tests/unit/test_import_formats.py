@@ -259,6 +259,20 @@ def test_whatsapp_days_and_months_are_told_by_the_order_of_dates(tmp_path: Path)
     assert said(read(tmp_path, text, zone="Europe/Lisbon")[1])[0][3] == "2023-04-03T10:00:00+01:00"
 
 
+@pytest.mark.parametrize(
+    ("zone", "offset"), [("+02:00", "+02:00"), ("-0530", "-05:30"), ("UTC+2", "+02:00"), ("GMT-3", "-03:00")]
+)
+def test_a_zone_may_be_an_offset(zone: str, offset: str, tmp_path: Path) -> None:
+    text = "13/04/2023, 10:00 - Ana: a\n14/04/2023, 10:00 - Ana: b"
+    assert said(read(tmp_path, text, zone=zone)[1])[0][3] == f"2023-04-13T10:00:00{offset}"
+
+
+@pytest.mark.parametrize("zone", ["+25:00", "02:00", "Lisbon", "", "../etc/passwd"])
+def test_another_zone_is_refused(zone: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="an offset such as"):
+        read(tmp_path, "13/04/2023, 10:00 - Ana: a", zone=zone)
+
+
 def test_the_zip_of_whatsapp(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "chat.zip", "w") as archive:
         archive.writestr("_chat.txt", WHATSAPP["ios uk"])

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -36,6 +36,8 @@ _DAY_CHANGED = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 OF_THE_APP = "messages of the app itself"
+# "+02:00", "-0530", "UTC+2".
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?")
 # What stands in a log where a name would, and says who speaks: a person, or the program.
 _USERS = frozenset({"user", "human", "you"})
 _ASSISTANTS = all_words("assistant_names") | {"meta_ai"}
@@ -118,7 +120,7 @@ def read_irc(source: ImportSource) -> Iterator[ImportedThread]:
     yield from read_log(source, _irc_lines(source, zone), skipped)
 
 
-def _irc_lines(source: ImportSource, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
+def _irc_lines(source: ImportSource, zone: tzinfo) -> Iterator[tuple[int, LogLine | str]]:
     """Yield the lines of a log. What a nick says within a second was one message, of which IRC sends each line."""
     day = _named_day(source.name)
     before: tuple[str | None, ...] = ()
@@ -166,7 +168,7 @@ def _day(year: int, month: int, day: int, where: str) -> date:
         raise MalformedPart(f"{where}: it names no day ({error})") from None
 
 
-def _irc_moment(day: str, time: str, offset: str | None, zone: ZoneInfo, where: str) -> datetime:
+def _irc_moment(day: str, time: str, offset: str | None, zone: tzinfo, where: str) -> datetime:
     try:
         at = datetime.fromisoformat(f"{day}T{time}{offset or ''}")
     except ValueError as error:
@@ -177,12 +179,16 @@ def _irc_moment(day: str, time: str, offset: str | None, zone: ZoneInfo, where: 
 # --- both
 
 
-def read_zone(name: str) -> ZoneInfo:
-    """Return a time zone. Raises InvalidInput for an unknown name."""
+def read_zone(name: str) -> tzinfo:
+    """Return a time zone, from its name or from an offset such as "+02:00". Raises InvalidInput for another text."""
     try:
+        if offset := _OFFSET.fullmatch(name):
+            return datetime.strptime(f"{offset[1]}{offset[2]:0>2}{offset[3] or '00'}", "%z").tzinfo or UTC
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(f"zone is a name such as Europe/Lisbon, not {name!r:.40}") from None
+        raise InvalidInput(
+            f"zone is a name such as Europe/Lisbon or an offset such as +02:00, not {name!r:.40}"
+        ) from None
 
 
 def read_log(

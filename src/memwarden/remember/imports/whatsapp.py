@@ -11,12 +11,11 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from memwarden.remember.imports.logs import REFUSED, LogLine, is_irc, read_log, read_zone
 from memwarden.remember.imports.records import ImportedThread, MalformedPart
@@ -72,7 +71,7 @@ def read_whatsapp(source: ImportSource) -> Iterator[ImportedThread]:
     yield from read_log(source, _lines(source, order, zone), skipped)
 
 
-def _lines(source: ImportSource, order: DayOrder, zone: ZoneInfo) -> Iterator[tuple[int, LogLine | str]]:
+def _lines(source: ImportSource, order: DayOrder, zone: tzinfo) -> Iterator[tuple[int, LogLine | str]]:
     before: datetime | None = None
     for number, marked in source.lines(source.main):
         line = _MARKS.sub("", marked)
@@ -118,7 +117,7 @@ def _is_of_the_app(marked: str, name: str) -> bool:
     return words.startswith("\u200e") and not words.startswith("\u200ePOLL")
 
 
-def _read_moment(head: re.Match[str], order: DayOrder, zone: ZoneInfo, where: str) -> datetime:
+def _read_moment(head: re.Match[str], order: DayOrder, zone: tzinfo, where: str) -> datetime:
     numbers = [int(head[name]) for name in "abc"]
     year, month, day = (numbers[place] for place in order)
     hour = _read_hour(int(head["h"]), f"{head['before']} {head['after']}")

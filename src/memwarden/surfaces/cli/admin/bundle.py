@@ -82,7 +82,7 @@ async def import_(
         str | None, typer.Option("--format", metavar="NAME", help="Of the files; else they are recognised.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the files, and say how much is new.")] = False,
-    zone: Annotated[str, typer.Option(help="Time zone of times that name none, such as Europe/Lisbon.")] = "UTC",
+    zone: Annotated[str, typer.Option(help="Zone of times that name none: Europe/Lisbon or +02:00.")] = "UTC",
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="Of dates such as 3/4/2024; else the file tells.")
     ] = None,
