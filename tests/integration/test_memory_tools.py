@@ -82,9 +82,17 @@ def test_a_search_is_narrowed_as_the_model_asks(ana: BoundScope) -> None:
     large = tools.call_tool("searchMemories", asked | {"top_k": 20, "budget_tokens": 600})
     assert 0 < small["count"] < large["count"]
     assert tools.call_tool("searchMemories", asked | {"categories": ["tasks"]})["results"] == []
+    expected = tools.call_tool(
+        "searchMemories", asked | {"top_k": 2, "categories": ["activity"], "filters": {"tags": "field3"}}
+    )
+    as_text = {"top_k": "2", "categories": "activity", "filters": '{"tags": "field3"}'}
+    assert tools.call_tool("searchMemories", asked | as_text) == expected
+    assert tools.call_tool("searchMemories", asked | as_text | {"top_k": 2.0, "categories": '["activity"]'}) == expected
     for wrong, told in (
         ({"categories": ["nowhere"]}, "nowhere"),
-        ({"categories": "tasks"}, "list of strings"),
+        ({"categories": '["tasks", 3]'}, "list of strings"),
+        ({"top_k": "many"}, "whole number"),
+        ({"filters": "[" * 100_000}, "JSON object"),
         ({"categories": [3]}, "list of strings"),
         ({"filters": ["tags"]}, "JSON object"),
         ({"filters": {"colour": "red"}}, "colour"),
@@ -160,7 +168,7 @@ def test_what_a_model_may_not_make(ana: BoundScope) -> None:
         ("[" * 100_000, "no whole, valid JSON object"),
         ("", "needs content"),
         ({"content": "Ana has a cat.", "category": "nowhere"}, "nowhere"),
-        ({"content": "Ana has a cat.", "tags": "pet"}, "list of strings"),
+        ({"content": "Ana has a cat.", "tags": {"pet": 1}}, "list of strings"),
         ({"summary": "A cat"}, "needs content"),
     ):
         answer = tools.call_tool("createMemory", given)

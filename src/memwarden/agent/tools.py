@@ -6,6 +6,7 @@ gets an exception.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -20,6 +21,7 @@ from memwarden.records import (
     ContextBlock,
     Kind,
     Memory,
+    MemoryState,
     Outcome,
     QueryResult,
     RecallItem,
@@ -28,6 +30,7 @@ from memwarden.records import (
     WriteResult,
 )
 from memwarden.remember.ingest.messages import checked_names, read_arguments
+from memwarden.remember.ingest.screening import screen
 
 Permission = Literal["read", "write"]
 ToolFunction = Callable[..., Awaitable[dict[str, Any]]]
@@ -174,6 +177,7 @@ def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {quote(given)}")
     parameters = {parameter.name: parameter for parameter in tool.parameters}
+    values = dict(given)
     for name in given:
         if name not in parameters:
             raise InvalidInput(f"{tool.name} has no parameter {quote(name)}; it has: {', '.join(parameters) or 'none'}")
@@ -182,14 +186,37 @@ def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
             if item.required:
                 raise InvalidInput(f"{tool.name} needs {item.name}: {item.description}")
             continue
-        value = given[item.name]
+        value = values[item.name] = _as_type(item.type, given[item.name])
         if not _fits(item.type, value) and (item.required or value is not None):
             type_name = _WORDS.get(item.type, item.type)
             raise InvalidInput(f"{item.name} of {tool.name} is a {type_name}, not {quote(value)}")
-    return dict(given)
+    return values
 
 
 _WORDS = {"strings": "list of strings", "integer": "whole number", "object": "JSON object"}
+
+
+# Deeper JSON, or longer numbers, are no value of a parameter.
+_MAX_TEXT_VALUE = 20_000
+
+
+def _as_type(type_: str, value: Any) -> Any:
+    """Return a value as models often write it, such as "3" for 3, in its type; another value as it is."""
+    if type_ == "strings" and isinstance(value, str) and not value.lstrip().startswith("["):
+        return [value]
+    if isinstance(value, str) and type_ in ("strings", "integer", "number", "boolean", "object"):
+        try:
+            read = json.loads(
+                value[:_MAX_TEXT_VALUE].strip().lower() if type_ == "boolean" else value[:_MAX_TEXT_VALUE]
+            )
+        except (ValueError, RecursionError):
+            return value
+        value = read if _fits(type_, _whole(type_, read)) else value
+    return _whole(type_, value)
+
+
+def _whole(type_: str, value: Any) -> Any:
+    return int(value) if type_ == "integer" and isinstance(value, float) and value.is_integer() else value
 
 
 def _fits(type_: str, value: Any) -> bool:
@@ -390,8 +417,11 @@ def recall_tool(memories: MemoryVerbs) -> Tool:
     )
 
 
-def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
-    """Return the tool by which a model keeps a memory, under any of its registered names."""
+def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL, *, personal: bool = False) -> Tool:
+    """Return the tool by which a model keeps a memory, under any of its registered names.
+
+    personal: what is kept counts as the person's words, unless it looks like orders for an assistant.
+    """
 
     async def create(
         content: str,
@@ -401,7 +431,8 @@ def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
         category: str | None = None,
         tags: list[str] | None = None,
     ) -> dict[str, Any]:
-        # Whoever calls it is a model, which may have read a page a moment ago.
+        # A model calls it, which may have read a page a moment ago.
+        trusted = personal and screen(Trust.EXTERNAL, content, summary).state == MemoryState.ACTIVE
         result = await memories.remember(
             content,
             kind=_kind(type) if type else None,
@@ -410,7 +441,7 @@ def create_tool(memories: MemoryVerbs, name: str = CREATE_TOOL) -> Tool:
             tags=tags or (),
             source=f"tool:{name}",
             summary=summary,
-            trust=Trust.EXTERNAL,
+            trust=Trust.PERSON if trusted else Trust.EXTERNAL,
         )
         (item,) = result.results
         if item.outcome not in _KEPT:

@@ -34,15 +34,21 @@ FindScope = Callable[[], AsyncScope]
 
 
 def serve_scope(
-    warden: AsyncWarden, me: AsyncScope, permission: Permission = "write", profile: str = "default"
+    warden: AsyncWarden,
+    me: AsyncScope,
+    permission: Permission = "write",
+    profile: str = "default",
+    *,
+    personal: bool = False,
 ) -> MCPServer[Any]:
     """Return a server of a scope's memory; it opens the warden when it starts, and closes it at the end.
 
-    profile: ``default`` (three tools), ``full``, or ``graph`` (nine, as the reference memory server).
+    profile: ``default`` (three tools), ``full``, or ``graph`` (nine, as the reference memory server). personal: what a
+    model remembers counts as the person's words.
 
     Raises InvalidInput.
     """
-    return make_profile(warden, lambda: me, lambda: warden, permission, profile)
+    return make_profile(warden, lambda: me, lambda: warden, permission, profile, personal=personal)
 
 
 def make_profile(
@@ -53,10 +59,12 @@ def make_profile(
     profile: str,
     *,
     decides: bool = True,
+    personal: bool = False,
 ) -> MCPServer[Any]:
     """Return a server whose calls are about the scope that ``find`` returns at each of them.
 
-    decides: whether a person may decide through it on what was held back and on their consent.
+    decides: whether a person may decide through it on what was held back and on their consent. personal: see
+    :func:`serve_scope`.
     """
     if profile not in get_args(Profile):
         raise InvalidInput(f"profile is {', '.join(get_args(Profile))}, not {quote(profile)}")
@@ -68,7 +76,7 @@ def make_profile(
         return make_server(
             graph_tools(graph, permission), opened, resources=[graph_resource(graph)], instructions=GRAPH_INSTRUCTIONS
         )
-    tools = memory_tools(warden, find, permission, profile)
+    tools = memory_tools(warden, find, permission, profile, personal=personal)
     return make_server(
         [tool for tool in tools if decides or tool.name not in DECISIONS],
         opened,
@@ -78,12 +86,16 @@ def make_profile(
     )
 
 
-def memory_tools(warden: AsyncWarden, find: FindScope, permission: Permission, profile: str) -> list[RegistryTool]:
+def memory_tools(
+    warden: AsyncWarden, find: FindScope, permission: Permission, profile: str, *, personal: bool = False
+) -> list[RegistryTool]:
     """Return the tools over a person's memory."""
 
     def registry() -> AsyncTools:
         me = find()
-        tools = (*full_tools(me, permission), *carry_tools(warden, me)) if profile == "full" else default_tools(me)
+        tools = default_tools(me, personal=personal)
+        if profile == "full":
+            tools = (*full_tools(me, permission, personal=personal), *carry_tools(warden, me))
         return AsyncTools(tools, permission=permission)
 
     async def ask(tool: str, arguments: dict[str, Any]) -> str:

@@ -8,24 +8,33 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import Resource
 from mcp.server.mcpserver.tools import Tool as ServedTool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
     CallToolResult,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
+    ErrorData,
     InputRequiredResult,
+    JSONRPCError,
     TextContent,
     ToolAnnotations,
 )
 from mcp_types.version import is_version_at_least
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from memwarden import __version__
 from memwarden.agent.tools import AsyncTools, Tool, parameter_schema
@@ -79,6 +88,69 @@ class RegistryTool(ServedTool):
             return make_error(str(answer.get("error", "refused")))
         text = self.render(answer) if self.render else json.dumps(answer, ensure_ascii=False)
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+
+
+class PipeServer(MCPServer[Any]):
+    """A server that answers malformed lines and unknown prompts with the errors of JSON-RPC."""
+
+    async def run_stdio_async(self) -> None:
+        """Serve over stdin and stdout until the client closes the pipe."""
+        server = self._lowlevel_server
+        async with stdio_server() as (lines, answers):
+            valid = _ValidMessages(lines, answers)
+            await server.run(valid, answers, server.create_initialization_options())
+
+    async def get_prompt(self, name: str, *given: Any, **named: Any) -> Any:
+        """Return a prompt. Raises MCPError for an unknown name."""
+        known = [prompt.name for prompt in await self.list_prompts()]
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f"there is no prompt {name!r:.80}; there are: {', '.join(known) or 'none'}")
+        return await super().get_prompt(name, *given, **named)
+
+
+class _ValidMessages:
+    """Messages of a pipe. A malformed line is answered by an error without id, and is not among them."""
+
+    def __init__(self, lines: Any, answers: Any) -> None:
+        self._lines, self._answers = lines, answers
+
+    @property
+    def last_context(self) -> Any:
+        """Context of the task that sent the last message."""
+        return self._lines.last_context
+
+    async def receive(self) -> Any:
+        """Return the next message. Raises anyio.EndOfStream."""
+        while isinstance(item := await self._lines.receive(), Exception):
+            await self._answers.send(SessionMessage(describe_malformed(item)))
+        return item
+
+    async def aclose(self) -> None:
+        """Close the pipe."""
+        await self._lines.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def describe_malformed(error: Exception) -> JSONRPCError:
+    """Return the answer to a line that is not a message."""
+    kinds = {item["type"] for item in error.errors()} if isinstance(error, ValidationError) else set()
+    is_json = "json_invalid" not in kinds
+    code, words = (INVALID_REQUEST, "not a JSON-RPC message") if is_json else (PARSE_ERROR, "not valid JSON")
+    return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words))
 
 
 class Confirmation(BaseModel):
@@ -169,7 +241,7 @@ def make_server(
         async with opened() as it:
             yield it
 
-    server = MCPServer(
+    server = PipeServer(
         NAME,
         title="memwarden",
         version=__version__,

@@ -46,17 +46,20 @@ ANSWERS: dict[str, Schema] = {
 }
 
 
-def default_tools(me: AsyncScope) -> tuple[Tool, ...]:
-    """Return what most models need: to search, to remember, to forget."""
-    return search_tool(me, "memory_query"), create_tool(me, "memory_remember"), forget_tool(me)
+def default_tools(me: AsyncScope, *, personal: bool = False) -> tuple[Tool, ...]:
+    """Return what most models need: to search, to remember, to forget.
+
+    personal: what is remembered counts as the person's words.
+    """
+    return search_tool(me, "memory_query"), create_tool(me, "memory_remember", personal=personal), forget_tool(me)
 
 
-def full_tools(me: AsyncScope, permission: Permission = "write") -> tuple[Tool, ...]:
-    """Return every tool of a person's memory and of saved state."""
+def full_tools(me: AsyncScope, permission: Permission = "write", *, personal: bool = False) -> tuple[Tool, ...]:
+    """Return every tool of a person's memory and of saved state. personal: see :func:`default_tools`."""
     consents = list_consents_tool(me, permission == "write")
     decisions = (list_reviews_tool(me), decide_review_tool(me), consents, decide_consent_tool(me))
     return (
-        *default_tools(me),
+        *default_tools(me, personal=personal),
         context_tool(me),
         update_tool(me),
         restore_tool(me),

@@ -25,6 +25,10 @@ async def mcp(
         str, typer.Option(help="default (three tools), full, or graph (those of the reference memory server).")
     ] = "default",
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes something.")] = False,
+    trust_user_words: Annotated[
+        bool,
+        typer.Option("--trust-user-words", help="What the model remembers counts as the person's own words."),
+    ] = False,
 ) -> None:
     """Serve memory over stdio to a client of the Model Context Protocol, until it closes the pipe.
 
@@ -46,7 +50,7 @@ async def mcp(
     warden = options.open(lasting=True)
     me = options.scope(warden, thread=thread, project=project, task=task)
     permission: Permission = "read" if read_only else "write"
-    server = serve_scope(warden, me, permission, profile)
+    server = serve_scope(warden, me, permission, profile, personal=trust_user_words)
     # The package waits for stdin in a thread that no exception ends; acknowledged writes are on the disk already.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     await server.run_stdio_async()
