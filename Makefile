@@ -14,6 +14,8 @@ ADAPTERS := .venv-adapters
 FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
+# What the TypeScript client is built and tested with. Where npm is too slow its tests are skipped.
+CLIENT := clients/typescript/node_modules/.package-lock.json
 # The scripts that the web page loads.
 SCRIPTS := src/memwarden/surfaces/web/vendor/htmx.js
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
@@ -41,7 +43,7 @@ UPKEEP := $(BIN)/memwarden bench upkeep
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-setup: $(READY) $(UPSTREAM) $(SCRIPTS) ## Make .venv with what the lock files name, the peers of the benchmark apart
+setup: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Make .venv with what the lock files name, the peers of the benchmark apart
 
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
@@ -64,7 +66,7 @@ SCRATCH_KIB := 8000000
 
 # Lint runs on one core while the tests are compiled, and in what the tests leave: each process of theirs would compile
 # them otherwise. What it found is told at the end. A test that hangs fails after three minutes.
-test: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
+test: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
 	@if [ "$$(df --output=avail -k $(SCRATCH) 2>/dev/null | tail -n 1)" -gt $(SCRATCH_KIB) ] 2>/dev/null; then \
 			export TMPDIR=$$(mktemp -d $(SCRATCH)/memwarden-tests.XXXXXX); chmod 1777 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT; \
 		fi; \
@@ -100,7 +102,7 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 	@if [ -n "$(REALMEM)" ]; then $(UPKEEP) year $(REALMEM); $(UPKEEP) duplicates $(REALMEM); fi
 	@if [ -n "$(HISTORIES)" ]; then $(UPKEEP) year $(HISTORIES); fi
 
-soak: $(READY) $(UPSTREAM) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
+soak: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
 adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an environment of their own
@@ -109,7 +111,7 @@ adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an
 	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= -o addopts= tests/adapters
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
@@ -136,6 +138,10 @@ $(READY): uv.lock pyproject.toml
 
 $(UPSTREAM): tests/aimock/package-lock.json | $(READY)
 	@cd tests/aimock && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
+
+$(CLIENT): clients/typescript/package-lock.json | $(READY)
+	@cd clients/typescript && timeout 90 "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null \
+		|| echo "npm did not install what the TypeScript client is tested with" >&2
 
 $(SCRIPTS): scripts/package-lock.json scripts/place.mjs | $(READY)
 	@cd scripts && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --prefer-offline --loglevel=error >/dev/null && npm run --silent place

