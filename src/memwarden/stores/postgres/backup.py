@@ -21,7 +21,7 @@ from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.rows import decode_text
-from memwarden.stores.postgres.transaction import explain_errors
+from memwarden.stores.postgres.transaction import PROPAGATE, explain_errors
 from memwarden.stores.transfer import backup
 from memwarden.stores.transfer.backup import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 
@@ -44,6 +44,8 @@ _TABLES = """
 _SPACES = "SELECT tenant, namespace, rev FROM memwarden.namespaces ORDER BY tenant, namespace"
 _BEGIN = (
     b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    PROPAGATE,
+    b"SET LOCAL citus.max_adaptive_executor_pool_size = 1",  # one snapshot of each node, hence of each namespace
     b"SET LOCAL memwarden.whole = 'on'",
     b"SET LOCAL statement_timeout = 0",  # a large table takes its time
     b"SET LOCAL client_encoding = 'UTF8'",

@@ -45,14 +45,14 @@ _FIND_VALUES = """
     SELECT c.thread_id, c.checkpoint_ns, c.checkpoint_id, b.channel, b.version, b.kind, b.data
     FROM (SELECT * FROM memwarden.checkpoints {which}) c
     CROSS JOIN unnest(c.channels, c.versions) AS link (channel, version)
-    JOIN memwarden.checkpoint_blobs b ON b.tenant = c.tenant AND b.namespace = c.namespace
+    JOIN memwarden.checkpoint_blobs b ON b.tenant = %s AND b.namespace = %s
         AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns
         AND b.channel = link.channel AND b.version = link.version
 """
 _FIND_WRITES = """
     SELECT w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.task_path, w.idx, w.channel, w.kind, w.data
     FROM (SELECT * FROM memwarden.checkpoints {which}) c
-    JOIN memwarden.checkpoint_writes w ON w.tenant = c.tenant AND w.namespace = c.namespace
+    JOIN memwarden.checkpoint_writes w ON w.tenant = %s AND w.namespace = %s
         AND w.thread_id = c.thread_id AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id
     ORDER BY w.task_path, w.task_id, w.idx
 """
@@ -68,7 +68,7 @@ _PUT = """
     WITH touched AS (
         INSERT INTO memwarden.checkpoint_threads AS t (tenant, namespace, thread_id, id) VALUES (%s, %s, %s, %s)
         ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET updated_at = excluded.updated_at
-            WHERE excluded.updated_at > t.updated_at + interval '1 second'
+            WHERE excluded.updated_at - t.updated_at > interval '1 second'
     )
     INSERT INTO memwarden.checkpoints (tenant, namespace, thread_id, checkpoint_ns, checkpoint_id, parent_id, agent,
         run_id, channels, versions, small, metadata, kind, data, shown)
@@ -99,8 +99,9 @@ _TOUCH_COPY = f"""
     ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET updated_at = excluded.updated_at
 """
 _DELETE_VALUES = f"""
-    DELETE FROM memwarden.checkpoint_blobs WHERE {_HERE} AND thread_id = %s
-    AND (checkpoint_ns, channel, version) IN (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))
+    DELETE FROM memwarden.checkpoint_blobs b
+    USING unnest(%s::text[], %s::text[], %s::text[]) AS u (ns, channel, version)
+    WHERE {_HERE} AND thread_id = %s AND checkpoint_ns = u.ns AND b.channel = u.channel AND b.version = u.version
 """
 _FORGET_THREAD = f"""
     DELETE FROM memwarden.checkpoint_threads t WHERE {_HERE} AND thread_id = %s AND NOT EXISTS (
@@ -188,8 +189,9 @@ class PostgresCheckpoints:
 
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         which, bound = _search_sql(namespace, search, limit)
-        questions = [(sql.format(which=which), bound) for sql in (_FIND, _FIND_VALUES, _FIND_WRITES)]
-        return _assemble_checkpoints(*await self._ask(namespace, *questions))
+        joined = [*bound, *scope_values(namespace)]
+        questions = [(sql.format(which=which), joined) for sql in (_FIND_VALUES, _FIND_WRITES)]
+        return _assemble_checkpoints(*await self._ask(namespace, (_FIND.format(which=which), bound), *questions))
 
     async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
         (rows,) = await self._ask(namespace, (_OUTLINES, (*scope_values(namespace), encode_text(thread))))
@@ -329,7 +331,7 @@ def _remove_unneeded(db: Connection[Any], thread: tuple[str, str, str]) -> None:
     needed = ((ns, *link) for ns, channels, versions in left for link in zip(channels, versions, strict=True))
     gone = find_unneeded(there, needed)
     if gone:
-        db.execute(_DELETE_VALUES.encode(), (*thread, *(list(column) for column in zip(*gone, strict=True))))
+        db.execute(_DELETE_VALUES.encode(), (*(list(column) for column in zip(*gone, strict=True)), *thread))
     db.execute(_FORGET_THREAD.encode(), thread)
 
 

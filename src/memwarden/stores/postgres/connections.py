@@ -13,6 +13,7 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
+from memwarden.stores.postgres.citus import has_citus
 from memwarden.stores.postgres.read import APPLICATION
 from memwarden.stores.postgres.rows import register_dumpers
 from memwarden.stores.postgres.transaction import explain, is_lost, is_rolled_back_by_others
@@ -66,6 +67,9 @@ class Connections:
         """Open a connection in autocommit mode: statements begin and end transactions."""
         connection = connect(self._conninfo, autocommit=True, prepare_threshold=self._prepare_after)
         register_dumpers(connection)
+        if has_citus(connection):
+            # A prepared statement is planned for all values, hence for all nodes.
+            connection.prepare_threshold = None
         return connection
 
     def close(self) -> None:

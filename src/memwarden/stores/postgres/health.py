@@ -21,7 +21,7 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.transaction import ROLE, explain_errors, scope_values
+from memwarden.stores.postgres.transaction import PROPAGATE, ROLE, explain_errors, name_scope, scope_values
 from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
 from memwarden.stores.transfer.erasure import ERASED
 from memwarden.stores.transfer.move import NamespaceExtras
@@ -52,7 +52,6 @@ _BESIDE = b"""
         UNION ALL SELECT tenant, namespace, false FROM memwarden.checkpoints
     ) AS one GROUP BY tenant, namespace
 """
-_HERE = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
 
 
 class RowCheck(NamedTuple):
@@ -243,7 +242,7 @@ def _mend_rows(db: Connection[Any]) -> None:
             spaces = db.execute(f"SELECT DISTINCT one.tenant, one.namespace FROM {check.wrong}".encode()).fetchall()
             for tenant, namespace in spaces:
                 names = {"tenant": tenant, "namespace": namespace}
-                db.execute(_HERE, (tenant, namespace))
+                name_scope(db, tenant, namespace)
                 db.execute(check.mend.encode(), names)
                 db.execute(  # whoever holds an index in memory builds it anew
                     f"UPDATE memwarden.namespaces SET epoch = epoch + 1 WHERE {_SAME.format('namespaces')}".encode(),
@@ -274,6 +273,7 @@ def _whole(db: Connection[Any], begin: bytes) -> Iterator[None]:
     """Run the block in a transaction that sees the rows of every namespace, without a time limit."""
     db.execute(begin)
     try:
+        db.execute(PROPAGATE)
         db.execute(b"SET LOCAL memwarden.whole = 'on'")
         db.execute(b"SET LOCAL statement_timeout = 0")
         yield
@@ -287,7 +287,6 @@ _TABLES = b"""
     SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace
     AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'meta' ORDER BY 1
 """
-_NAME_IT = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
 _WRITES = (
     "UPDATE memwarden.memories SET text = text WHERE tenant = %(tenant)s AND namespace = %(namespace)s",
     "DELETE FROM memwarden.memories WHERE tenant = %(tenant)s AND namespace = %(namespace)s",
@@ -302,7 +301,7 @@ _DOORS = (
     "ALTER TABLE memwarden.memories NO FORCE ROW LEVEL SECURITY",
     "CREATE POLICY canary ON memwarden.memories USING (true)",
     f"ALTER ROLE {ROLE} BYPASSRLS",
-    "SELECT set_config('memwarden.listing', 'on', true)",
+    "SET LOCAL memwarden.listing = 'on'",
 )
 
 
@@ -343,7 +342,7 @@ class _RawSql:
 
     def reads(self, path: str, tenant: str | None, namespace: str | None) -> PathProbe:
         with self._as_app() as db:
-            self._name(db, tenant, namespace)
+            name_scope(db, tenant, namespace)
             leaks = [f"{table}: {found} rows" for table in self._tables if (found := self._rows(db, table))]
         return PathProbe("database", path, len(self._tables), tuple(leaks))
 
@@ -351,7 +350,7 @@ class _RawSql:
         leaks = []
         for statement in _WRITES:
             with self._as_app() as db:
-                self._name(db, *scope_values(self._own))
+                name_scope(db, *scope_values(self._own))
                 if (changed := _count_changed(db, statement, self._victim)) > 0:
                     leaks.append(f"{statement.partition(' (')[0][:60]}: {changed} rows")
         return PathProbe("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
@@ -361,7 +360,7 @@ class _RawSql:
         leaks = []
         for statement in _DOORS:
             with self._as_app() as db:
-                self._name(db, *scope_values(self._own))
+                name_scope(db, *scope_values(self._own))
                 try:
                     db.execute(statement.encode())
                     found = self._rows(db, "memwarden.memories")
@@ -377,7 +376,7 @@ class _RawSql:
         for ending in ("COMMIT", "ROLLBACK"):
             with self._connections.borrow() as db:
                 db.execute(b"BEGIN")
-                db.execute(_NAME_IT, [self._victim["tenant"], self._victim["namespace"]])
+                name_scope(db, self._victim["tenant"], self._victim["namespace"])
                 db.execute(ending.encode())
                 db.execute(b"BEGIN")
                 db.execute(f"SET LOCAL ROLE {ROLE}".encode())
@@ -394,11 +393,6 @@ class _RawSql:
             db.execute(f"SET LOCAL ROLE {ROLE}".encode())
             db.execute(b"SET LOCAL lock_timeout = '2s'")
             yield db
-
-    def _name(self, db: Connection[Any], tenant: str | None, namespace: str | None) -> None:
-        for name, value in (("tenant", tenant), ("namespace", namespace)):
-            if value is not None:
-                db.execute(b"SELECT set_config(%s, %s, true)", [f"memwarden.{name}", value])
 
     def _rows(self, db: Connection[Any], table: str) -> int:
         sql = f"SELECT count(*) FROM {table} WHERE tenant = %(tenant)s AND namespace = %(namespace)s"
@@ -423,7 +417,7 @@ def _probe_pool(connections: Connections, seconds: float, own: Namespace, victim
 
     def open_transaction(db: Connection[Any]) -> None:
         db.execute(b"BEGIN")
-        db.execute(_NAME_IT, [tenant, path])
+        name_scope(db, tenant, path)
 
     def aborted_transaction(db: Connection[Any]) -> None:
         open_transaction(db)

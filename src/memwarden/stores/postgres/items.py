@@ -15,9 +15,9 @@ from memwarden.clock import microseconds
 from memwarden.errors import InvalidInput
 from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.postgres.rows import FIRST_EPOCH, Values, array, arrays, decode_text, encode_text, unnest
+from memwarden.stores.postgres.rows import Values, array, arrays, decode_text, encode_text
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
-from memwarden.stores.postgres.write import insert
+from memwarden.stores.postgres.write import NEW_NAMESPACE, insert
 from memwarden.stores.shared.event_list import (
     COLUMNS,
     EventValues,
@@ -56,32 +56,35 @@ _ITEM = {
     "expires_at": "int8",
 }
 _VECTOR = {"path": "text", "key": "text", "field": "text", "vector": "bytea"}
-_THESE = "(path, key) IN (SELECT * FROM unnest(%b::text[], %b::text[]))"
+_THESE = "(path, key) IN (SELECT u.path, u.key FROM unnest(%b::text[], %b::text[]) AS u (path, key))"
 _VECTOR_BATCH = 2_000
 # An entry of an index takes a third of a page of 8 kB at most.
 MAX_PLACE_BYTES = 2_600
 # So that whoever iterates over all namespaces, as a backup does, finds these items.
-_NEW_SPACE = f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING"
-_PUT = (
-    f"INSERT INTO memwarden.items (tenant, namespace, {_NAMES}) SELECT %s, %s, u.* FROM {unnest(_ITEM)} "
+_NEW_SPACE = NEW_NAMESPACE.decode()
+_PUT = insert(
+    "items",
+    _ITEM,
     "ON CONFLICT (tenant, namespace, path, key) DO UPDATE SET value = excluded.value, "
-    "updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at"
-)
-_PUT_VECTORS = (
-    "INSERT INTO memwarden.item_vectors (tenant, namespace, path, key, field, vector) "
-    f"SELECT %s, %s, u.* FROM {unnest(_VECTOR)}"
-)
-_DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE} RETURNING 1"
+    "updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at",
+).decode()
+_PUT_VECTORS = insert("item_vectors", _VECTOR).decode()
+# Several places of a change are joined: Citus fails at a pair of columns IN a subquery, except in a SELECT.
+_PLACES = "unnest(%b::text[], %b::text[]) AS u (path, key)"
+_AT_PLACES = "t.tenant = %s AND t.namespace = %s AND t.path = u.path AND t.key = u.key"
+_DROP = f"DELETE FROM memwarden.items AS t USING {_PLACES} WHERE {_AT_PLACES} RETURNING 1"
+_DROP_VECTORS = f"DELETE FROM memwarden.item_vectors AS t USING {_PLACES} WHERE {_AT_PLACES}"
+_DROP_VECTORS_OF_ONE = f"DELETE FROM memwarden.item_vectors WHERE path = %s AND key = %s AND {_HERE}"
 # Not the vectors of an item that another process has written there since.
 _DROP_ORPHANS = (
-    f"DELETE FROM memwarden.item_vectors v WHERE {_HERE} AND {_THESE} AND NOT EXISTS (SELECT FROM memwarden.items i "
-    "WHERE (i.tenant, i.namespace, i.path, i.key) = (v.tenant, v.namespace, v.path, v.key))"
+    f"{_DROP_VECTORS} AND NOT EXISTS (SELECT FROM memwarden.items i "
+    "WHERE (i.tenant, i.namespace, i.path, i.key) = (t.tenant, t.namespace, t.path, t.key))"
 )
 # In the same order in every transaction, so that no two transactions deadlock.
 _LOCK = f"SELECT 1 FROM memwarden.items WHERE {_HERE} AND {_THESE} ORDER BY path, key FOR UPDATE"
 _REFRESH = (
-    "UPDATE memwarden.items SET expires_at = %s::int8 + round(ttl * 60000000)::int8 "
-    f"WHERE {_HERE} AND {_THESE} AND ttl IS NOT NULL"
+    f"UPDATE memwarden.items AS t SET expires_at = %s::int8 + round(ttl * 60000000)::int8 FROM {_PLACES} "
+    f"WHERE {_AT_PLACES} AND ttl IS NOT NULL"
 )
 _SWEEP = (
     f"WITH ended AS (DELETE FROM memwarden.items WHERE {_HERE} AND expires_at < %s::int8 RETURNING path, key), "
@@ -194,7 +197,7 @@ class PostgresItems:
     ) -> None:
         only, bound = _alive(alive_at)
         if places:
-            values = (at, *scope_values(namespace), *_columns(sorted(places)), *bound)
+            values = (at, *_columns(sorted(places)), *scope_values(namespace), *bound)
             await self._transaction(namespace, [(_REFRESH + only, values)])
 
     async def sweep(self, namespace: Namespace, at: int) -> int:
@@ -278,14 +281,16 @@ def _statements(
         statements.append((_LOCK, (*names, *_columns([*places, *drops]))))
     if puts:
         statements.append((_NEW_SPACE, names))
-        statements.append((_PUT, (*names, *arrays(_ITEM, [tuple(map(_text, put.item)) for put in puts]))))
-        these, named = _these(places)
-        statements.append((f"DELETE FROM memwarden.item_vectors WHERE {_HERE} AND {these}", (*names, *named)))
+        statements.append((_PUT, (*arrays(_ITEM, [tuple(map(_text, put.item)) for put in puts]), *names)))
+        if len(places) == 1:  # named plainly, as :func:`_these` does
+            statements.append((_DROP_VECTORS_OF_ONE, (*map(_text, places[0]), *names)))
+        else:
+            statements.append((_DROP_VECTORS, (*_columns(places), *names)))
     if vectors:
-        statements.append((_PUT_VECTORS, (*names, *arrays(_VECTOR, [tuple(map(_text, vector)) for vector in vectors]))))
+        statements.append((_PUT_VECTORS, (*arrays(_VECTOR, [tuple(map(_text, vector)) for vector in vectors]), *names)))
     if drops:
-        statements.append((_DROP, (*names, *_columns(drops))))
-        statements.append((_DROP_ORPHANS, (*names, *_columns(drops))))
+        statements.append((_DROP, (*_columns(drops), *names)))
+        statements.append((_DROP_ORPHANS, (*_columns(drops), *names)))
     return statements
 
 
@@ -333,14 +338,18 @@ def _alive(at: int | None, of: str = "") -> tuple[str, tuple[int, ...]]:
     return ("", ()) if at is None else (f" AND ({of}expires_at IS NULL OR {of}expires_at > %s::int8)", (at,))
 
 
-_KINDS = {"ts": "int8", "rev": "int8", "count": "int8", "sim": "float8", "ms": "float8"}
-_EVENT = {name: _KINDS.get(name, "text") for name in COLUMNS}
-_INSERT = insert("events", _EVENT, "ON CONFLICT DO NOTHING")
+# Not from :func:`insert`: events may come of namespaces without a row, and Citus takes values.
+_INSERT = (
+    f"INSERT INTO memwarden.events (tenant, namespace, {', '.join(COLUMNS)}) VALUES {{rows}} ON CONFLICT DO NOTHING"
+)
+_ROW = f"(%s, %s{', %s' * len(COLUMNS)})"
+_EVENT_BATCH = 500  # events per statement, with 17 values each
 _AT_EASE = b"SET LOCAL synchronous_commit = off"
 _TOO_OLD = f"DELETE FROM memwarden.events WHERE {_HERE} AND ts < %s::int8".encode()
 _TOO_MANY = (
-    f"DELETE FROM memwarden.events WHERE {_HERE} AND (ts, id) <= "
-    f"(SELECT ts, id FROM memwarden.events WHERE {_HERE} ORDER BY ts DESC, id DESC LIMIT 1 OFFSET %s::int8)"
+    "DELETE FROM memwarden.events AS e USING "
+    f"(SELECT ts, id FROM memwarden.events WHERE {_HERE} ORDER BY ts DESC, id DESC LIMIT 1 OFFSET %s::int8) AS last "
+    "WHERE e.tenant = %s AND e.namespace = %s AND (e.ts, e.id) <= (last.ts, last.id)"
 ).encode()
 
 Rows = list[tuple[Namespace, list[EventValues]]]
@@ -360,7 +369,9 @@ def write_events(db: Connection[Any], rows: Rows, seconds: float) -> None:
         with db.pipeline():
             begin(db, namespace, seconds)
             db.execute(_AT_EASE)
-            db.execute(_INSERT, (*scope_values(namespace), *arrays(_EVENT, some)))
+            for batch in (some[first : first + _EVENT_BATCH] for first in range(0, len(some), _EVENT_BATCH)):
+                values = [value for row in batch for value in (*scope_values(namespace), *row)]
+                db.execute(_INSERT.format(rows=", ".join([_ROW] * len(batch))).encode(), values)
             db.execute(b"COMMIT")
 
 
@@ -371,7 +382,7 @@ def prune_events(db: Connection[Any], namespace: Namespace, before: datetime, mo
         begin(db, namespace, seconds)
         db.execute(_AT_EASE)
         old = db.execute(_TOO_OLD, (*name, microseconds(before)))
-        many = db.execute(_TOO_MANY, (*name, *name, keep))
+        many = db.execute(_TOO_MANY, (*name, keep, *name))
         db.execute(b"COMMIT")
     return old.rowcount + many.rowcount
 

@@ -17,9 +17,7 @@ from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Sig
 from memwarden.stores.postgres import write
 from memwarden.stores.postgres.rows import (
     CONTENT,
-    FIRST_EPOCH,
     Values,
-    arrays,
     decode_change,
     decode_memory,
     decode_relation,
@@ -27,7 +25,7 @@ from memwarden.stores.postgres.rows import (
     encode_put,
     encode_text,
 )
-from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.postgres.transaction import TransactionKind, begin, name_scope, scope_values
 from memwarden.stores.postgres.write import (
     DROP,
     DROP_PURGED,
@@ -35,12 +33,14 @@ from memwarden.stores.postgres.write import (
     EDGE,
     JOURNAL,
     NEW,
+    NEW_NAMESPACE,
     NUMBERED_SIGNALS,
     PURGED,
     RECEIPT,
     VERSION,
     insert,
     receipt_row,
+    write_rows,
 )
 from memwarden.stores.shared.decide import find_dropped, find_purged
 from memwarden.stores.shared.sql_values import JOURNAL_COLUMNS, meta_text, signal_values
@@ -71,7 +71,8 @@ _KEPT = (
 _EARLIER = (
     f"SELECT m.n, v.id, v.version, 'active', NULL, {', '.join(f'v.{name}' for name in CONTENT)} "
     "FROM memwarden.versions v JOIN memwarden.memories m USING (tenant, namespace, id) "
-    f"WHERE {_HERE} AND (v.id, v.version) IN (SELECT * FROM unnest(%s::text[], %s::int8[])) ORDER BY v.id, v.version"
+    f"WHERE {_HERE} AND (v.id, v.version) IN (SELECT u.id, u.version FROM unnest(%s::text[], %s::int8[]) "
+    "AS u (id, version)) ORDER BY v.id, v.version"
 )
 _CHANGES = (
     f"SELECT {JOURNAL_COLUMNS} FROM memwarden.journal WHERE {_HERE} AND seq > %s::int8 AND seq <= %s::int8 ORDER BY seq"
@@ -83,13 +84,13 @@ _ANSWERS = (
     "AND rev BETWEEN %s::int8 AND %s::int8 ORDER BY rev, key"
 )
 _COUNT_ERASURE = (
-    f"INSERT INTO memwarden.meta (key, value) VALUES ('erasures', (1 + greatest({FIRST_EPOCH}, %s::int8))::text) "
-    "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-).encode()
+    b"INSERT INTO memwarden.meta (key, value) SELECT 'erasures', (1 + greatest(max(value::int8), %s::int8))::text "
+    b"FROM memwarden.meta WHERE key = 'erasures' ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
 # In this order: signals are found by their memories. Each takes the ids, or the threads, as often as it names them.
 _ERASE_IDS = (
-    "DELETE FROM memwarden.signals WHERE {here} AND n IN (SELECT m.n FROM memwarden.memories m "
-    "WHERE m.tenant = signals.tenant AND m.namespace = signals.namespace AND m.id = ANY(%s::text[]))",
+    "DELETE FROM memwarden.signals s USING memwarden.memories m WHERE s.tenant = %s AND s.namespace = %s "
+    "AND m.tenant = s.tenant AND m.namespace = s.namespace AND m.n = s.n AND m.id = ANY(%s::text[])",
     "DELETE FROM memwarden.versions WHERE {here} AND id = ANY(%s::text[])",
     "DELETE FROM memwarden.memories WHERE {here} AND id = ANY(%s::text[])",
     "DELETE FROM memwarden.relations WHERE {here} AND (from_id = ANY(%s::text[]) OR to_id = ANY(%s::text[]))",
@@ -105,7 +106,8 @@ _ERASE_THREADS = (
     "DELETE FROM memwarden.events WHERE {here} AND thread_id = ANY(%s::text[])",
 )
 _ERASE_VERSIONS = (
-    "DELETE FROM memwarden.versions WHERE {here} AND (id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
+    b"DELETE FROM memwarden.versions AS v USING unnest(%s::text[], %s::int8[]) AS u (id, version) "
+    b"WHERE v.tenant = %s AND v.namespace = %s AND v.id = u.id AND v.version = u.version"
 )
 _ENTRIES_WITH_META = f"SELECT seq, meta FROM memwarden.journal WHERE {_HERE} AND meta IS NOT NULL".encode()
 _DROP_META = f"UPDATE memwarden.journal SET meta = NULL WHERE {_HERE} AND seq = ANY(%s::int8[])".encode()
@@ -128,7 +130,6 @@ _ABOUT = b"""
             WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r')::int8
 """
 
-_NEW_SPACE = (f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING").encode()
 _LOCK = f"{_SPACE} FOR UPDATE".encode()
 _ADVANCE = (
     f"UPDATE memwarden.namespaces SET rev = %s::int8, rows = greatest(rows, %s::int8), epoch = epoch + 1 WHERE {_HERE}"
@@ -226,9 +227,7 @@ def erase(db: Connection[Any], namespace: Namespace) -> Holdings:
     """Remove a namespace as the login itself, for the store's role may not delete memories. Return what it held."""
     here = scope_values(namespace)
     with db.transaction():
-        db.execute(
-            b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)", here
-        )
+        name_scope(db, *here)
         found = db.execute(f"SELECT epoch FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode(), here).fetchone()
         held = _count(db, namespace)
         if found is None and not any(held):
@@ -245,14 +244,12 @@ def erase_part(db: Connection[Any], namespace: Namespace, part: ErasedPart) -> N
     here, ids, threads = scope_values(namespace), list(part.ids), list(part.threads)
     versions = [item for item, _ in part.versions], [number for _, number in part.versions]
     with db.transaction():
-        db.execute(
-            b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)", here
-        )
+        name_scope(db, *here)
         db.execute(f"SELECT epoch FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode(), here)
         for statements, names in ((_ERASE_IDS, ids), (_ERASE_THREADS, threads)):
             for sql in statements:
                 db.execute(sql.format(here=_HERE).encode(), (*here, *[names] * sql.count("::text[]")))
-        db.execute(_ERASE_VERSIONS.format(here=_HERE).encode(), (*here, *versions))
+        db.execute(_ERASE_VERSIONS, (*versions, *here))
         for table in ("memories", "versions"):
             forget = _FORGET_SOURCES.format(here=_HERE, table=table)
             db.execute(forget.encode(), (ids, *here, list(part.citing)))
@@ -299,7 +296,7 @@ class IncomingPage:
         if not page.namespace.tenant or not page.namespace.path:
             raise InvalidInput("a namespace has a tenant and a path, both not empty")
         self._page = page
-        self._statements = [statement for statement in _statements(page) if statement[2]]
+        self._statements = list(_statements(page))
         self._sent = False
 
     def may_repeat(self, error: Error) -> bool:
@@ -311,13 +308,12 @@ class IncomingPage:
         page, names = self._page, scope_values(self._page.namespace)
         with db.pipeline():
             begin(db, page.namespace, seconds)
-            db.execute(_NEW_SPACE, names)
+            db.execute(NEW_NAMESPACE, names)
             counters = db.execute(_LOCK, names)
         ((rev, _),) = counters.fetchall()
         check_follows(page, rev)
         with db.pipeline():
-            for sql, columns, rows in self._statements:
-                db.execute(sql, (*names, *arrays(columns, rows)))
+            write_rows(db, names, self._statements)
             db.execute(_WATCH, (microseconds(clock.now()), *names, page.since))
             db.execute(_ADVANCE, (page.rev, page.rows, *names))
         self._sent = True

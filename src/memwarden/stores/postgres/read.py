@@ -53,7 +53,7 @@ _NAMES = ", ".join(CONTENT)
 _CONTENT = f"id, version, state, purge_at, {_NAMES}"
 _HEAD = f"SELECT rev, epoch + {MOVES} FROM memwarden.namespaces WHERE {_HERE}"
 _MEMORIES = f"FROM memwarden.memories WHERE {_HERE}"
-_PAIRS = "(id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
+_PAIRS = "(id, version) IN (SELECT u.id, u.version FROM unnest(%s::text[], %s::int8[]) AS u (id, version))"
 _VERSIONS = (
     f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE} AND state <> '{MemoryState.PURGED}' AND {_PAIRS} "
     "UNION ALL "
@@ -140,12 +140,12 @@ class Reader:
 
     def scan(self, namespace: Namespace, since: int) -> Scan:
         changed, values = (" AND {}rev > %s::int8", [since]) if since > 0 else ("", [])
-        bound = [*scope_values(namespace), *values]
+        tenant, path = scope_values(namespace)
         head, rows, edges = self._ask_all(
             namespace,
-            (_HEAD, scope_values(namespace)),
-            (f"{_ROWS}{changed.format('m.')} ORDER BY n", bound),
-            (_EDGES + changed.format(""), bound),
+            (_HEAD, (tenant, path)),
+            (f"{_ROWS}{changed.format('m.')} ORDER BY n", (path, tenant, path, *values)),
+            (_EDGES + changed.format(""), (tenant, path, *values)),
         )
         return Scan(
             list(map(decode_index_row, rows)),
@@ -155,8 +155,9 @@ class Reader:
 
     def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
         wanted = [encode_text(memory_id) for memory_id in ids]
-        found = self._ask(namespace, f"{_ROWS} AND m.state = 'active' AND m.id = ANY(%s::text[])", wanted)
-        return list(map(decode_index_row, found))
+        tenant, path = scope_values(namespace)
+        active = f"{_ROWS} AND m.state = 'active' AND m.id = ANY(%s::text[])"
+        return list(map(decode_index_row, self._ask_all(namespace, (active, (path, tenant, path, wanted)))[0]))
 
     def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         pairs = list(dict.fromkeys(wanted))

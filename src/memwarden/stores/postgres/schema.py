@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+from memwarden.stores.postgres.citus import distribute, is_placed
 from memwarden.stores.postgres.read import refuse_older_sessions, renew_terms
 from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE
 from memwarden.stores.transfer.backup import Tick, ignore_tick
@@ -95,7 +96,7 @@ def make_ready(db: Connection[Any], place: str, tick: Tick = ignore_tick) -> Non
     Raises StoreUnavailable, StoreTooNew, StoreCorrupt, psycopg's errors.
     """
     state = check_server(db, place)
-    if not state.may_take_role or _schema(db, state, place) != migrations()[-1].number:
+    if not state.may_take_role or _schema(db, state, place) != migrations()[-1].number or not is_placed(db):
         _migrate(db, place)
     door = db.execute(_OPEN_DOORS).fetchone()
     if door is not None:
@@ -152,6 +153,8 @@ def _migrate(db: Connection[Any], place: str) -> None:
         number = _schema(db, read_state(db), place)
         refuse_older_sessions(db, place, number)
         migrate_schema(db, number, migrations()[-1].number)
+        if not is_placed(db):
+            distribute(db)
 
 
 def lock_schema(db: Connection[Any]) -> None:

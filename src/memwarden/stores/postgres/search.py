@@ -19,6 +19,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from memwarden.errors import StoreUnavailable
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, STANDING_IN, Head, IndexRow, Namespace
+from memwarden.stores.postgres.citus import has_citus
 from memwarden.stores.postgres.rows import (
     INDEX_COLUMNS,
     condition_sql,
@@ -80,6 +81,10 @@ def index_names(namespace: Namespace) -> IndexNames:
 
 def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
     """See :meth:`SearchableStore.make_search`. The connection is used for nothing else."""
+    if has_citus(db):
+        raise StoreUnavailable(
+            f"{place}: memwarden makes no indexes of a namespace on Citus, whatever its size; it is read into memory"
+        )
     with _lock_indexes(db, namespace) as alone:
         if not alone:
             return False
@@ -331,7 +336,8 @@ class Searcher:
         return Head(*head[0]) if head else Head(0, 0), unpack_row(rows[0])
 
     def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
-        asked = (_NUMBERED, (*scope_values(namespace), list(numbers)))
+        tenant, path = scope_values(namespace)
+        asked = (_NUMBERED, (path, tenant, path, list(numbers)))
         return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
     def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:

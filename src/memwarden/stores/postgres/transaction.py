@@ -1,7 +1,7 @@
 """Begins transactions: as the unprivileged role, for a single namespace, for a limited time.
 
-The settings are made with ``set_config(..., true)``, so they end with the transaction however it ends: what a pooled
-connection did before, and for whom, does not affect its next transaction.
+The settings are made with ``SET LOCAL`` or ``set_config(..., true)``, so they end with the transaction however it ends:
+what a pooled connection did before, and for whom, does not affect its next transaction.
 """
 
 from __future__ import annotations
@@ -33,15 +33,19 @@ class TransactionKind(Enum):
     READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
+# Passes SET LOCAL on to the nodes of Citus. Without Citus it is a setting that nothing reads.
+PROPAGATE = b"SET LOCAL citus.propagate_set_commands = 'local'"
+
 _SETTINGS = f"""
     SELECT set_config('role', '{ROLE}', true),
-        set_config('memwarden.tenant', %s, true),
-        set_config('memwarden.namespace', %s, true),
-        set_config('memwarden.listing', %s, true),
+        set_config('citus.propagate_set_commands', 'local', true),
+        set_config('memwarden.listing', '', true),
         set_config('statement_timeout', %s, true),
         set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS}s', true),
         set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)
 """.encode()  # synchronous_commit: an answer means that the write is on the disk, whatever the database's default is
+
+_TENANT, _NAMESPACE = b"SET LOCAL memwarden.tenant = ", b"SET LOCAL memwarden.namespace = "
 
 
 def scope_values(namespace: Namespace) -> tuple[str, str]:
@@ -62,9 +66,36 @@ def begin(
     Args:
         seconds: time limit of a statement. listing: let it see the names of all namespaces.
     """
-    tenant, path = ("", "") if namespace is None else scope_values(namespace)
     connection.execute(kind.value)
-    connection.execute(_SETTINGS, (tenant, path, "on" if listing else "", f"{int(seconds * 1000)}ms"))
+    connection.execute(_SETTINGS, (f"{int(seconds * 1000)}ms",))
+    set_names(connection, *(("", "") if namespace is None else scope_values(namespace)))
+    if listing:
+        connection.execute(b"SET LOCAL memwarden.listing = 'on'")
+
+
+def name_scope(connection: Connection[Any], tenant: str | None, path: str | None) -> None:
+    """Show the rows of a namespace to the present transaction.
+
+    Args:
+        tenant, path: as of :func:`scope_values`. None leaves the setting as it is.
+    """
+    connection.execute(PROPAGATE)
+    set_names(connection, tenant, path)
+
+
+def set_names(connection: Connection[Any], tenant: str | None, path: str | None) -> None:
+    """Name the namespace that row security shows.
+
+    By SET LOCAL, which Citus passes on to its nodes, unlike set_config. It takes no parameters.
+    """
+    for setting, value in ((_TENANT, tenant), (_NAMESPACE, path)):
+        if value is not None:
+            connection.execute(setting + _quote(value), prepare=False)
+
+
+def _quote(text: str) -> bytes:
+    """Return a text as a literal, valid with every setting of the server. Raises UnicodeEncodeError."""
+    return b"E'" + text.replace("\\", "\\\\").replace("'", "''").encode() + b"'"
 
 
 _GONE = ("08", "57P01", "57P02", "57P03", "57P05")

@@ -31,7 +31,6 @@ from memwarden.records import (
 )
 from memwarden.stores.postgres.rows import (
     CONTENT,
-    FIRST_EPOCH,
     SIGNALS,
     PostgresRow,
     Values,
@@ -337,9 +336,15 @@ def _moment(moment: object) -> int:
         raise InvalidInput(f"the time of a change is an aware datetime, not {moment!r}") from error
 
 
+# SQL whose values are the columns of rows, then the names of the namespace.
+RowStatement = tuple[bytes, Mapping[str, str], list[Values]]
+
 _HERE = "tenant = %s AND namespace = %s"
 _HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()
-_NEW_HEAD = f"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, {FIRST_EPOCH}, 0) ON CONFLICT DO NOTHING".encode()
+NEW_NAMESPACE = (
+    b"INSERT INTO memwarden.namespaces (tenant, namespace, rev, epoch, rows) "
+    b"VALUES (%s, %s, 0, memwarden.first_epoch(), 0) ON CONFLICT DO NOTHING"
+)
 _ADVANCE = f"UPDATE memwarden.namespaces SET rev = %s, rows = %s WHERE {_HERE}".encode()
 _MEMORIES = (
     f"SELECT id, n, rev, version, state, channel, thread_id FROM memwarden.memories WHERE {_HERE} AND id = ANY(%b)"
@@ -365,20 +370,18 @@ _ARCHIVE = (
 ).encode()
 
 DROP = {"id": "text", "version": "int8"}
-# Row security limits the table to the namespace of the transaction as well.
 DROP_VERSIONS = (
-    f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
-    f"USING h, {unnest(DROP)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
-    f"AND t.version < u.version AND (t.channel = '{Channel.STATE}' OR t.namespace LIKE '{TASKS}%%')"
+    f"DELETE FROM memwarden.versions AS t USING {unnest(DROP)} WHERE t.tenant = %s AND t.namespace = %s "
+    f"AND t.id = u.id AND t.version < u.version AND (t.channel = '{Channel.STATE}' OR t.namespace LIKE '{TASKS}%%')"
 ).encode()
 
 PURGED = {"id": "text"}
 DROP_PURGED = (
-    f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
-    f"USING h, {unnest(PURGED)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
-    "AND EXISTS (SELECT FROM memwarden.memories m WHERE m.tenant = t.tenant AND m.namespace = t.namespace "
-    f"AND m.id = t.id AND m.state = '{MemoryState.PURGED}')"
+    f"DELETE FROM memwarden.versions AS t USING {unnest(PURGED)} WHERE t.tenant = %s AND t.namespace = %s "
+    "AND t.id = u.id AND EXISTS (SELECT FROM memwarden.memories m WHERE m.tenant = t.tenant "
+    f"AND m.namespace = t.namespace AND m.id = t.id AND m.state = '{MemoryState.PURGED}')"
 ).encode()
+_PURGING = b"SET LOCAL memwarden.purging = 'on'"  # read by a policy of :mod:`memwarden.stores.postgres.citus`
 _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
 _CHANGED = {**_STATE, "version": "int8", **CONTENT}
 NEW = {"id": "text", "source_key": "text", **_CHANGED}
@@ -418,22 +421,24 @@ RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text
 
 
 def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
-    """Return the SQL that inserts rows. Its values are the two names, then :func:`arrays` of the rows."""
+    """Return the SQL that inserts rows. Its values are :func:`arrays` of the rows, then the two names.
+
+    The namespace must have its row: read from there, the names are a task of one node for Citus.
+    """
     return (
         f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
-        f"SELECT %s, %s, {', '.join(select_list(columns))} FROM {unnest(columns)} {conflict}"
+        f"SELECT h.tenant, h.namespace, {', '.join(select_list(columns))} FROM {unnest(columns)}, "
+        f"memwarden.namespaces AS h WHERE h.tenant = %s AND h.namespace = %s {conflict}"
     ).encode()
 
 
 def _update(table: str, columns: Mapping[str, str]) -> bytes:
-    """Return the SQL that updates rows by their first column."""
+    """Return the SQL that updates rows by their first column. Its values are as of :func:`insert`."""
     key, *names = columns
     changes = ", ".join(f"{name} = {value}" for name, value in zip(names, select_list(columns)[1:], strict=True))
-    # The names come before the arrays here too: WITH makes the table that the names are compared in.
     return (
-        f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) "
-        f"UPDATE memwarden.{table} AS t SET {changes} FROM h, {unnest(columns)} "
-        f"WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.{key} = u.{key}"
+        f"UPDATE memwarden.{table} AS t SET {changes} FROM {unnest(columns)} "
+        f"WHERE t.tenant = %s AND t.namespace = %s AND t.{key} = u.{key}"
     ).encode()
 
 
@@ -476,7 +481,7 @@ def read_context(
         since = connection.execute(_STATED, (*names, min(decided))) if decided else None
     counters = head.fetchone()
     if counters is None:
-        connection.execute(_NEW_HEAD, names)
+        connection.execute(NEW_NAMESPACE, names)
         connection.execute(b"COMMIT")
         return read_context(connection, namespace, batches, seconds)
     memories, first, edges, receipts, marks = (
@@ -501,12 +506,19 @@ def commit(connection: Connection[Any], namespace: Namespace, known: BatchContex
     with connection.pipeline():
         if writes.archived:  # before the update, which overwrites what is archived
             connection.execute(_ARCHIVE, (*names, array("int8", writes.archived)))
-        for sql, columns, rows in _statements(writes):
-            if rows:
-                connection.execute(sql, (*names, *arrays(columns, rows)))
+        write_rows(connection, names, _statements(writes))
         if (writes.rev, writes.count) != (known.rev, known.rows):
             connection.execute(_ADVANCE, (writes.rev, writes.count, *names))
         connection.execute(b"COMMIT")
+
+
+def write_rows(connection: Connection[Any], names: tuple[str, str], statements: Iterable[RowStatement]) -> None:
+    """Run statements of :func:`insert` and the like, unless they have no rows."""
+    for sql, columns, rows in statements:
+        if rows:
+            if sql is DROP_PURGED:
+                connection.execute(_PURGING)
+            connection.execute(sql, (*arrays(columns, rows), *names))
 
 
 def gather_statistics(connection: Connection[Any], seconds: float) -> None:
@@ -531,7 +543,7 @@ def _collect_keys(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str],
     return ids, once, starts, keys, threads
 
 
-def _statements(writes: PendingWrites) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
+def _statements(writes: PendingWrites) -> Iterable[RowStatement]:
     puts = [(n, row, row.put) for n, row in writes.rows.items() if row.put is not None]
     new = [(n, row, put) for n, row, put in puts if not row.known]
     changed = [(n, row, put) for n, row, put in puts if row.known]

@@ -70,10 +70,11 @@ CREATE VIEW memwarden.checkpoint_states WITH (security_invoker = true) AS
     SELECT c.tenant, c.namespace, c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.agent,
         c.shown::jsonb || coalesce((
             SELECT jsonb_object_agg(b.channel, b.shown::jsonb)
-            FROM unnest(c.channels, c.versions) AS link (channel, version)
-            JOIN memwarden.checkpoint_blobs b ON b.tenant = c.tenant AND b.namespace = c.namespace
+            FROM memwarden.checkpoint_blobs b
+            WHERE b.tenant = c.tenant AND b.namespace = c.namespace
                 AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns
-                AND b.channel = link.channel AND b.version = link.version
+                AND (b.channel, b.version) IN (
+                    SELECT link.channel, link.version FROM unnest(c.channels, c.versions) AS link (channel, version))
         ), '{}') AS state
     FROM memwarden.checkpoints c;
 
