@@ -19,6 +19,8 @@ from playwright.sync_api import Browser
 
 from law_stores import opened_stores
 from memwarden import AsyncScope, AsyncWarden, Warden
+from memwarden.stores.postgres import transaction
+from memwarden_bench.citus_cluster import CitusCluster, start_cluster
 from upstream import Upstream
 from web_site import Site, browser, site
 
@@ -207,6 +209,38 @@ def _empty(db: psycopg.Connection) -> None:
 def postgres_url(emptied: Callable[[], str]) -> str:
     """The URL of a PostgreSQL database without memories."""
     return emptied()
+
+
+@pytest.fixture(scope="session")
+def citus() -> Iterator[CitusCluster]:
+    """A coordinator and two workers of Citus, from the folder of MEMWARDEN_CITUS. Without it the tests are skipped."""
+    folder = os.environ.get("MEMWARDEN_CITUS")
+    if not folder:
+        pytest.skip("MEMWARDEN_CITUS does not name a folder with lay_over.py of Citus")
+    with start_cluster(Path(folder), settings={"fsync": "off", "citus.shard_count": "4"}) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _citus_database(citus: CitusCluster) -> Iterator[tuple[str, psycopg.Connection]]:
+    url = citus.new_database()
+    with psycopg.connect(url, autocommit=True, application_name=EMPTYING) as db:
+        yield url, db
+
+
+@pytest.fixture
+def citus_url(_citus_database: tuple[str, psycopg.Connection], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a database on three nodes, without memories. No statement about a namespace may ask several nodes."""
+    url, db = _citus_database
+    _empty(db)
+    name_scope = transaction.set_names
+
+    def forbid_several_tasks(connection: psycopg.Connection[Any], tenant: str | None, path: str | None) -> None:
+        name_scope(connection, tenant, path)
+        connection.execute(f"SET LOCAL citus.multi_task_query_log_level = {'error' if path else 'off'}".encode())
+
+    monkeypatch.setattr(transaction, "set_names", forbid_several_tasks)
+    return url
 
 
 @pytest.fixture(scope="session")
