@@ -8,16 +8,16 @@ from typing import Any
 
 from memwarden.remember.resolve.same_fact.rules import judge
 
-PAIRS = Path(__file__).with_name("fresh") / "pairs.jsonl"
+FRESH = Path(__file__).with_name("fresh")
 
 
-def read_pairs(label: str) -> list[dict[str, Any]]:
-    lines = PAIRS.read_text(encoding="utf-8").splitlines()
+def read_pairs(label: str, name: str = "pairs") -> list[dict[str, Any]]:
+    lines = (FRESH / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [pair for pair in map(json.loads, lines) if pair["label"] == label]
 
 
-def verdicts(label: str) -> list[str]:
-    return [judge(pair["first"], pair["second"]).label for pair in read_pairs(label)]
+def verdicts(label: str, name: str = "pairs") -> list[str]:
+    return [judge(pair["first"], pair["second"]).label for pair in read_pairs(label, name)]
 
 
 def test_two_true_statements_both_stay_open() -> None:
@@ -31,3 +31,13 @@ def test_clear_updates_end_the_older_statement() -> None:
     labels = verdicts("update")
     assert len(labels) == 120
     assert sum(label == "supersede" for label in labels) >= 0.45 * len(labels)
+
+
+def test_tricky_pairs_in_thirteen_languages() -> None:
+    """Others' values, wishes, plans, the past, further things and other appointments end nothing, in either order."""
+    pairs = read_pairs("both_true", "tricky_pairs")
+    assert len(pairs) == 54
+    for pair in pairs:
+        texts = pair["first"], pair["second"]
+        assert {judge(*texts).label, judge(*reversed(texts)).label} <= {"different", "link"}, pair
+    assert verdicts("update", "tricky_pairs").count("supersede") >= 12

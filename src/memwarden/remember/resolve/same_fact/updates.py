@@ -70,6 +70,8 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         shared -= old.units & new.units
     if not _mean_same_one(shared & old.singles, old, new):
         return None
+    if _belongs_to_other(shared, old, new) or _belongs_to_other(shared, new, old):
+        return None
     told_change = old.has("over") or old.has("changed")
     if "now" in roles and _has_value_now(clause, old, new):
         return "value now"
@@ -111,6 +113,16 @@ def modifiers_of(stems: frozenset[str], text: ReadText) -> frozenset[str]:
         nearby = (*text.tokens[max(place - 1, 0) : place], *_joined(behind, text))
         modifiers.update(stem for word in nearby if _tells_which(word, text) for stem in terms(word, text.language))
     return frozenset(modifiers) - stems
+
+
+def _belongs_to_other(stems: frozenset[str], text: ReadText, other: ReadText) -> bool:
+    """Whether a text joins a name to a thing that the other does not name: "the gym of Marta"."""
+    for place, token in enumerate(text.tokens if not text.glued else ()):
+        if stems.intersection(terms(token, text.language)):
+            owners = [word for word in _joined(text.tokens[place + 1 :], text) if word in text.capitals]
+            if any(word not in other.tokens for word in owners):
+                return True
+    return False
 
 
 def _glued_modifiers(stem: str, text: ReadText, words: UpdateWords) -> list[str]:
