@@ -211,6 +211,20 @@ async def test_every_entry_of_a_decision_names_it(me: AsyncScope) -> None:
     assert all(item.valid_to is None for item in (await state(me)).values())
 
 
+async def test_a_successor_is_undone_if_what_it_replaced_holds_again(me: AsyncScope) -> None:
+    older = await said(me, "Ana lives in Berlin.")
+    newer = await said(me, "Ana lives in Lisbon now.")
+    added = next(entry.seq for entry in await journal(me) if entry.memory_id == newer and entry.event == "ADD")
+    with pytest.raises(Conflict, match="took the place of"):
+        await me.journal.undo(added)
+    await me.update(older, clear=("valid_to",))
+    before = await state(me)
+    await me.journal.undo(added)
+    assert set(await state(me)) == {older}
+    await me.journal.undo((await journal(me))[-1].seq)
+    assert {item: memory.valid_to for item, memory in (await state(me)).items()} == dict.fromkeys(before)
+
+
 async def test_forgotten_and_restored(me: AsyncScope) -> None:
     entry = await said(me, "Ana lives in Berlin.")
     before = await state(me)

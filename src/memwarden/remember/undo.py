@@ -70,7 +70,9 @@ async def plan_undo(
         for entry in await read_entries_after(store, namespace, entries[-1].seq, memory_id=memory_id)
     ]
     check_last(entries, later)
-    check_replaced(entries, later)
+    replacing = find_replacing(entries, later)
+    replaced = await store.get(namespace, sorted({_replaced_id(entry) for entry in replacing}))
+    check_replaced(entries, replacing, {memory.id for memory in replaced if memory.valid_to is None})
     contents = await store.versions(namespace, versions_needed(entries))
     signals = await make_signals_in_thread([(content.text, content.said_at) for content in contents], embedder)
     keys = [(content.id, content.version) for content in contents]
@@ -127,17 +129,37 @@ def check_last(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -
             raise Conflict(_why_not(entries[0].step, last[key]))
 
 
-def check_replaced(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -> None:
-    """Raise Conflict for the ADD of a value that took the place of another: nothing would be current after its undo."""
+def find_replacing(entries: Sequence[JournalEntry], later: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """Return the later links by which a memory that a decision added took the place of another, unless undone."""
     added = {entry.memory_id for entry in entries if entry.event == Event.ADD}
-    replacing = [entry for entry in later if entry.memory_id in added and (entry.meta or {}).get("type") == SUPERSEDES]
     undone = {(entry.meta or {}).get(UNDOES) for entry in later}
+    return [
+        entry
+        for entry in later
+        if entry.memory_id in added
+        and (entry.meta or {}).get("type") == SUPERSEDES
+        and entry.event == Event.LINK
+        and entry.step not in undone
+    ]
+
+
+def check_replaced(
+    entries: Sequence[JournalEntry], replacing: Iterable[JournalEntry], reopened: Collection[str]
+) -> None:
+    """Raise Conflict for the ADD of a value that took the place of another: nothing would be current after its undo.
+
+    reopened: ids of the replaced memories that hold again.
+    """
     for entry in replacing:
-        if entry.event == Event.LINK and entry.step not in undone:
+        if _replaced_id(entry) not in reopened:
             raise Conflict(
                 f"change {entries[0].step} added memory {entry.memory_id!r}, which took the place of "
-                f"{(entry.meta or {})['to']!r} by change {entry.step}; undo that first"
+                f"{_replaced_id(entry)!r} by change {entry.step}; undo that first"
             )
+
+
+def _replaced_id(entry: JournalEntry) -> str:
+    return str((entry.meta or {})["to"])
 
 
 def _state(entry: JournalEntry) -> tuple[str, int | None]:
