@@ -27,6 +27,12 @@ def test_secrets_are_marked_from_left_to_right() -> None:
     assert [f"[redacted:{kind}]" in result.text for kind in result.found] == [True, True]
 
 
+def test_digits_of_an_id_are_no_card() -> None:
+    for name in ("49163640-3753-3606-cff1-6af0322dbfb2", "389728e0-8e2c-3899-6440-489180f98488"):
+        assert redact(f"graph/entities/{name} was saved").found == ()
+    assert redact("4916 3640 3753 3606, order 389728e0").found == ("card-number",)
+
+
 def test_redacting_again_changes_nothing() -> None:
     once = redact(f"password: tigerLily9! {AWS}")
     assert once.found

@@ -279,6 +279,8 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b
 # (The sign before is looked at after the first digit: so the scan for that digit is fast.)
 _DIGITS = re.compile(r"\d(?<![\d.,]\d)(?:[ -]?\d){11,30}(?!\d)")
 _GROUP = re.compile(r"\d+")
+_UUID = re.compile(r"(?<![\da-f])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![\da-f])", re.ASCII | re.IGNORECASE)
+_UUID_LENGTH = 36
 _WALLET = re.compile(r"[5KL9c](?<![A-Za-z0-9].)[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])")
 
 
@@ -331,6 +333,8 @@ def _passwords_in_addresses(text: str) -> Iterator[SecretSpan]:
 
 def _cards(text: str) -> Iterator[SecretSpan]:
     for run in _DIGITS.finditer(text):
+        if _is_in_uuid(text, run.start()):
+            continue
         groups = [(run.start() + group.start(), run.start() + group.end()) for group in _GROUP.finditer(run.group())]
         at = 0
         while at < len(groups):
@@ -340,6 +344,11 @@ def _cards(text: str) -> Iterator[SecretSpan]:
             else:
                 yield SecretSpan(groups[at][0], groups[last][1], "card-number")
                 at = last + 1
+
+
+def _is_in_uuid(text: str, at: int) -> bool:
+    near = _UUID.finditer(text, max(0, at - _UUID_LENGTH), at + _UUID_LENGTH)
+    return any(match.start() <= at < match.end() for match in near)
 
 
 def _last_group_of_card(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
