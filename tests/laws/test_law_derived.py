@@ -6,8 +6,7 @@ import pytest
 
 from law_stores import DEFAULTS, each_store, told, vocabulary
 
-# Not every case holds yet, see tests/known_red.txt.
-pytestmark = [pytest.mark.soak, pytest.mark.xfail(strict=False, reason="a fact may hide its own turn")]
+pytestmark = pytest.mark.soak
 
 
 @each_store
