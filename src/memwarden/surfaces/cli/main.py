@@ -110,6 +110,9 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "worker": CommandPlace(f"{_HERE}.admin.jobs:worker", "Run jobs when they are due, beside everything else."),
     "reembed": CommandPlace(f"{_HERE}.admin.jobs:reembed", "Move a store to another embedding model while it answers."),
     "hook": CommandPlace(f"{_HERE}.commands.hook:hook", "Answer an event of a coding agent's session (on stdin)."),
+    "install": CommandPlace(
+        f"{_HERE}.commands.install:install", "Add memory to the settings of a coding agent, or take it out."
+    ),
     "mcp": CommandPlace(f"{_HERE}.commands.mcp:mcp", "Serve memory to desktop clients and IDEs (MCP, over stdio)."),
     "serve": CommandPlace(f"{_HERE}.admin.server:serve", "Serve the store over HTTP (extra server)."),
     "key": CommandPlace(f"{_HERE}.admin.server:app", "Keys of the server: make, list and revoke them."),

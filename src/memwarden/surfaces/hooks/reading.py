@@ -22,6 +22,8 @@ _TELLS: Final = re.compile(
     r"error|fail|exception|not found|no such|cannot|can't|denied|undefined|missing|refused|fatal|unable|panic",
     re.IGNORECASE,
 )
+# Gemini CLI reports a shell command as lines for its model.
+_GEMINI_CODE: Final = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE)
 _CODES: Final = ("exit_code", "exitCode", "returncode", "code")
 
 
@@ -73,11 +75,13 @@ def _find_error(event: Mapping[str, Any]) -> str | None:
     said = response if isinstance(response, Mapping) else {}
     if event.get("is_interrupt") is True or said.get("interrupted") is True:
         return None
+    output = said.get("llmContent")
     codes = [said[name] for name in _CODES if isinstance(said.get(name), int)]
+    codes += map(int, _GEMINI_CODE.findall(output)) if isinstance(output, str) else ()
     failed = any(codes) or said.get("is_error") is True or said.get("success") is False
     if event.get("hook_event_name") != "PostToolUseFailure" and not failed:
         return None
-    texts = (event.get("error"), said.get("error"), said.get("stderr"), said.get("stdout"), response)
+    texts = (event.get("error"), said.get("error"), said.get("stderr"), said.get("stdout"), output, response)
     return choose_lines("\n".join(text for text in texts if isinstance(text, str)))
 
 

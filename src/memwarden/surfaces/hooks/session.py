@@ -26,6 +26,9 @@ MAX_SEARCHED = 2_000
 # Events whose answer is put before the model.
 START, PROMPT = "SessionStart", "UserPromptSubmit"
 AFTER_TOOL: Final = ("PostToolUse", "PostToolUseFailure")
+_GEMINI_EVENTS: Final = {"BeforeAgent": PROMPT, "AfterTool": "PostToolUse"}
+# Field of an event that was read: the name that the agent gave it.
+_OWN_NAME: Final = "own_event_name"
 WORKED = " Later this worked: "
 # To call the same command a remedy would say nothing: something else was mended.
 PASSED = " Later the same command passed."
@@ -40,7 +43,10 @@ def read_event(text: str) -> Mapping[str, Any]:
         raise InvalidInput("the event on stdin is no JSON; this command is started by a coding agent") from None
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         raise InvalidInput("the event on stdin has no hook_event_name; this command is started by a coding agent")
-    return cast(Mapping[str, Any], repair_json(event))
+    event = cast(dict[str, Any], repair_json(event))
+    # Gemini CLI has other names for the same events, and reads its own name in the answer.
+    return {**event, "hook_event_name": _GEMINI_EVENTS.get(event["hook_event_name"], event["hook_event_name"]),
+            _OWN_NAME: event["hook_event_name"]}  # fmt: skip
 
 
 def is_of_interest(event: Mapping[str, Any]) -> bool:
@@ -86,14 +92,14 @@ class CodingSession:
         """Return what the agent's program is told about an event; empty for nothing."""
         name, session = event["hook_event_name"], str(event.get("session_id") or "session")
         if name == START:
-            return _context(name, (await self._build(session, START_TOKENS, None)).text)
+            return _context(event, (await self._build(session, START_TOKENS, None)).text)
         prompt = _prompt(event)
         if name == PROMPT and prompt:
             # What the project knew before, so that a prompt is not told its own words.
             known = await self._load_for(prompt, session)
             for note in read_prompt(prompt):
                 await self._keep_note(note)
-            return _context(name, known)
+            return _context(event, known)
         run = _command(event)
         if run is not None:
             await (self._record_success(run, session) if run.error is None else self._keep_failure(run, session))
@@ -167,7 +173,8 @@ def _command(event: Mapping[str, Any]) -> CommandRun | None:
     return read_command(event) if event["hook_event_name"] in AFTER_TOOL else None
 
 
-def _context(name: str, text: str) -> dict[str, Any]:
+def _context(event: Mapping[str, Any], text: str) -> dict[str, Any]:
+    name = event.get(_OWN_NAME, event["hook_event_name"])
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}} if text else {}
 
 
@@ -176,3 +183,10 @@ def agent_settings(command: str) -> dict[str, Any]:
     hook = [{"type": "command", "command": command, "timeout": 20}]
     shell = {"matcher": "Bash", "hooks": hook}
     return {"hooks": {START: [{"hooks": hook}], PROMPT: [{"hooks": hook}], **{name: [shell] for name in AFTER_TOOL}}}
+
+
+def gemini_settings(command: str) -> dict[str, Any]:
+    """Return the block of Gemini CLI's settings that starts the command at its events."""
+    hook = [{"type": "command", "name": "memwarden", "command": command, "timeout": 20_000}]
+    shell = {"matcher": "run_shell_command", "hooks": hook}
+    return {"hooks": {START: [{"hooks": hook}], "BeforeAgent": [{"hooks": hook}], "AfterTool": [shell]}}

@@ -45,7 +45,7 @@ async def hook(
     from memwarden.surfaces.hooks.session import agent_settings
 
     if settings:
-        sys.stdout.write(json.dumps(agent_settings(_own_command(options, project)), indent=2) + "\n")
+        sys.stdout.write(json.dumps(agent_settings(hook_command(options, project)), indent=2) + "\n")
         return 0
     with _ended_in_time(MAX_SECONDS):
         try:
@@ -104,7 +104,7 @@ async def _answer(options: Options, project: str | None, text: str) -> dict[str,
         return await CodingSession(warden, project or name_project(event), options.tenant).answer(event)
 
 
-def _own_command(options: Options, project: str | None) -> str:
+def hook_command(options: Options, project: str | None) -> str:
     """Return the command line that does the same as this."""
     from shlex import join
 
