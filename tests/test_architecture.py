@@ -54,6 +54,9 @@ from memwarden.tiers.tiers import AsyncTiers
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"fastapi numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
+FRAMEWORKS = (
+    *"agents anthropic google httpx2 langchain langchain_core langgraph llama_index mem0 openai pydantic_ai".split(),
+)
 MOST_PACKAGES = 48
 TIERS = [
     (AsyncTierStore, TierStore),
@@ -97,8 +100,13 @@ def watch(code: str) -> dict[str, list[str]]:
 
 def test_importing_is_light_and_opens_no_socket() -> None:
     seen = watch("import memwarden")
-    assert not set(HEAVY) & set(seen["loaded"])
+    assert not {*HEAVY, *FRAMEWORKS} & set(seen["loaded"])
     assert seen["events"] == []
+
+
+def test_calls_of_mem0_and_the_catalogue_need_no_framework() -> None:
+    seen = watch("import memwarden.compat.mem0, memwarden.surfaces.integrations.catalogue")
+    assert not set(FRAMEWORKS) & set(seen["loaded"])
 
 
 def test_help_loads_no_command() -> None:

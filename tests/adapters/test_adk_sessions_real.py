@@ -113,7 +113,8 @@ class EchoModel(BaseLlm):  # type: ignore[misc]
 
 
 async def test_a_conversation_goes_on_in_another_process(tmp_path: Path) -> None:
-    model, place = EchoModel(), {"app_name": "shop", "user_id": "ana", "session_id": "s"}
+    model = EchoModel()
+    place: dict[str, Any] = {"app_name": "shop", "user_id": "ana", "session_id": "s"}
     for said in ("I am allergic to peanuts.", "And to almonds."):
         async with AsyncWarden.open(f"sqlite:///{tmp_path / 's.db'}", config=CONFIG) as warden:
             service = MemwardenSessionService(warden)

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.mark.parametrize("name", ["langchain_agent", "pydantic_ai_agent"])
 def test_the_last_conversation_knows_what_was_said_in_the_first(tmp_path: Path, upstream: Upstream, name: str) -> None:
     upstream.says("Noted.")
-    command = [sys.executable, EXAMPLES / f"{name}.py", f"sqlite:///{tmp_path / 'm.db'}"]
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), f"sqlite:///{tmp_path / 'm.db'}"]
     model = {"OPENAI_BASE_URL": upstream.url + "/v1", "OPENAI_API_KEY": "none"}
     run = subprocess.run(command, env=os.environ | model, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stderr
