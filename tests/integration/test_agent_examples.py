@@ -14,7 +14,7 @@ from upstream import Upstream
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["langchain_agent", "pydantic_ai_agent"])
+@pytest.mark.parametrize("name", ["pydantic_ai_agent", pytest.param("langchain_agent", marks=pytest.mark.soak)])
 def test_the_last_conversation_knows_what_was_said_in_the_first(tmp_path: Path, upstream: Upstream, name: str) -> None:
     upstream.says("Noted.")
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), f"sqlite:///{tmp_path / 'm.db'}"]
