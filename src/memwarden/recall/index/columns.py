@@ -368,6 +368,15 @@ class StatementTable:
             found.append(PackedStatement._make((tuple(codes), tuple(chances), *figures, *spans, *days, subject, b"")))
         return found
 
+    def subjects_at(self, places: Ints) -> list[frozenset[str]]:
+        """Return for each place the keys of the people that its text is about; empty if unknown."""
+        starts, ends = (self._place.array.searchsorted(places, side=side).tolist() for side in ("left", "right"))
+        numbers, keys = self._subject.array, self._subjects
+        spans = zip(starts, ends, strict=True)
+        return [
+            frozenset(key for number in numbers[start:end].tolist() for key in keys[number]) for start, end in spans
+        ]
+
     def rows(self, allowed: Mask, least: float) -> list[TableRow]:
         """Return what the texts at allowed places state with at least a chance; of clauses in clauses the inner."""
         place = self._place.array

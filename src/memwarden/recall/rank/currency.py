@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from memwarden.models.products import multiply
 from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
@@ -88,7 +89,7 @@ def find_pairs(
     others = compared.passing[best:]
     # Of three values that tell what is asked for, the last passes the second, wherever that is.
     older = np.concatenate([compared.passed, others[told[others] >= MIN_TOLD][:MAX_TELLING]])
-    cosines = vectors[starts[older]] @ vectors[starts[compared.passing]].T
+    cosines = multiply(vectors[starts[older]], vectors[starts[compared.passing]].T)
     follows = times[compared.passing][None] > times[older][:, None]
     both_tell = np.minimum(told[older][:, None], told[compared.passing][None]) >= MIN_TOLD
     follows &= ~_is_said_again(question, combined, older)[:, None]
@@ -96,13 +97,6 @@ def find_pairs(
     rows, columns = np.nonzero((near | both_tell) & follows)
     passed, passing = older[rows], compared.passing[columns]
     return Pairs(passed, passing, _measure(question, view, combined, told, passed, passing))
-
-
-def _subjects_of(view: NamespaceView, place: int) -> set[str]:
-    """Return the keys of the people that a text is about; empty if unknown."""
-    if view.statements is None:
-        return set()
-    return {key for stated in view.statements.stated(place) for key in stated.subject.split("+") if key}
 
 
 def _measure(
@@ -181,11 +175,16 @@ def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float])
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
     fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
     chances = np.asarray(np.maximum(fitted, pairs.signals["told_change"]), np.float32)
-    for number in np.flatnonzero(chances >= MIN_CHANCE).tolist():
-        one, other = (_subjects_of(view, int(places[number])) for places in (pairs.passed, pairs.passing))
+    chances[chances < MIN_CHANCE] = 0
+    if view.statements is None:
+        return chances
+    counted = np.flatnonzero(chances)
+    subjects = zip(
+        *(view.statements.subjects_at(places[counted]) for places in (pairs.passed, pairs.passing)), strict=True
+    )
+    for number, (one, other) in zip(counted.tolist(), subjects, strict=True):
         if one and other and one.isdisjoint(other):
             chances[number] = 0
-    chances[chances < MIN_CHANCE] = 0
     return chances
 
 
