@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import EncodedQuestion
-from memwarden.recall.evidence.answer import answer_signals
+from memwarden.recall.evidence.answer import answer_signals, judge_answer
 from memwarden.recall.evidence.weights import load_weights
 from memwarden.recall.index.encode import make_signals, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -417,7 +417,9 @@ def measure_question(store: Store, asked: Asked, view: Any, encoder: Encoder, ki
     pairs, later = measure_pairs(asked, question, view, combined, allowed, ids)
     if store.sort == "changed":
         return Row(store, asked, question.english, 0.0, {}, (), pairs, later)
-    total = adjust(Case(question, view, allowed, combined, 0.0, load_weights()[kind].later), combined.total).total
+    answer = judge_answer(question, view, combined, allowed, rows, kind).answer
+    case = Case(question, view, allowed, combined, 0.0, load_weights()[kind].later, answer)
+    total = adjust(case, combined.total).total
     order = np.argsort(-np.where(allowed, total, -np.inf), kind="stable")[: min(ITEMS, rows)]
     items = [(float(total[order[0]] - total[place]), ids[place] in asked.gold) for place in order]
     return Row(store, asked, question.english, plainness_of(view, allowed), signals, items, pairs, later)

@@ -12,6 +12,7 @@ from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.currency import choose_compared, find_pairs, judge_pairs, raise_by_pairs
 from memwarden.recall.rank.dates import on_day
+from memwarden.recall.rank.followers import raise_followers
 from memwarden.recall.rank.neighbours import lend_by_relations
 from memwarden.text.dates.calendar import day_number
 
@@ -30,6 +31,7 @@ class Case:
     Attributes:
         allowed: places that may be in the answer. relation_weight: weight of relations between memories.
         weights: of the signals of a pair of texts, see :mod:`memwarden.recall.rank.currency`; empty without a fit.
+        answer: the chance that the answer is in the store, 0..1.
     """
 
     question: Question
@@ -38,6 +40,7 @@ class Case:
     combined: Combination
     relation_weight: float
     weights: Mapping[str, float]
+    answer: float = 0.0
 
 
 class Adjustment(NamedTuple):
@@ -86,19 +89,24 @@ def keep_days(case: Case, total: Floats) -> Floats:
 
 def asks_what_holds(case: Case) -> bool:
     """Whether the message asks for what holds, now or on some days, and not for what held before."""
-    return _knows_pairs(case) and (bool(case.question.asked_days) or not case.question.asks_past)
+    return knows_pairs(case) and (bool(case.question.asked_days) or not case.question.asks_past)
 
 
 def asks_what_held(case: Case) -> bool:
     """Whether the message asks for what held before."""
-    return _knows_pairs(case) and not case.question.asked_days and case.question.asks_past
+    return knows_pairs(case) and not case.question.asked_days and case.question.asks_past
 
 
-def _knows_pairs(case: Case) -> bool:
+def knows_pairs(case: Case) -> bool:
     """Whether pairs of texts can be judged. Chats of people without an assistant tell events, which replace nothing."""
     view = case.view
     among_people = len(view.speakers) > 1 and (view.by_model is None or not view.by_model.any())
     return bool(case.weights) and not among_people
+
+
+def raise_newer(case: Case, total: Floats) -> Floats:
+    """Raise newer texts close to the best ones, up to these, as far as the store surely holds the answer."""
+    return raise_followers(case.view, total, case.allowed, case.answer)
 
 
 def put_newer_above(case: Case, total: Floats) -> Floats:
@@ -130,6 +138,7 @@ ADJUSTMENTS: Final = (
     Adjustment("related", has_relations, raise_related),
     Adjustment("newer says the same", asks_what_holds, put_newer_above),
     Adjustment("older says the same", asks_what_held, put_older_above),
+    Adjustment("newer and close", knows_pairs, raise_newer),
     Adjustment("not on an asked day", asks_for_days, keep_days),
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from memwarden.recall.index.columns import Floats, Ints, Mask
-from memwarden.recall.rank import dates, dense, neighbours, shape, speakers
+from memwarden.recall.rank import dates, dense, neighbours, sessions, shape, speakers
 from memwarden.recall.rank.bm25 import MatchedWords, match_words
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
@@ -42,6 +42,8 @@ SHAPE: Final[Weights] = {
 }
 SPEAKER: Final = 0.8
 ON_DAY: Final = 1.2
+# Weight of the best messages of a place's session, by the sum of the other signals.
+SESSION: Final = 0.5
 # Weight of a relation to a better place; the setting ``relation_weight`` overrides it.
 RELATION_WEIGHT: Final = 0.1
 
@@ -203,6 +205,9 @@ def combine(
     for part in parts:
         if part.values is not view.nothing:
             total += np.float32(part.weight) * part.values
+    if "session" not in left_out:
+        parts.append(Part("session", sessions.mean_best_two(view, total), SESSION))
+        total = total + np.float32(SESSION) * parts[-1].values
     return Combination(tuple(parts), total, closeness, _sum_passages(closeness, spread))
 
 

@@ -109,7 +109,8 @@ def rank(
     if pending is not None and 2 * np.count_nonzero(pending) > np.count_nonzero(allowed):
         evidence = judge_answer(question, view, combined, allowed, rows, "words")
     weights = load_weights()[kind]
-    adjusted = adjust(Case(question, view, allowed, combined, relation_weight, weights.later), combined.total)
+    case = Case(question, view, allowed, combined, relation_weight, weights.later, evidence.answer)
+    adjusted = adjust(case, combined.total)
     scores = judge_items(weights.item, adjusted.total, evidence.logit, allowed)
     if question.of_days:
         scores = raise_days(scores, on_day(question, view) > 0, evidence.answer)

@@ -1,0 +1,49 @@
+"""Newer texts that are close to the best ones."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memwarden.recall.rank.followers import raise_followers
+
+ALL = np.ones(3, np.bool_)
+
+
+def view_of(vectors: list[list[float]], created_at: list[int], short_share: float = 1.0) -> Any:
+    rows = np.array(vectors, np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    passages = SimpleNamespace(second=rows, starts=np.arange(len(rows)))
+    return SimpleNamespace(passages=passages, created_at=np.array(created_at), short_share=short_share)
+
+
+# The second text is close to the first, the third is about something else.
+VECTORS = [[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]]
+TOTAL = np.array([6.0, 1.0, 2.0], np.float32)
+
+
+def test_a_newer_close_text_comes_up_to_the_best_and_not_above_it() -> None:
+    raised = raise_followers(view_of(VECTORS, [1, 2, 3]), TOTAL, ALL, 0.9)
+    assert raised[0] == TOTAL[0]
+    assert TOTAL[2] < raised[1] < TOTAL[0]
+    assert raised[2] == TOTAL[2]
+
+
+@pytest.mark.parametrize(
+    ("view", "answer"),
+    [
+        (view_of(VECTORS, [2, 1, 3]), 0.9),  # the close text is older
+        (view_of(VECTORS, [1, 2, 3]), 0.5),  # the answer may not be in the store
+        (view_of(VECTORS, [1, 2, 3], 0.5), 0.9),  # the store holds long texts
+    ],
+)
+def test_nothing_is_raised_where_it_may_not_replace_the_best(view: Any, answer: float) -> None:
+    assert np.array_equal(raise_followers(view, TOTAL, ALL, answer), TOTAL)
+
+
+def test_places_that_are_not_allowed_follow_nothing() -> None:
+    allowed = np.array([True, False, True])
+    assert raise_followers(view_of(VECTORS, [1, 2, 3]), TOTAL, allowed, 0.9)[1] == TOTAL[1]
