@@ -72,6 +72,7 @@ async def test_l4_every_surface_answers_alike(language: str, tmp_path: Path) -> 
 
 def test_l4_the_command_line_answers_like_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMWARDEN_EMBEDDER", "auto")
+    monkeypatch.setenv("MEMWARDEN_VECTOR_SECONDS", "60")
     notes = vocabulary("en").notes(1, 24)
     url = f"sqlite:///{tmp_path}/s.db"
 

@@ -17,6 +17,8 @@ from memwarden.models.products import split_weights
 MAX_CHARACTERS: Final = 640
 # Texts of like length go through together; larger batches leave the processor's cache.
 BATCH_TEXTS: Final = 16
+# Pieces of a word that is in the vocabulary, with the signs of the beginning and the end.
+WORD_WITH_ENDS: Final = 3
 
 
 class MultilingualEmbedder:
@@ -56,6 +58,10 @@ class MultilingualEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: npt.NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
+
+    def knows(self, word: str) -> bool:
+        """Whether its vocabulary of 128,000 pieces holds a word whole, as it does the usual words of its languages."""
+        return len(self._loaded()._sp.encode(word)) <= WORD_WITH_ENDS
 
     def unload(self) -> None:
         """Let go of the weights; the next call loads them again.

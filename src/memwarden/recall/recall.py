@@ -68,6 +68,7 @@ from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
 from memwarden.recall.rank.currency import best_places
 from memwarden.recall.rank.ranking import Ranking, rank
+from memwarden.recall.spelling import correct_spelling
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
 from memwarden.recall.time.delta import fit_delta, tell_outdated
 from memwarden.recall.time.past import AsOf, PastIndexes
@@ -418,6 +419,7 @@ class Recall:
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
+        texts = [correct_spelling(text, view, self._encoder.is_word) for text in texts]
         encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
         echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
         return partial(self._rank_all, scope, ctx, request, zip(texts, encoded, strict=True), echoes)
@@ -456,6 +458,7 @@ class Recall:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
         now = self._now()
+        text = correct_spelling(text, large.view, self._encoder.is_word)
         encoded = await self._encoder.encode(dense_text(text, large.view))
         question = self._with_reading(prepare_question(text, large.view, encoded, now))
         spread = measure_question(question, large.view, large.whole)

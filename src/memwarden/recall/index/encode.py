@@ -113,6 +113,8 @@ def _reader(encoder: MultilingualEmbedder) -> StatementReader:
 
 # A question takes about 10 KB.
 MAX_KNOWN_QUESTIONS = 512
+# Letters from which a word counts as misspelled where only the store says which words there are.
+MIN_MISSPELLED = 6
 
 
 class QuestionEncoder:
@@ -137,6 +139,11 @@ class QuestionEncoder:
     def ready(self) -> bool:
         """Whether nothing is left to load."""
         return self._embedder is None or self._embedder.ready
+
+    def is_word(self, word: str) -> bool:
+        """Whether a word is spelled as words usually are. Without the multilingual model every shorter word is."""
+        knows = getattr(getattr(self._embedder, "multilingual", None), "knows", None)
+        return any(map(knows, {word, word.lower(), word.capitalize()})) if knows else len(word) < MIN_MISSPELLED
 
     async def load(self) -> None:
         """Load the model in a thread."""
