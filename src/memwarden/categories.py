@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,11 @@ from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, Unknow
 DEFAULT_CATEGORY: Final = "activity"
 # The category of what memwarden writes down for itself: which memories stand in a prompt.
 OWN_RECORDS: Final = "in-prompt"
+# Categories of what an agent works with: saved state with sessions, chats and the overseer, and procedures. A file that
+# declares system categories and names these nowhere was written for another program, so each of its agents has them.
+WORKING: Final = ("state", "procedural")
 _TOP_LEVEL: Final = ("categories", "allowlists")
+log = logging.getLogger(__name__)
 _CATEGORY_KEYS: Final = ("name", "context", "rag_length", "expire_days", "expire_below", "half_life_days")
 
 
@@ -188,7 +193,13 @@ def _categories(content: Mapping[str, Any], where: str, file: Path | None) -> Ca
         )
         for name in allowlists[str(agent)]:
             declared.setdefault(name, Category(name))
+    missing = [name for name in WORKING if file and allowlists and groups.get("system") and name not in declared]
+    if missing:
+        log.warning("%s names no %s: each agent may read and write it", where, ", ".join(missing))
+    for name in missing:
+        declared[name] = Category(name)
     for agent, names in allowlists.items():
+        names = (*names, *missing)
         own = own_category(agent)
         declared.setdefault(own, Category(own))
         allowlists[agent] = tuple(dict.fromkeys((*names, own)))

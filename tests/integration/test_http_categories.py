@@ -40,7 +40,8 @@ async def test_an_allowlist_holds_from_the_next_call_on() -> None:
         seen = {"user_id": "ana", "agent": "planner"}
         assert (await client.get("/v1/memories", params=seen)).json()["items"] == []
         put = await client.put("/v1/agents/planner/allowlist", json={"categories": ["tone"]})
-        assert put.json() == {"agent": "planner", "categories": ["tone", "agent:planner"]}
+        # What it works with goes with the whole configuration alone.
+        assert put.json() == {"agent": "planner", "categories": ["tone", "state", "procedural", "agent:planner"]}
         assert [item["text"] for item in (await client.get("/v1/memories", params=seen)).json()["items"]] == [
             "Ana hums."
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -80,9 +81,8 @@ def test_the_compose_file_fits_its_schema() -> None:
     assert not validator.is_valid({**COMPOSE, "services": {"server": {"port": 1}}})
 
 
-def test_the_login_of_the_compose_file_is_no_superuser(new_server: Callable[[], PostgresServer]) -> None:
-    """The script of the image of PostgreSQL, on a server of its own; pgvector is a package of the image."""
-    administrator = str(new_server().get_uri())
+def make_login(administrator: str) -> str:
+    """Run the script of the image of PostgreSQL; return the URL of its login. pgvector is a package of the image."""
     place = conninfo_to_dict(administrator)
     script = (ROOT / "docker/login.sh").read_text("utf-8")
     (sql,) = re.findall(r"<<'SQL'\n(.*)SQL\n", script, re.DOTALL)
@@ -91,7 +91,11 @@ def test_the_login_of_the_compose_file_is_no_superuser(new_server: Callable[[], 
     with psycopg.connect(administrator, autocommit=True) as db:
         for statement in before.replace(":'password'", "'secret'").split(";\n"):
             db.execute(statement.encode())
-    url = f"postgresql://memwarden:secret@/memwarden?host={place['host']}"
+    return f"postgresql://memwarden:secret@/memwarden?host={place['host']}"
+
+
+def test_the_login_of_the_compose_file_is_no_superuser(new_server: Callable[[], PostgresServer]) -> None:
+    url = make_login(str(new_server().get_uri()))
     with Warden.open(url) as warden:
         warden.scope(user="ana").remember("Ana keeps bees.")
         assert [item.text for item in warden.scope(user="ana").find()] == ["Ana keeps bees."]
@@ -151,6 +155,54 @@ def test_the_worker_of_the_container_looks_once_and_stops_when_told(tmp_path: Pa
     assert running.poll() is None
     running.terminate()
     assert running.wait(200) in (0, -15, 130, 143)
+
+
+@pytest.mark.soak
+def test_the_steps_of_the_image_make_what_serves_and_works(
+    tmp_path: Path, free_port: int, new_server: Callable[[], PostgresServer]
+) -> None:
+    """The steps of the Dockerfile in a clean folder, then the services of the compose file from what they made."""
+    build, home = tmp_path / "build", tmp_path / "opt"
+    build.mkdir()
+    stage = DOCKERFILE.split("\nFROM ")[1]
+    for step, line in re.findall(r"^(COPY|RUN) (.+)$", stage, re.MULTILINE):
+        if step == "COPY":
+            *names, place = line.split()
+            (build / place).mkdir(parents=True, exist_ok=True)
+            for name in names:
+                source = ROOT / name
+                if source.is_dir():
+                    kept = shutil.ignore_patterns("vendor", "__pycache__", "node_modules")
+                    shutil.copytree(source, build / place, dirs_exist_ok=True, ignore=kept)
+                else:
+                    shutil.copy(source, build / place)
+        else:
+            made = line.replace("/opt/memwarden", str(home))
+            subprocess.run(["sh", "-ec", made], cwd=build, check=True, timeout=1_800)
+    url = make_login(str(new_server().get_uri()))
+    environment = {"MEMWARDEN_DB": url, "PATH": f"{home / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True
+        )
+        return done.stdout
+
+    key = json.loads(call("memwarden", "key", "create", "--name", "team", "--json"))["key"]
+    command = [item.replace("8765", str(free_port)) for item in COMPOSE["services"]["server"]["command"]]
+    health = [argument.replace("8765", str(free_port)) for argument in arguments_of("HEALTHCHECK.*CMD")]
+    with subprocess.Popen(command, env=environment, cwd=tmp_path) as server:
+        try:
+            wait_until_well(health, environment, free_port)
+            there = httpx2.Client(base_url=f"http://127.0.0.1:{free_port}", headers={"Authorization": f"Bearer {key}"})
+            body = {"user_id": "ana", "text": "Ana keeps bees."}
+            assert there.post("/v1/memories", json=body).status_code == 201
+            assert "bees" in there.post("/v1/memory/query", json={"user_id": "ana", "query": "bees"}).text
+            assert b"htmx" in there.get("/ui/", follow_redirects=True).content
+            assert {item["job"] for item in json.loads(call("memwarden", "worker", "--once", "--json"))} >= {"expire"}
+            call("python", "-c", "import opentelemetry.sdk, mcp")
+        finally:
+            server.terminate()
 
 
 def wait_until_well(health: list[str], environment: dict[str, str], port: int) -> None:

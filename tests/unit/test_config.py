@@ -133,7 +133,14 @@ allowlists:
     assert categories.declared["profile"].always
     assert categories.declared["event"].rag_length == 30
     assert categories.declared["projects"].name == "projects"  # declared by the allowlist that uses it
-    assert categories.readable("planner", None) == ("goals", "tasks", "projects", "agent:planner")
+    assert categories.readable("planner", None) == (
+        "goals",
+        "tasks",
+        "projects",
+        "state",
+        "procedural",
+        "agent:planner",
+    )
     assert categories.readable(None, None) is None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memwarden import AsyncWarden, clock
-from memwarden.categories import categories_content
+from memwarden.categories import WORKING, categories_content
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
 from memwarden.stores.shared.items import DropItem, Items, PutItem, StoredItem, require_items
@@ -71,8 +71,13 @@ class KeptCategories:
             await self._take_over(items)
 
     async def put_allowlist(self, agent: str, names: Sequence[str]) -> None:
-        """Put an agent's allowlist in force from the next call on, and keep it. Raises InvalidInput, StoreError."""
+        """Put an agent's allowlist in force from the next call on, and keep it. Raises InvalidInput, StoreError.
+
+        With a list that is not empty an agent keeps ``state`` and ``procedural``. :meth:`put` takes them away.
+        """
         content = categories_content(self._warden.settings.categories)
+        had = content["allowlists"].get(agent, ())
+        names = [*names, *(name for name in WORKING if names and name in had and name not in names)]
         await self._reload({**content, "allowlists": {**content["allowlists"], agent: list(names)}})
         if (items := self._items) is not None:
             await items.write(_PLACE, [PutItem(_item(_LISTS, agent, list(names)))])
