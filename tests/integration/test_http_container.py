@@ -158,6 +158,7 @@ def test_the_worker_of_the_container_looks_once_and_stops_when_told(tmp_path: Pa
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_800)
 def test_the_steps_of_the_image_make_what_serves_and_works(
     tmp_path: Path, free_port: int, new_server: Callable[[], PostgresServer]
 ) -> None:
@@ -198,7 +199,9 @@ def test_the_steps_of_the_image_make_what_serves_and_works(
             body = {"user_id": "ana", "text": "Ana keeps bees."}
             assert there.post("/v1/memories", json=body).status_code == 201
             assert "bees" in there.post("/v1/memory/query", json={"user_id": "ana", "query": "bees"}).text
-            assert b"htmx" in there.get("/ui/", follow_redirects=True).content
+            page = there.get("/ui/", follow_redirects=True).text
+            (script,) = re.findall(r'src="([^"]*htmx[^"]*)"', page)
+            assert there.get(script).status_code == 200
             assert {item["job"] for item in json.loads(call("memwarden", "worker", "--once", "--json"))} >= {"expire"}
             call("python", "-c", "import opentelemetry.sdk, mcp")
         finally:

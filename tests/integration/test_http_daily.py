@@ -98,14 +98,17 @@ async def test_a_memory_is_stated_read_corrected_forgotten_restored_and_told_of(
 
     changed = await client.patch(place, params=whose, json={"text": "Ana lives in Linz."}, headers={"If-Match": '"1"'})
     assert changed.json()["results"][0]["outcome"] == "updated"
-    late = await client.patch(place, params=whose, json={"pinned": True}, headers={"If-Match": '"1"'})
+    assert changed.headers["ETag"] == '"2"'
+    same = await client.get(place, params=whose, headers={"If-None-Match": 'W/"1", "2"'})
+    assert same.status_code == 304
+    late = await client.patch(place, params=whose, json={"pinned": True}, headers={"If-Match": '"1", "9"'})
     check_problem(late, 412, "PreconditionFailed")
     check_problem(await client.delete(place, params=whose, headers={"If-Match": '"1"'}), 412, "PreconditionFailed")
     assert (await client.get(place, params=whose)).json()["pinned"] is False
 
-    assert (await client.delete(place, params=whose, headers={"If-Match": '"2"'})).json()["results"][0]["outcome"] == (
-        "deleted"
-    )
+    assert (await client.delete(place, params=whose, headers={"If-Match": '"1", "2"'})).json()["results"][0][
+        "outcome"
+    ] == ("deleted")
     check_problem(await client.get(place, params=whose), 404, "NotFound")
     assert (await client.post(f"{place}/restore", params=whose)).json()["results"][0]["outcome"] == "restored"
     history = (await client.get(f"{place}/history", params=whose)).json()

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 from pydantic import BeforeValidator
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memwarden.surfaces.proxy.shapes import is_passed_on, path_of
+
 # Stands for a slash within a name until the name is read; no name holds control characters.
 _SLASH: Final = "\x1f"
 _ENCODED: Final = b"%2f"
@@ -33,6 +35,9 @@ class WholeNames:
         if _ENCODED in raw.lower() and _names_things(scope):
             parts = (unquote(part.decode("latin-1")).replace("/", _SLASH) for part in raw.split(b"/"))
             scope = {**scope, "path": "/".join(parts)}
+        # Clients whose base URL ends with a slash, or whose path does.
+        if scope["type"] == "http" and scope["path"].endswith("/") and is_passed_on(path_of(scope).rstrip("/")):
+            scope = {**scope, "path": scope["path"].rstrip("/")}
         await self._app(scope, receive, send)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,8 @@ PAUSES: Final = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 STORING_PAUSE: Final = 0.005
 HIT, MISS, BYPASS, DEGRADED = "hit", "miss", "bypass", "degraded"
 MAX_LISTED: Final = 100
+# Bytes of a decompressed request: as many as a request without compression may have.
+MAX_BODY: Final = 8_388_608
 
 
 class ModelRequest(NamedTuple):
@@ -46,13 +49,24 @@ class ModelRequest(NamedTuple):
     document: dict[str, Any] | None
 
 
-def read_request(form: str, body: bytes) -> ModelRequest:
-    """Return a request with its body read, as far as it can be read."""
+def read_request(form: str, body: bytes, charset: str | None = None) -> ModelRequest:
+    """Return a request with its body read, as far as it can be read. charset: as its header names it."""
     try:
-        read = json.loads(body)
-    except (ValueError, RecursionError):
+        read = json.loads(body if charset is None else body.decode(charset))
+    except (ValueError, LookupError, RecursionError):
         read = None
     return ModelRequest(form, body, read if isinstance(read, dict) else None)
+
+
+def decompress(body: bytes, encoding: str) -> bytes | None:
+    """Return a compressed body, whole; None for another encoding and for more than :data:`MAX_BODY` bytes."""
+    if encoding.strip().lower() not in ("gzip", "deflate"):
+        return None
+    try:
+        made = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, MAX_BODY + 1)
+    except zlib.error:
+        return None
+    return made if len(made) <= MAX_BODY else None
 
 
 def find_user(asked: MemoryHeaders, document: Mapping[str, Any] | None, grant: Grant) -> str | None:

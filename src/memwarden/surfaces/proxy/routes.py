@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from typing import Annotated, Any, Final
 
@@ -14,17 +15,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from memwarden import AsyncWarden
-from memwarden.errors import NotFound
+from memwarden.errors import Denied, NotFound
 from memwarden.models.protocols import Embedder
 from memwarden.surfaces.http.access import KEY_SECONDS, Credentials, find_grant
 from memwarden.surfaces.http.keys import Grant, Operation, open_scope
 from memwarden.surfaces.http.problems import request_id_of
 from memwarden.surfaces.http.routes.traces import TraceLog
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
-from memwarden.surfaces.proxy.exchange import MemoryExchange, open_memory, read_request
+from memwarden.surfaces.proxy.exchange import MemoryExchange, decompress, open_memory, read_request
 from memwarden.surfaces.proxy.headers import RawHeaders, headers_for_caller, read_memory_headers
 from memwarden.surfaces.proxy.shapes import PASSED_PATHS, find_provider, path_of
-from memwarden.surfaces.proxy.upstream import UpstreamClient, open_upstream
+from memwarden.surfaces.proxy.upstream import SentBody, UpstreamClient, open_upstream
 
 log = structlog.get_logger("memwarden.proxy")
 router = APIRouter(prefix="/v1", tags=["models"])
@@ -70,16 +71,19 @@ class ModelProxy:
         check_may_pass(self._warden, grant)
         asked = read_memory_headers(request.headers)
         form = PASSED_PATHS.get(path_of(request.scope), "")
-        held = read_request(form, await request.body())
+        body, encoding = await request.body(), request.headers.get("content-encoding", "")
+        plain = None if asked.switch == "off" else decompress(body, encoding)
+        held = read_request(form, body if plain is None else plain, _charset_of(request))
         opened = None if asked.switch == "off" else open_memory(self._warden, grant, held, asked)
         if self._upstream is None:
             raise NotFound("this server passes nothing on to a model; start it with --upstream URL")
+        check_may_spend(self._upstream, request, grant)
         exchange = MemoryExchange(held, request_id_of(request), self._traces)
         if opened is not None and form:
             # A store that hangs already held the check of the key up.
             await exchange.begin(opened, asked, max(MIN_SECONDS, self.seconds - request.scope["state"][KEY_SECONDS]))
         try:
-            answer = await self._ask(self._upstream, request, exchange)
+            answer = await self._ask(self._upstream, request, exchange, decompressed=plain is not None)
         except BaseException:
             self.run_beside(exchange.end(answered=False))
             raise
@@ -88,10 +92,13 @@ class ModelProxy:
             return Response(status_code=HUNG_UP)
         return PassedAnswer(self, exchange, answer)
 
-    async def _ask(self, upstream: UpstreamClient, request: Request, exchange: MemoryExchange) -> Any:
+    async def _ask(
+        self, upstream: UpstreamClient, request: Request, exchange: MemoryExchange, *, decompressed: bool
+    ) -> Any:
         """Return the upstream's answer as it begins; None once the caller has hung up, and then nobody asks on."""
         provider = find_provider(request.scope) or "openai"
-        send = upstream.send(request, provider, exchange.body, plain=exchange.records, sent=exchange.note_sent)
+        body = SentBody(exchange.body, decompressed)
+        send = upstream.send(request, provider, body, plain=exchange.records, sent=exchange.note_sent)
         asking, gone = asyncio.create_task(send), asyncio.create_task(_wait_for_hang_up(request.receive))
         try:
             await asyncio.wait((asking, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -124,6 +131,21 @@ def check_may_pass(warden: AsyncWarden, grant: Grant) -> None:
     """Raise Denied for a key that neither reads nor writes memory."""
     if Operation.READ not in grant.operations and Operation.WRITE not in grant.operations:
         open_scope(warden, grant, Operation.READ)
+
+
+def check_may_spend(upstream: UpstreamClient, request: Request, grant: Grant) -> None:
+    """Raise Denied for a key that may not write and brings no key of the provider: it would spend the server's."""
+    provider = find_provider(request.scope) or "openai"
+    if Operation.WRITE not in grant.operations and upstream.lends_key(request.headers, provider):
+        raise Denied(
+            "this key may only read, so it does not spend the server's key of the provider; send a key of yours"
+        )
+
+
+def _charset_of(request: Request) -> str | None:
+    """Return the charset that a request names for its body; None for UTF-8, which JSON has by default."""
+    named = re.search(r"charset=\"?([\w-]+)", request.headers.get("content-type", ""), re.IGNORECASE)
+    return None if named is None or named[1].lower() in ("utf-8", "utf8") else named[1]
 
 
 class PassedAnswer(Response):
@@ -247,6 +269,12 @@ async def create_message(request: Request, credentials: Credentials) -> Response
 @router.post("/messages/count_tokens", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
 async def count_tokens(request: Request, credentials: Credentials) -> Response:
     """Let the upstream count the tokens of a conversation, without memory."""
+    return await _pass_on(request)
+
+
+@router.post("/completions", responses=_ANSWER, openapi_extra=_BODY)  # type: ignore[arg-type]
+async def create_completion(request: Request, credentials: Credentials) -> Response:
+    """Let the upstream's model go on with a text, without memory (OpenAI's completions)."""
     return await _pass_on(request)
 
 

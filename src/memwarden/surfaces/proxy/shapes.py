@@ -15,6 +15,7 @@ PASSED_PATHS: Final[Mapping[str, str]] = {
     "/v1/responses": "openai_responses",
     "/v1/messages": "anthropic",
     "/v1/messages/count_tokens": "",
+    "/v1/completions": "",
     "/v1/embeddings": "",
     "/v1/models": "",
 }

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from memwarden.errors import InvalidConfig, ModelUnavailable, NotFound, missing_extra
@@ -30,6 +31,13 @@ KEY_VARIABLES: Final[Mapping[str, str]] = {
 }
 
 
+class SentBody(NamedTuple):
+    """The body of a request as it is sent on. decompressed: whether the caller had sent it compressed."""
+
+    content: bytes
+    decompressed: bool = False
+
+
 class UpstreamClient:
     """The connections to the upstreams of the settings. Raises InvalidConfig for a URL that is none."""
 
@@ -45,7 +53,7 @@ class UpstreamClient:
         self._client: httpx2.AsyncClient | None = None
 
     async def send(
-        self, request: Request, provider: str, body: bytes, *, plain: bool, sent: Callable[[], None]
+        self, request: Request, provider: str, body: SentBody, *, plain: bool, sent: Callable[[], None]
     ) -> httpx2.Response:
         """Send a request on, with this body, and return the answer as it begins. Raises ModelUnavailable, NotFound.
 
@@ -54,13 +62,13 @@ class UpstreamClient:
         import httpx2
 
         client = self._client = self._client or self._open()
-        headers = headers_for_upstream(request.headers, plain=plain)
-        if self._keys[provider] and not has_credential(request.headers):
+        headers = headers_for_upstream(request.headers, plain=plain, decompressed=body.decompressed)
+        if self.lends_key(request.headers, provider):
             headers.append(_credential(provider, self._keys[provider]))
         query = request.scope["query_string"].decode("latin-1")
         url = self._urls[provider] + quote_path(path_of(request.scope)) + (f"?{query}" if query else "")
         timeout = httpx2.Timeout(self._seconds, connect=CONNECT_SECONDS)
-        content = body if body or request.method != "GET" else None
+        content = body.content if body.content or request.method != "GET" else None
 
         async def follow(step: str, _: Mapping[str, Any]) -> None:
             if step.endswith(_SENT):
@@ -81,6 +89,10 @@ class UpstreamClient:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             said = f"the upstream at {self._site(provider)} gave no answer ({type(error).__name__}); repeat the call"
             raise ModelUnavailable(said) from None
+
+    def lends_key(self, headers: Headers, provider: str) -> bool:
+        """Whether a request with these headers is sent on with the server's own key of the provider."""
+        return bool(self._keys[provider]) and not has_credential(headers)
 
     async def close(self) -> None:
         """Let go of the connections."""

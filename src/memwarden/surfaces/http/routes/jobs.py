@@ -97,6 +97,7 @@ async def list_jobs(
 
 
 @router.post("/jobs/{job}/run", response_model=list[JobRunView])
+@router.post("/jobs/{job}", response_model=list[JobRunView], include_in_schema=False)
 async def run_job(job: JobName, body: JobBody, caller: Keeper) -> Any:
     """Run a job on a person's memory now, due or not, which takes decide too, or tell what it would change."""
     if body.user_id is None and caller.grant.user is None:

@@ -6,6 +6,7 @@ import base64
 import json
 from datetime import datetime
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
 
@@ -31,7 +32,9 @@ from memwarden.surfaces.http.routes.memory import IdempotencyKey, choose_key
 router = APIRouter(tags=["memories"])
 MemoryId = Annotated[str, WHOLE_NAME, Path(min_length=1, max_length=256)]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-IfMatch = Annotated[str | None, Header(description="Change only this version: the ETag of the memory.", max_length=64)]
+IfMatch = Annotated[
+    str | None, Header(description="Change only this version: its ETag, or a list of them.", max_length=1_024)
+]
 MAX_TIES = 1_000_000
 STALE: dict[int | str, dict[str, Any]] = {412: {"description": "The memory has another version; read it again."}}
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The memory still has this ETag."}}
@@ -68,7 +71,9 @@ async def list_memories(
 
 
 @router.post("/v1/memories", response_model=WriteView, status_code=201)
-async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: IdempotencyKey = None) -> Any:
+async def remember(
+    body: MemoryBody, caller: WritingCaller, response: Response, idempotency_key: IdempotencyKey = None
+) -> Any:
     """State something worth knowing: a fact, a decision, a preference, a procedure."""
     if (body.text is None) == (body.texts is None):
         raise InvalidInput("give text, or texts for several memories")
@@ -77,9 +82,12 @@ async def remember(body: MemoryBody, caller: WritingCaller, idempotency_key: Ide
     arguments = {name: value for name, value in body.verb_arguments().items() if name not in ("text", "texts", "key")}
     stated = body.texts if body.text is None else body.text
     assert stated is not None
-    return await caller.open(body).remember(
+    written = await caller.open(body).remember(
         plain_messages(stated), **arguments, key=choose_key(body.key, idempotency_key)
     )
+    if len(written.results) == 1 and written.results[0].id:
+        response.headers["Location"] = f"/v1/memories/{quote(written.results[0].id, safe='')}"
+    return written
 
 
 @router.delete("/v1/memories", response_model=WriteView)
@@ -103,12 +111,12 @@ async def get_memory(
     memory_id: MemoryId,
     scope: ReadScope,
     response: Response,
-    if_none_match: Annotated[str | None, Header(max_length=64)] = None,
+    if_none_match: Annotated[str | None, Header(max_length=1_024)] = None,
 ) -> Any:
     """Return a memory, with its version as ETag."""
     memory = await scope.get(memory_id)
     response.headers["ETag"] = _tag(memory)
-    if if_none_match == _tag(memory):
+    if if_none_match is not None and memory.version in _versions(if_none_match):
         return Response(status_code=304, headers={"ETag": _tag(memory)})
     return memory
 
@@ -118,13 +126,16 @@ async def update_memory(
     memory_id: MemoryId,
     body: MemoryPatch,
     scope: WriteScope,
+    response: Response,
     if_match: IfMatch = None,
     expected_version: Annotated[int | None, Query(ge=1, le=2**53, description="As If-Match; 409 for another.")] = None,
 ) -> Any:
     """Correct a memory; the old content stays in the history."""
-    await _check_version(scope, memory_id, if_match)
-    expected = expected_version if if_match in (None, "*") else _version(if_match)
-    return await scope.update(memory_id, **body.given(), expected_version=expected)
+    expected = await _check_version(scope, memory_id, if_match) or expected_version
+    written = await scope.update(memory_id, **body.given(), expected_version=expected)
+    if written.results[0].id == memory_id:
+        response.headers["ETag"] = _tag(await scope.get(memory_id))
+    return written
 
 
 @router.delete("/v1/memories/{memory_id}", response_model=WriteView, responses=STALE)
@@ -135,8 +146,7 @@ async def forget_memory(
     expected_version: Annotated[int | None, Query(ge=1, le=2**53, description="As If-Match; 409 for another.")] = None,
 ) -> Any:
     """Take a memory out of every answer. It can be restored for 30 days."""
-    await _check_version(scope, memory_id, if_match)
-    expected = expected_version if if_match in (None, "*") else _version(if_match)
+    expected = await _check_version(scope, memory_id, if_match) or expected_version
     return await scope.forget(memory_id, expected_version=expected)
 
 
@@ -184,18 +194,20 @@ def _tag(memory: Memory) -> str:
     return f'"{memory.version}"'
 
 
-def _version(tag: str | None) -> int | None:
-    """Return the version that a tag names; None for a text that no memory has as its tag."""
-    number = (tag or "").strip().strip('"')
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 16 else None
+def _versions(tags: str) -> set[int]:
+    """Return the versions that a list of tags names; a text that no memory has as its tag names none."""
+    numbers = [tag.strip().removeprefix("W/").strip('"') for tag in tags.split(",")]
+    return {int(number) for number in numbers if number.isascii() and number.isdigit() and len(number) < 16}
 
 
-async def _check_version(scope: AsyncScope, memory_id: str, tag: str | None) -> None:
-    """Answer 412 unless a memory has the version that the caller read."""
-    if tag is not None and tag.strip() != "*":
-        stored = (await scope.get(memory_id)).version
-        if _version(tag) != stored:
-            raise HTTPException(412, f"memory {memory_id!r} has version {stored}, not {tag}; read it again")
+async def _check_version(scope: AsyncScope, memory_id: str, tags: str | None) -> int | None:
+    """Return the version that the caller read; None where they name none. Answer 412 for another version."""
+    if tags is None or tags.strip() == "*":
+        return None
+    stored = (await scope.get(memory_id)).version
+    if stored not in _versions(tags):
+        raise HTTPException(412, f"memory {memory_id!r} has version {stored}, not {tags}; read it again")
+    return stored
 
 
 def read_filters(text: str | None) -> dict[str, Any]:
