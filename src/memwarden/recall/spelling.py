@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from memwarden.recall.rank.bm25 import count_holding
 from memwarden.text.language import normalize_text
+from memwarden.text.misspelling import change_one_letter
 from memwarden.text.tokenizer import fold, surface_id, surface_of, term_id, terms
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 # Letters of a word that is looked up. Shorter ones are one letter away from too many others.
 MIN_LETTERS: Final = 4
-# First and last letter of the alphabets in which words are looked up: Latin, Greek and Cyrillic, without accents.
-ALPHABETS: Final = (("a", "z"), ("α", "ω"), ("а", "я"))
-
 _WORD: Final = re.compile(rf"[^\W\d_]{{{MIN_LETTERS},}}")
 
 
@@ -37,7 +35,7 @@ def _correct(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> 
     holding = partial(_count_texts, view)
     if not stems or any(map(holding, (plain, *map(fold, stems)))) or is_word(word):
         return word
-    best = max(_change_one_letter(plain), key=holding, default=plain)
+    best = max(change_one_letter(plain), key=holding, default=plain)
     return best if holding(best) else word
 
 
@@ -45,18 +43,3 @@ def _count_texts(view: NamespaceView, word: str) -> int:
     """Return how many texts hold a word as a stem or a surface form."""
     ids = (term_id(word), surface_id(word))
     return max(count_holding(each, len(view.passages.postings(each)[0]), view) for each in ids)
-
-
-def _change_one_letter(word: str) -> Iterator[str]:
-    """Yield a word with one letter changed, in its alphabet; nothing for other scripts."""
-    letters = next((range(ord(first), ord(last) + 1) for first, last in ALPHABETS if first <= word[:1] <= last), None)
-    if letters is None:
-        return
-    for place in range(len(word) + 1):
-        before, after = word[:place], word[place:]
-        if after:
-            yield before + after[1:]
-            yield from (before + chr(letter) + after[1:] for letter in letters)
-        if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
-        yield from (before + chr(letter) + after for letter in letters)
