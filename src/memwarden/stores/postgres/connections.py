@@ -16,7 +16,7 @@ from memwarden.errors import InvalidConfig
 from memwarden.stores.postgres.citus import has_citus
 from memwarden.stores.postgres.read import APPLICATION
 from memwarden.stores.postgres.rows import register_dumpers
-from memwarden.stores.postgres.transaction import explain, is_lost, is_rolled_back_by_others
+from memwarden.stores.postgres.transaction import explain, is_lost, is_node_lost, is_rolled_back_by_others
 
 T = TypeVar("T")
 
@@ -26,6 +26,9 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 _MAX_ATTEMPTS = 8  # of a transaction that the server undid because of others
 _FIRST_PAUSE = 0.02  # seconds before the second attempt, doubled for each further attempt
 _MAX_PAUSE = 0.5
+# Repetitions after a node of Citus was lost: the server may have kept a connection from before the node's restart. Not
+# for long, because a waiting call takes a thread from the namespaces of other nodes.
+_NODE_REPEATS = 2
 
 # Executions after which psycopg prepares a statement. Its own default.
 _PREPARE_AFTER = 5
@@ -99,6 +102,9 @@ class Connections:
                 tries += 1
                 if is_rolled_back_by_others(error) and tries < _MAX_ATTEMPTS:
                     time.sleep(_FIRST_PAUSE * 2**tries * random.random())
+                elif is_node_lost(error):
+                    if tries > _NODE_REPEATS or not may_repeat(error):
+                        raise
                 elif is_lost(error) and may_repeat(error) and time.monotonic() < deadline:
                     self.close()  # mostly the server was restarted, which broke the idle connections too
                     time.sleep(min(_MAX_PAUSE, _FIRST_PAUSE * 2**tries))

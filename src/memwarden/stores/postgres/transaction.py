@@ -110,6 +110,11 @@ def is_lost(error: Error) -> bool:
     return error.sqlstate.startswith(_GONE)
 
 
+def is_node_lost(error: Error) -> bool:
+    """Return whether the server reports that it lost a node of Citus. Its own connection goes on."""
+    return is_lost(error) and error.diag.severity_nonlocalized == "ERROR"
+
+
 def is_rolled_back_by_others(error: Error) -> bool:
     """Return whether the server rolled back because of other transactions, so that a repetition may succeed."""
     return error.sqlstate in _SEVERAL_WRITERS
@@ -136,6 +141,11 @@ def explain(error: Error, place: str) -> MemwardenError:
     state = error.sqlstate or ""
     if is_callers_fault(error):
         return InvalidInput(f"a value cannot be stored in {place}: {_kind(error)}")
+    if is_node_lost(error):
+        return StoreUnavailable(
+            f"the node of {place} that holds this namespace cannot be reached ({_reason(error)}); other namespaces are "
+            "served, repeat the call when the node is back"
+        )
     if is_lost(error):
         return StoreUnavailable(
             f"{place} cannot be reached ({_reason(error)}); see that the server runs and repeat the call"
