@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test unit lint format bench soak adapters clean
+.PHONY: help setup run serve cluster test unit lint format bench soak adapters clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,6 +30,8 @@ DEMO := src/memwarden/surfaces/cli/demo
 # The server's store: the demo's history. It goes with .venv.
 DEMO_DB := sqlite:///$(VENV)/demo.db
 PORT := 8765
+# Folder of a build of Citus, for make cluster.
+CITUS ?=
 # One more than the cores, up to four: a quarter of their time the tests wait for processes, databases and the disk.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))')
 EXTRACTION := every_turn
@@ -58,6 +60,14 @@ serve: $(READY) $(SCRIPTS) ## Serve the demo's history, with a page at /ui/, unt
 	@echo "Ask it from another terminal, at the address below:" >&2
 	@echo "  curl -s http://127.0.0.1:$(PORT)/v1/memory/query --json '{\"query\": \"What did the allergy clinic find out about Tomas?\", \"user_id\": \"ines\"}'" >&2
 	@exec $(BIN)/memwarden serve --db $(DEMO_DB) --port $(PORT)
+
+# Citus is no part of the project. The folder has a build of it and a script lay_over.py, which lays it over a copy of the
+# PostgreSQL that the tests use.
+cluster: $(READY) $(SCRIPTS) ## Serve the demo from three nodes of Citus, until Ctrl-C: make cluster CITUS=folder
+	@if [ ! -e "$(CITUS)/lay_over.py" ]; then \
+		echo "Name the folder that holds a build of Citus and its lay_over.py: make cluster CITUS=folder" >&2; exit 2; \
+	fi
+	@exec $(BIN)/python bench/scripts/serve_cluster.py "$(CITUS)" $(PORT)
 
 # Most tests wait for the disk most of their time. Where the machine has room in memory their stores are there: what a
 # process has written outlives its kill there too. What has to survive more than that is proved by the calls of fsync.

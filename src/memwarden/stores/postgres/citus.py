@@ -11,7 +11,9 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL, Literal
 
-from memwarden.stores.postgres.transaction import ROLE
+from memwarden.errors import StoreUnavailable
+from memwarden.stores.postgres.transaction import ROLE, TransactionKind, begin
+from memwarden.stores.shared.checkpoints import NodeShare
 
 _COLUMN = "namespace"
 _FIRST = "namespaces"  # the table with which the others share their placement
@@ -22,6 +24,42 @@ _LOCAL_TABLES = """
     SELECT relname FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r'
     AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = pg_class.oid)
     ORDER BY relname <> %s, relname <> %s, relname
+"""
+# Roles belong to a server, which makes them in a transaction of its own. Passed on by Citus they would wait for others.
+HERE_ALONE = (
+    b"SET LOCAL citus.enable_create_role_propagation = off",
+    b"SET LOCAL citus.enable_alter_role_propagation = off",
+)
+_MAKE_ROLE = """
+    DO $$ BEGIN
+        PERFORM set_config('citus.enable_create_role_propagation', 'off', true),
+            set_config('citus.enable_alter_role_propagation', 'off', true);
+        BEGIN
+            CREATE ROLE {role} NOLOGIN NOINHERIT;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+        END;
+        {login};
+    END $$
+"""
+_ON_WORKERS = b"""
+    SELECT nodename || ':' || nodeport, result FROM run_command_on_workers(%s) WHERE NOT success
+"""
+_SIZE = b"""
+    SELECT coalesce(sum(citus_total_relation_size(logicalrelid)), 0) FROM pg_dist_partition
+    WHERE logicalrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace)
+"""
+_PATHS = b"SELECT namespace FROM memwarden.namespaces WHERE rev > 0"
+_SHARES = """
+    WITH shard AS (
+        SELECT shardid, nodename, nodeport, shard_size FROM citus_shards WHERE citus_table_type = 'distributed'
+        AND table_name IN (SELECT oid FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace)
+    ), held AS (
+        SELECT get_shard_id_for_distribution_column('memwarden.namespaces', path) AS shardid, count(*) AS namespaces
+        FROM unnest(%s::text[]) AS path GROUP BY 1
+    )
+    SELECT node.nodename, node.nodeport, coalesce(sum(held.namespaces), 0), coalesce(sum(shard.shard_size), 0)
+    FROM pg_dist_node node LEFT JOIN shard USING (nodename, nodeport) LEFT JOIN held USING (shardid)
+    WHERE node.shouldhaveshards GROUP BY 1, 2 ORDER BY 1, 2
 """
 # Citus takes no subquery in a policy. A writer says that it purges, and its statement names purged memories alone.
 _DELETE_VERSIONS = (
@@ -57,8 +95,37 @@ def distribute(db: Connection[Any]) -> None:
             beside = Literal("default" if table == _FIRST else f"memwarden.{_FIRST}")
             distributed = SQL("SELECT create_distributed_table({}, {}, colocate_with => {})")
             db.execute(distributed.format(name, Literal(_COLUMN), beside))
-    # The nodes connect to each other as the role of the transaction.
-    db.execute(f"ALTER ROLE {ROLE} LOGIN".encode())
+
+
+def make_role_on_nodes(db: Connection[Any], role: str) -> None:
+    """Create a role on the workers if missing, and let the nodes connect to each other as the transactions' role.
+
+    Citus itself passes on a new role alone, and only to the nodes of the database in which it was made. The role exists
+    here, made with :data:`HERE_ALONE`. Raises StoreUnavailable.
+    """
+    login = f"ALTER ROLE {role} LOGIN" if role == ROLE else "NULL"
+    failed = db.execute(_ON_WORKERS, (_MAKE_ROLE.format(role=role, login=login),)).fetchone()
+    if failed is not None:
+        raise StoreUnavailable(f"the node {failed[0]} of Citus does not make the role {role}: {failed[1]}")
+    if role == ROLE:
+        db.execute(login.encode())
+
+
+def count_bytes(db: Connection[Any]) -> int:
+    """Return the size of the distributed tables with their indexes, on all nodes."""
+    ((size,),) = db.execute(_SIZE).fetchall()
+    return int(size)
+
+
+def read_shares(db: Connection[Any], seconds: float) -> list[NodeShare]:
+    """Return the share of each node. Empty without Citus."""
+    if not has_citus(db):
+        return []
+    begin(db, None, seconds, TransactionKind.READ, listing=True)
+    paths = [path for (path,) in db.execute(_PATHS).fetchall()]
+    db.execute(b"COMMIT")
+    rows = db.execute(_SHARES, (paths,)).fetchall()
+    return [NodeShare(f"{host}:{port}", int(namespaces), int(size)) for host, port, namespaces, size in rows]
 
 
 def _local_tables(db: Connection[Any]) -> list[str]:

@@ -15,6 +15,7 @@ from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.postgres import write
+from memwarden.stores.postgres.citus import count_bytes, has_citus
 from memwarden.stores.postgres.rows import (
     CONTENT,
     Values,
@@ -165,6 +166,8 @@ def about(db: Connection[Any], seconds: float) -> About:
         asked = db.execute(_ABOUT)
         db.execute(b"COMMIT")
     ((version, schema, model, size),) = asked.fetchall()
+    if has_citus(db):
+        size = count_bytes(db)
     return About(f"PostgreSQL {version.split()[0]}", int(schema), decode_text(model), size)
 
 

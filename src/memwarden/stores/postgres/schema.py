@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from memwarden.stores.postgres.citus import distribute, is_placed
+from memwarden.stores.postgres.citus import HERE_ALONE, distribute, has_citus, is_placed, make_role_on_nodes
 from memwarden.stores.postgres.read import refuse_older_sessions, renew_terms
 from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE
 from memwarden.stores.transfer.backup import Tick, ignore_tick
@@ -202,6 +202,8 @@ def migrate_schema(db: Connection[Any], number: int, to: int) -> None:
 
 def _make_role(db: Connection[Any], role: str) -> None:
     """Create a role if missing, and let this login act as it and grant to it."""
+    for setting in HERE_ALONE:
+        db.execute(setting)
     if db.execute(b"SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
         try:
             with db.transaction():
@@ -212,6 +214,8 @@ def _make_role(db: Connection[Any], role: str) -> None:
     if not may_take:
         # Without inheritance: else every member could read what only the search role may read.
         db.execute(f"GRANT {role} TO CURRENT_USER{' WITH INHERIT FALSE' if role == SEARCH_ROLE else ''}".encode())
+    if has_citus(db):
+        make_role_on_nodes(db, role)
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from memwarden.records import (
 from memwarden.stores.postgres import items as event_rows
 from memwarden.stores.postgres import pages, search
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
+from memwarden.stores.postgres.citus import read_shares
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.health import probe_row_security
 from memwarden.stores.postgres.items import PostgresItems
@@ -45,7 +46,7 @@ from memwarden.stores.postgres.search import Searcher
 from memwarden.stores.postgres.transaction import explain
 from memwarden.stores.postgres.write import fill_signals
 from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
-from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
+from memwarden.stores.shared.checkpoints import HealthFinding, NodeShare, PathProbe, RepairReport
 from memwarden.stores.shared.search import (
     NamespaceStatus,
     OpenRows,
@@ -213,6 +214,9 @@ class PostgresStore:
 
     async def about(self) -> About:
         return await self._in_thread(lambda db: pages.about(db, self._seconds))
+
+    async def spread(self) -> list[NodeShare]:
+        return await self._in_thread(lambda db: read_shares(db, self._seconds))
 
     async def tally(self, namespace: Namespace) -> Tally:
         return await self._in_thread(lambda db: pages.tally(db, namespace, self._seconds))

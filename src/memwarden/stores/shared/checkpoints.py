@@ -244,6 +244,25 @@ class HealthCheck(Protocol):
         """
 
 
+class NodeShare(NamedTuple):
+    """The part of a distributed store that a node holds.
+
+    node: host and port. namespaces: those with memories. bytes: size of its tables and indexes.
+    """
+
+    node: str
+    namespaces: int
+    bytes: int
+
+
+@runtime_checkable
+class DistributedStore(Protocol):
+    """A store that may be spread over several servers."""
+
+    async def spread(self) -> list[NodeShare]:
+        """Return the share of each node, also of empty ones. Empty for a store of one server."""
+
+
 class PathProbe(NamedTuple):
     """Attempts to reach foreign data across a boundary by a single path (``memwarden doctor --leaks``).
 

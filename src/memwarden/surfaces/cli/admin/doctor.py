@@ -14,7 +14,7 @@ from memwarden import settings
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.checkpoints import HealthCheck, HealthFinding, RepairReport
+from memwarden.stores.shared.checkpoints import DistributedStore, HealthCheck, HealthFinding, NodeShare, RepairReport
 from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
@@ -117,9 +117,11 @@ async def _health(store: Store, url: str, wrong: Sequence[HealthFinding]) -> dic
     told: dict[str, Any] = {"db": without_login(url), "promises": store.promises}
     try:
         about = (await store.about())._asdict()
+        nodes = await store.spread() if isinstance(store, DistributedStore) else []
         return {
             **told,
             **about,
+            **({"nodes": [share._asdict() for share in nodes]} if nodes else {}),
             "namespaces": [await _namespace_health(store, namespace) for namespace in await store.namespaces()],
         }
     except StoreCorrupt:
@@ -151,6 +153,9 @@ def _print_health(told: dict[str, Any]) -> None:
     size = "" if told["bytes"] is None else f", {told['bytes'] / 1e6:,.1f} MB"
     console.print(clean(f"{told['db']} opens: {told['engine']}, schema {told['schema']}{size}."))
     console.print(clean(f"Embedding model: {told['model'] or 'none yet'}."))
+    for share in (NodeShare(**item) for item in told.get("nodes", ())):
+        size = f"{share.bytes / 1e6:,.1f} MB"
+        console.print(clean(f"Node {share.node}: {share.namespaces:,} namespaces with memories, {size}."))
     if not told["namespaces"]:
         console.print("No namespace holds memories.")
         return
