@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Completion
+         * @description Let the upstream's model go on with a text, without memory (OpenAI's completions).
+         */
+        post: operations["create_completion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/embeddings": {
         parameters: {
             query?: never;
@@ -4587,6 +4607,123 @@ export interface operations {
             };
         };
     };
+    create_completion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The upstream's answer, as it comes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description No key, or a key that is unknown, expired or revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description The key or the agent may not do this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description There is no such thing that this key may see. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description The body came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description Somebody else changed it, or an idempotency key was used for something else. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description The body is larger than this server takes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description The request is wrong. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description Too many calls. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description The store or a model refuses; nothing was kept that was not acknowledged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelError"];
+                };
+            };
+            /** @description Every other answer of the upstream, as it comes. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+        };
+    };
     create_embeddings: {
         parameters: {
             query?: never;
@@ -5788,7 +5925,7 @@ export interface operations {
                 thread_id?: string | null;
             };
             header?: {
-                /** @description Change only this version: the ETag of the memory. */
+                /** @description Change only this version: its ETag, or a list of them. */
                 "if-match"?: string | null;
             };
             path: {
@@ -5894,7 +6031,7 @@ export interface operations {
                 thread_id?: string | null;
             };
             header?: {
-                /** @description Change only this version: the ETag of the memory. */
+                /** @description Change only this version: its ETag, or a list of them. */
                 "if-match"?: string | null;
             };
             path: {
