@@ -13,6 +13,9 @@ from memwarden.errors import InvalidInput
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+# As seconds this number is the year 5138, so a larger one counts milliseconds, as JavaScript does.
+_MILLISECONDS_FROM = 100_000_000_000
+
 # Stands for "no time" in an integer column.
 UNSET = -(2**62)
 
@@ -46,7 +49,7 @@ def parse_local(value: Any, what: str) -> datetime:
         if isinstance(value, str):
             value = datetime.fromisoformat(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            value = datetime.fromtimestamp(value, UTC)
+            value = datetime.fromtimestamp(value / 1000 if abs(value) >= _MILLISECONDS_FROM else value, UTC)
         if isinstance(value, datetime):
             minutes = offset_of(value)
             there = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -38,6 +38,7 @@ def test_microseconds_are_exact_both_ways(moment: datetime, microseconds: int) -
         "2026-05-08T14:00+02:00",
         "2026-05-08 12:00",
         1_778_241_600,
+        1_778_241_600_000,  # milliseconds, as JavaScript counts
     ],
 )
 def test_times_are_read_as_utc(value: Any) -> None:

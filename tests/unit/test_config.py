@@ -145,6 +145,32 @@ allowlists:
 
 
 @pytest.mark.parametrize(
+    ("content", "readable"),
+    [
+        (
+            "categories:\n  system: [{name: profil}]\nallowlists:\n  pflege: [profil]\n",
+            ("profil", "state", "procedural"),
+        ),
+        (
+            "categories:\n  system: [{name: perfil}, {name: state}]\nallowlists:\n  cocina: [perfil]\n",
+            ("perfil", "procedural"),
+        ),
+        ("allowlists:\n  nurse: [health]\n", ("health",)),
+    ],
+    ids=["neither is named", "one is named", "no system categories"],
+)
+def test_agents_of_a_file_keep_what_they_work_with(
+    content: str, readable: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "categories.yaml"
+    file.write_text(content, encoding="utf-8")
+    categories = read_categories(file)
+    (agent,) = categories.allowlists
+    assert categories.readable(agent, None) == (*readable, f"agent:{agent}")
+    assert ("names no" in caplog.text) == (len(readable) > 1)
+
+
+@pytest.mark.parametrize(
     ("content", "says"),
     [
         ("[1, 2]", "must hold a mapping"),

@@ -7,11 +7,24 @@ from typing import Final
 
 # A name of the tags, or the head of an HTML element that chat programs fold in.
 _OPEN: Final = re.compile(
-    r"<(?P<tag>think|thinking|thought|reasoning)>"
-    r"|(?P<triangle>◁think▷)"
+    r"<(?P<tag>think|thinking|thought|reasoning|seed:think|longcat_think)>"
+    r"|(?P<mark>◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>)"
     r"|<(?P<details>details)\b[^>\n]*\btype=[\"']?reasoning\b[^>\n]*>",
     re.IGNORECASE,
 )
+_CLOSING_MARKS: Final = {
+    "◁think▷": "◁/think▷",
+    "[think]": "[/THINK]",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|start_thinking|>": "<|END_THINKING|>",
+}
+# Marks of the answer itself, around it.
+_ANSWER_MARKS: Final = re.compile(
+    r"\s*<\|(?:begin_of_solution|end_of_solution|START_RESPONSE|END_RESPONSE)\|>\s*", re.IGNORECASE
+)
+# An answer in channels, as gpt-oss writes it: the channel "final" is for the user.
+_CHANNELS: Final = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
+_FINAL: Final = re.compile(r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(.*?)(?:<\|(?:end|return)\|>|\Z)", re.DOTALL)
 # Chat templates write the opening tag into the prompt, so that an answer has the closing tag alone.
 _CLOSE_ALONE: Final = re.compile(r"\s*</(?:think|thinking)>|\s*◁/think▷", re.IGNORECASE)
 _FENCE: Final = re.compile(r"^\s*```", re.MULTILINE)
@@ -22,11 +35,15 @@ _CITATION: Final = re.compile("[ \\t]?\ue200[^\ue201\n]{0,400}\ue201|[ \\t]?【\
 def strip_reasoning(answer: str) -> str:
     """Return an answer without hidden reasoning and citation marks.
 
-    Reasoning is removed where it begins a line outside of a code block. Reasoning that begins the answer and is not
+    Of an answer in channels only the final one is left. Reasoning is removed where it begins a line outside of a code
+    block. Reasoning that begins the answer and is not
     closed was cut off, so nothing of the answer is left.
     """
+    if _CHANNELS.match(answer):
+        answer = "".join(_FINAL.findall(answer)).strip()
     if any(tag in answer.lower() for tag in ("think", "thought", "reasoning")):
         answer = _strip_blocks(_strip_headless(answer))
+        answer = _ANSWER_MARKS.sub("", answer) if "<|" in answer else answer
     return _CITATION.sub("", answer) if "\ue200" in answer or "†" in answer else answer
 
 
@@ -56,7 +73,8 @@ def _strip_blocks(answer: str) -> str:
 
 
 def _end_of(answer: str, opened: re.Match[str]) -> int | None:
-    close = "◁/think▷" if opened["triangle"] else f"</{opened['tag'] or opened['details']}>"
+    mark = opened["mark"]
+    close = _CLOSING_MARKS[mark.lower()] if mark else f"</{opened['tag'] or opened['details']}>"
     found = re.compile(re.escape(close), re.IGNORECASE).search(answer, opened.end())
     return None if found is None else found.end()
 
