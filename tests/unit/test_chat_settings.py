@@ -50,6 +50,16 @@ def test_the_defaults_follow_the_budget_with_lean_lines() -> None:
     assert settings.search_threshold is None  # the default bar
 
 
+@pytest.mark.parametrize("given", [{"useMemory": True}, {"memoryInjectionMode": "user_prefix", "use_memory": True}])
+def test_names_of_the_classic_pipeline_get_its_defaults(given: dict[str, Any]) -> None:
+    settings = read_chat_settings(given)
+    assert settings == read_chat_settings(
+        {**CLASSIC, "useMemory": True} | {k: v for k, v in given.items() if "Mode" in k}
+    )
+    assert (settings.max_memory_context, settings.memory_search_threshold) == (5, 0.7)
+    assert read_chat_settings({"use_memory": True, "overviewTokens": 100}).max_memory_context == 100
+
+
 @pytest.mark.parametrize("name", [field.name for field in fields(ChatSettings)])
 def test_each_field_is_read_by_both_names(name: str) -> None:
     others: dict[str, Any] = {
@@ -71,7 +81,7 @@ def test_each_field_is_read_by_both_names(name: str) -> None:
     wanted = replace(ChatSettings(), **{name: others[name]})
     assert wanted != ChatSettings()
     assert read_chat_settings({name: others[name]}) == wanted
-    assert read_chat_settings({camel: others[name]}) == wanted
+    assert getattr(read_chat_settings({camel: others[name]}), name) == others[name]
     with pytest.raises(InvalidConfig, match="twice"):
         read_chat_settings({name: others[name], camel: others[name]})
 

@@ -27,7 +27,7 @@ from memwarden.models.reasoning import strip_reasoning
         ),
         ("<|START_THINKING|>plan<|END_THINKING|><|START_RESPONSE|>La bomba.<|END_RESPONSE|>", "La bomba."),
         (
-            "<|channel|>analysis<|message|>hidden<|end|><|start|>assistant<|channel|>final<|message|>Take it.<|return|>",
+            "<|channel|>analysis<|message|>no<|end|><|start|>assistant<|channel|>final<|message|>Take it.<|return|>",
             "Take it.",
         ),
         ("<|channel|>analysis<|message|>cut off", ""),

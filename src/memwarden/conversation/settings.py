@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
-from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
 from memwarden.settings import DEFAULT_BLOCK_TOKENS, DEFAULT_THRESHOLD
 
 # The places for memories in a prompt (:mod:`memwarden.conversation.formats`,
@@ -95,6 +95,9 @@ class ChatSettings:
 def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
     """Read settings by their names in snake_case (``use_memory``) or camelCase (``useMemory``).
 
+    A name in camelCase comes from programs of the classic chat pipeline, so its defaults hold: 5 memories, 500 tokens,
+    a threshold of 0.7 and its templates.
+
     Raises InvalidConfig for an unknown name, a name given in both spellings, and a wrong value.
     """
     if not isinstance(values, Mapping):
@@ -109,12 +112,27 @@ def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
         if name in read:
             raise InvalidConfig(f"the setting {name!r} is given twice, also as {_camel(name)!r}")
         read[name] = value
-    return ChatSettings(**read)
+    classic = any(spelling in _CLASSIC_NAMES for spelling in values)
+    return ChatSettings(**({**_CLASSIC, **read} if classic else read))
 
 
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
+
+
+_CLASSIC: Final[Mapping[str, Any]] = {
+    "max_memory_context": 5,
+    "max_memory_tokens": 500,
+    "memory_search_threshold": 0.7,
+    "memory_context_prefix": CLASSIC_TEMPLATE.prefix,
+    "memory_context_suffix": CLASSIC_TEMPLATE.suffix,
+    "memory_format": CLASSIC_TEMPLATE.format,
+}
+# Settings that the classic pipeline lacks say nothing of its defaults.
+_CLASSIC_NAMES: Final = frozenset(
+    _camel(field.name) for field in fields(ChatSettings) if field.name not in ("overview_tokens", "max_delta_tokens")
+)
 
 
 def _check_template(name: str, value: Any) -> None:
