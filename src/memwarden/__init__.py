@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.anthropic import AsyncMemwardenMemoryTool as AsyncMemwardenMemoryTool
     from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
     from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
+    from memwarden.surfaces.integrations.claude_agent import MemwardenSessionStore as MemwardenSessionStore
     from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
     from memwarden.surfaces.integrations.langchain import MemwardenMiddleware as MemwardenMiddleware
     from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
@@ -133,6 +134,7 @@ _MODULES: Final = {
     # Adapters of frameworks, most of which need an extra, are not in __all__.
     "surfaces.integrations.adk": ("MemwardenMemoryService", "MemwardenSessionService"),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
+    "surfaces.integrations.claude_agent": ("MemwardenSessionStore",),
     "surfaces.integrations.langchain": (
         "MemwardenByteStore", "MemwardenMiddleware", "MemwardenRetriever", "as_langchain_tools",
     ),

@@ -162,6 +162,23 @@ async def read_adk_session(warden: AsyncWarden) -> list[str]:
     return [event.id for event in session.events]
 
 
+TRANSCRIPT = {"project_key": "shop", "session_id": "s"}
+
+
+async def write_transcript(warden: AsyncWarden, text: str) -> None:
+    from memwarden import MemwardenSessionStore
+
+    store = MemwardenSessionStore(warden.scope(user="transcript"))
+    await store.append(TRANSCRIPT, [{"type": "user", "uuid": text, "message": {"role": "user", "content": text}}])
+
+
+async def read_transcript(warden: AsyncWarden) -> list[str]:
+    from memwarden import MemwardenSessionStore
+
+    entries = await MemwardenSessionStore(warden.scope(user="transcript")).load(TRANSCRIPT)
+    return [entry["uuid"] for entry in entries or ()]
+
+
 ADAPTERS = {
     "openai agents": Adapter(None, write_session, read_session),
     "mem0": Adapter(None, write_mem0, read_mem0),
@@ -170,6 +187,7 @@ ADAPTERS = {
     "langchain bytes": Adapter("langchain_core", write_bytes, read_bytes),
     "langchain agent": Adapter("langchain", run_langchain, lambda warden: read_turns(warden, "langchain")),
     "pydantic ai": Adapter("pydantic_ai", run_pydantic_ai, lambda warden: read_turns(warden, "pydantic-ai")),
+    "claude agent": Adapter(None, write_transcript, read_transcript),
     "llama index": Adapter("llama_index", write_llama_index, lambda warden: read_turns(warden, "llama-index")),
     "adk memory": Adapter("google.adk", write_adk_memory, lambda warden: read_turns(warden, "adk", "shop")),
     "adk sessions": Adapter("google.adk", write_adk_session, read_adk_session),

@@ -47,6 +47,10 @@ ADAPTERS = (
         "use-with-openai-agents.md",
     ),
     Adapter(
+        "Claude Agent SDK", "memwarden", ("MemwardenSessionStore",), ("claude-agent-sdk",), ". claude-agent-sdk",
+        "use-with-claude-agent-sdk.md",
+    ),
+    Adapter(
         "Pydantic AI", "memwarden", ("MemwardenCapability",), ("pydantic-ai-slim",), ". pydantic-ai-slim",
         "use-with-pydantic-ai.md",
     ),

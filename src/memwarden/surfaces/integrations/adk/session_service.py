@@ -29,12 +29,11 @@ from memwarden.stores.shared.items import (
 from memwarden.surfaces.integrations.adk.events import make_message
 from memwarden.surfaces.integrations.adk.names import make_scope
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
-from memwarden.surfaces.integrations.labels import make_label
+from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label, next_moment
 
 # Paths of items. Below the path of the sessions, each has a label of its own with its events and its state.
 SESSIONS: Final = "adk.sessions"
 STATE: Final = "adk.state"
-_ALL: Final = 2**31
 _PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 
 
@@ -137,7 +136,7 @@ class MemwardenSessionService(BaseSessionService):  # type: ignore[misc]  # ADK 
 
     async def _delete(self, app: str, user: str, name: str) -> None:
         space = self._namespace(app, user)
-        hits = await self._items.search(space, ItemSearch(_path(name), _ALL))
+        hits = await self._items.search(space, ItemSearch(_path(name), ALL_ITEMS))
         changes: list[ItemChange] = [DropItem(hit.item.path, hit.item.key) for hit in hits]
         await self._items.write(space, [*changes, DropItem(SESSIONS, name)])
 
@@ -155,9 +154,7 @@ class MemwardenSessionService(BaseSessionService):  # type: ignore[misc]  # ADK 
             key = f"{event.id}.{uuid7()}"  # another event of the same id
         if self._observe and (message := make_message(event)):
             await make_scope(self._bound, app, user, name).observe(message)
-        at = clock.microseconds(clock.now())
-        for hit in await self._items.search(space, ItemSearch(path, 1)):
-            at = max(at, hit.item.updated_at + 1)  # clocks of several hosts differ
+        at = await next_moment(self._items, space, path)
         value = json.loads(event.model_dump_json(exclude_defaults=True, fallback=str))
         changes: list[ItemChange] = [_put(path, key, value, at), _put(SESSIONS, name, event.timestamp, at)]
         await self._write(app, space, name, event.actions.state_delta if event.actions else {}, changes, at)
@@ -182,7 +179,7 @@ class MemwardenSessionService(BaseSessionService):  # type: ignore[misc]  # ADK 
         await self._items.write(space, changes)
 
     async def _read_events(self, space: Namespace, name: str, config: GetSessionConfig | None) -> list[Event]:
-        most = _ALL if config is None or config.num_recent_events is None else config.num_recent_events
+        most = ALL_ITEMS if config is None or config.num_recent_events is None else config.num_recent_events
         if most == 0:
             return []
         hits = await self._items.search(space, ItemSearch(f"{_path(name)}.events", most))
@@ -193,7 +190,7 @@ class MemwardenSessionService(BaseSessionService):  # type: ignore[misc]  # ADK 
         return events[max(earlier, default=-1) + 1 :]
 
     async def _read_state(self, space: Namespace, path: str) -> dict[str, Any]:
-        hits = await self._items.search(space, ItemSearch(path, _ALL))
+        hits = await self._items.search(space, ItemSearch(path, ALL_ITEMS))
         return {hit.item.key: json.loads(hit.item.value)["value"] for hit in hits}
 
     async def _read_shared_state(self, app: str, space: Namespace) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any, Final, Protocol
 
 from uuid_utils import uuid7
 
-from memwarden import clock
 from memwarden.api.scope import AsyncScope
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
@@ -23,13 +22,12 @@ from memwarden.stores.shared.items import (
     require_items,
 )
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
-from memwarden.surfaces.integrations.labels import make_label
+from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label, next_moment
 
 # Labels of the items of all sessions. The last label of a path is the session's id.
 PATH: Final = "openai.sessions"
 # Characters of JSON. Longest entry of a conversation, for example a message with a picture.
 MAX_CHARACTERS: Final = 15_000_000
-_ALL: Final = 2**31
 # Digits of an entry's place within a call of add_items.
 _DIGITS: Final = 9
 _SPOKEN: Final = ("user", "assistant")
@@ -85,7 +83,7 @@ class MemwardenSession:
         """
         default = None if self.session_settings is None else self.session_settings.limit
         most = default if limit is None else limit
-        found = await self._bound.wait(self._newest(_ALL if most is None or most < 0 else most))
+        found = await self._bound.wait(self._newest(ALL_ITEMS if most is None or most < 0 else most))
         return [json.loads(item.value)["item"] for item in reversed(found)]
 
     async def add_items(self, items: Sequence[Any]) -> None:
@@ -118,9 +116,7 @@ class MemwardenSession:
         if messages and self._observe:
             # First, because a repeated call finds the same turns again, and would append the same entries twice.
             await AsyncScope(self._bound.runtime, self._thread).observe(messages)
-        at = clock.microseconds(clock.now())
-        for latest in await self._newest(1):
-            at = max(at, latest.updated_at + 1)  # clocks of several hosts differ
+        at = await next_moment(self._items, self._bound.who.namespace, self._path)
         batch = uuid7()
         # At equal times the store lists items by key, the first as the newest.
         keys = [f"{batch}.{len(values) - place:0{_DIGITS}}" for place in range(len(values))]
