@@ -21,6 +21,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import TEXT, object_of
 from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_with_terms
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import CAPITALS
 
 # The beginning of the line of details. In a text that was shortened before, its details count again.
 ALSO: Final = "Also: "
@@ -50,8 +51,7 @@ _MARKS: Final = re.compile(
 _CODE: Final = re.compile(r"^[ \t]*(`{3}|~{3})[^\n]*(?:\n|\Z)(?s:.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE)
 _WORDS: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"[$€£¥]?\d+(?:[.,:/–-]\d+)*(?:\s?(?:%|°[CF]|[ap]\.?m\b\.?))?", re.IGNORECASE)
-_UPPER: Final = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
-_CAPITAL: Final = re.compile(rf"(?<![\w'’]){_UPPER}[\w'’&-]*(?:\s+{_UPPER}[\w'’&-]*)*")
+_CAPITAL: Final = re.compile(rf"(?<![\w'’]){CAPITALS}[\w'’&-]*(?:\s+{CAPITALS}[\w'’&-]*)*")
 _OPENS: Final = re.compile(r"[.!?:…;(\[\"“‘]\s*$")
 _COMMON: Final = frozenset(
     "i i'm i'll i've i'd the a an and or but so if it is this that these those we you he she they your our my his her "

@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from memwarden.text.language import has_capital_nouns, language_of
+from memwarden.text.language import UNSPACED_SIGN, has_capital_nouns, language_of
 from memwarden.text.lexicon import languages, load_lexicon
 from memwarden.text.question_words import opens_as_question
 
@@ -27,7 +27,6 @@ BESIDE_SIGNS: Final = 16
 NAME_SIGNS: Final = 14
 
 _NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒЀ-ӿ]+(?:['’][A-Za-zÀ-ÿ]+)?")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 # How far before a word the end of a sentence is looked for.
 _MAX_BEFORE_NAME: Final = 12
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
@@ -87,9 +86,11 @@ def subject_words() -> SubjectWords:
     relations = {
         word: relation for code in languages() for relation, words in load_lexicon(code).kin.items() for word in words
     }
-    unspaced = [(word, "relation", f"relation:{first}") for word, first in relations.items() if _UNSPACED.search(word)]
+    unspaced = [
+        (word, "relation", f"relation:{first}") for word, first in relations.items() if UNSPACED_SIGN.search(word)
+    ]
     for sort in ("self", "third", "you"):
-        unspaced += [(word, sort, sort) for word in lists[sort] if _UNSPACED.search(word)]
+        unspaced += [(word, sort, sort) for word in lists[sort] if UNSPACED_SIGN.search(word)]
     unspaced.sort(key=lambda entry: -len(entry[0]))
     return SubjectWords(
         lists["self"],
@@ -223,7 +224,7 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
             if word in words:
                 found.append(Mention(match.start(), -len(word), sort, sort))
                 break
-    if _UNSPACED.search(text):
+    if UNSPACED_SIGN.search(text):
         found += _unspaced_mentions(text)
     return found
 

@@ -185,6 +185,10 @@ _SCRIPTS: Final = (
     ("ja", "\u3040-\u30ff\u31f0-\u31ff"),
     ("zh", "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"),
 )
+# A sign of a script without spaces: kana or Han.
+UNSPACED_SIGN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+# Capitals of the Latin, Greek and Cyrillic scripts, as an expression.
+CAPITALS: Final = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
 _OTHER_SCRIPT: Final = re.compile("|".join(f"(?P<{code}>[{signs}])" for code, signs in _SCRIPTS))
 _ANY_OTHER_SCRIPT: Final = re.compile("[" + "".join(signs for _, signs in _SCRIPTS) + "]")
 _WITHOUT_SPACES: Final = frozenset(("ja", "zh", "ko", "th"))

@@ -18,6 +18,7 @@ from memwarden.statements.reader import StatementWeights
 from memwarden.statements.statement import NONE, PackedStatement
 from memwarden.statements.wording import relations_in
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import UNSPACED_SIGN
 
 # Of ten guesses of an attribute five fit, so all of them together are worth as much as two words.
 OF_ATTRIBUTES: Final = 0.45
@@ -72,7 +73,7 @@ def _pattern(words: str, signs: str) -> re.Pattern[str]:
     joined = words.replace("\n", "")
     parts = [rf"(?<!\w)(?:{joined})(?!\w)"] if joined else []
     # Japanese and Chinese words stand in a row of letters.
-    unspaced = [word for word in joined.split("|") if re.search(r"[\u3040-\u9fff]", word)]
+    unspaced = [word for word in joined.split("|") if UNSPACED_SIGN.search(word)]
     return re.compile("|".join([*parts, *unspaced, *([signs] if signs else [])]), re.IGNORECASE)
 
 
