@@ -18,6 +18,10 @@ from memwarden.text.update_words import UpdateWords
 
 # Content words of the older statement beside the shared ones. One that says more is not ended as a whole.
 MAX_UNSHARED: Final = 2
+# Clauses of an older statement. One that says more is not over because a part of it is.
+MAX_OLD_CLAUSES: Final = 4
+# Clauses of a statement in which a change and what changed may be in different clauses: "the dentist rang, it's Monday".
+MAX_BRIEF_CLAUSES: Final = 2
 # Words of a value, or signs in a script without spaces. What is longer is a story.
 MAX_VALUE_WORDS: Final = 4
 MAX_VALUE_SIGNS: Final = 8
@@ -48,11 +52,14 @@ def find_update(old: ReadText, new: ReadText) -> str | None:
         return None
     if not _have_same_subject(old, new):
         return None
+    if len(old.clauses) > MAX_OLD_CLAUSES:
+        return None
+    brief = len(new.clauses) <= MAX_BRIEF_CLAUSES
     for number, clause in enumerate(new.clauses):
         around = new.clauses[max(number - 1, 0) : number + 2]
         if "doubt" in clause.roles | around[0].roles:
             continue
-        near = frozenset[str]().union(*(each.content for each in around))
+        near = frozenset[str]().union(*(each.content for each in around)) if brief else clause.content
         rule = _rule_of(clause, near, old, new)
         if rule is not None:
             return rule
@@ -85,6 +92,8 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return "scaled"
     told_of_other = old.first_name and _is_named((old.first_name,), new)
     if not (told_of_other or (old.person == "third") or _may_be_speaker(new)) or old.relations != new.relations:
+        return None
+    if len(new.clauses) > MAX_BRIEF_CLAUSES:
         return None
     if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
         return "moved"
@@ -223,6 +232,8 @@ def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
 def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
     """Content words of both. Of a thing that people have many of, the word alone names none of them."""
     shared = (old.content & near) - old.subject_stems
+    # A single sign names no thing: "c" of "c'est", or "morning" in a script without spaces.
+    shared = frozenset(stem for stem in shared if len(stem) > 1)
     return shared if shared - old.heads or not (old.content - shared) else frozenset()
 
 
