@@ -20,7 +20,7 @@ from memwarden.text.update_words import UpdateWords
 MAX_UNSHARED: Final = 2
 # Clauses of an older statement. One that says more is not over because a part of it is.
 MAX_OLD_CLAUSES: Final = 4
-# Clauses of a statement in which a change and what changed may be in different clauses: "the dentist rang, it's Monday".
+# Clauses of a statement whose change and what changed may be in different clauses: "the dentist rang, it's Monday".
 MAX_BRIEF_CLAUSES: Final = 2
 # Words of a value, or signs in a script without spaces. What is longer is a story.
 MAX_VALUE_WORDS: Final = 4
