@@ -58,6 +58,18 @@ def filled(warden: Warden) -> Warden:
     return warden
 
 
+def test_a_failure_shows_its_message_and_a_long_output_its_ends(filled: Warden) -> None:
+    filled.tiers.task("k1").add_tool_output("grep", "erster Treffer " + "x" * 30_000 + " letzter Treffer")
+    filled.tiers.project("web").add_failure(FailureSignature("délai", "30 s sans réponse"), "Réessayer deux fois.")
+    text = build(filled, 2_000).text
+    assert "- [failure] délai (30 s sans réponse): Réessayer deux fois.\n" in text
+    (line,) = [line for line in text.splitlines() if "grep: " in line]
+    assert "erster Treffer" in line
+    assert "letzter Treffer" in line
+    assert "characters left out" in line
+    assert len(line) < 2_000
+
+
 def test_a_package_holds_what_fits_and_says_why(filled: Warden) -> None:
     package = build(filled)
     assert package.text == (

@@ -16,7 +16,7 @@ from memwarden.observability.instrument import open_operation, record_event
 from memwarden.observability.records import EventDraft, EventFilter, Node, Op, OpEvent, Status
 from memwarden.recall.answer.frame import frame_external, is_bare_data
 from memwarden.recall.answer.used import judge_texts
-from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
+from memwarden.records import Channel, Kind, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.ingest.screening import trust_of_item
 from memwarden.runtime.services import Runtime
@@ -463,11 +463,12 @@ def _as_item(memory: Memory) -> ContextItem:
 def _prompt_words(item: ContextItem, trust: str) -> str:
     """Return an item's words for a prompt; external words without sentences that read like orders."""
     said = items.item_words(item)
+    shorten = items.shorten_output if item.kind == Kind.TOOL_OUTPUT else str
     own = trust != Trust.EXTERNAL and trust_of_item(item.kind, item.source) != Trust.EXTERNAL
     if own or is_bare_data(item.payload):
-        return said
+        return shorten(said)
     from memwarden.security.injection import (
         redact_for_prompt,  # its tables are for those alone who keep what came from outside
     )
 
-    return frame_external(redact_for_prompt(said), item.source)
+    return frame_external(shorten(redact_for_prompt(said)), item.source)

@@ -29,6 +29,8 @@ IMPORTANCE: Final[Mapping[str, float]] = {
     Kind.PREFERENCE: 0.9,
     Kind.PATTERN: 0.7,
 }
+# Characters of a tool output in a prompt: about 400 tokens, so that it fits a usual budget.
+MAX_OUTPUT: Final = 1_600
 # The sections of a project's memory, and the kind of their items.
 SECTIONS: Final[Mapping[str, str]] = {
     "decisions": Kind.DECISION,
@@ -101,7 +103,10 @@ def item_words(item: ContextItem) -> str:
         said = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
         return f"{payload.get('tool_id', 'tool')}: {said}"
     if item.kind == Kind.FAILURE and isinstance(payload.get("failure"), Mapping):
-        return f"{payload['failure'].get('code', 'failure')}: {payload.get('lesson', '')}"
+        failed = payload["failure"]
+        message = failed.get("message")
+        said = f" ({message.strip()})" if isinstance(message, str) and message.strip() else ""
+        return f"{failed.get('code', 'failure')}{said}: {payload.get('lesson', '')}"
     main = payload.get(item.kind, payload.get("text"))
     beside = next(
         (payload[name] for name in ("scope", "category", "domain") if isinstance(payload.get(name), str)), None
@@ -109,6 +114,14 @@ def item_words(item: ContextItem) -> str:
     if isinstance(main, str):
         return f"{main} ({beside})" if beside and item.kind in SECTIONS.values() else main
     return "; ".join(f"{key}: {_flat(value)}" for key, value in payload.items()) or item.kind
+
+
+def shorten_output(words: str) -> str:
+    """Return the beginning and the end of a long tool output."""
+    if len(words) <= MAX_OUTPUT:
+        return words
+    head, tail = MAX_OUTPUT * 3 // 4, MAX_OUTPUT // 4
+    return f"{words[:head]} … [{len(words) - head - tail:,} characters left out] … {words[-tail:]}"
 
 
 def _flat(value: Any) -> str:
