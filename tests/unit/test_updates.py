@@ -207,3 +207,24 @@ def test_a_question_ends_nothing(old: str, new: str) -> None:
 def test_a_statement_never_ends_itself(text: str) -> None:
     assert judge(text, text).label == "same"
     assert judge(text, text.upper()).label != "supersede"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "Likes short answers. Shapes the length and the tone, and avoids a long introduction to the topic.",
+            "Likes one recommendation rather than a list. Shapes the choice and avoids a second opinion.",
+        ),
+        (
+            "The queue of failed jobs is a table, and each row keeps the error, the payload and the attempts.",
+            "Jobs that fail return a value rather than an exception, and each value keeps the error.",
+        ),
+        (
+            "Das Team nutzt Warteschlangen mit einer Tabelle für Aufträge, die in der Nacht gescheitert sind.",
+            "Das Team nutzt einfache Funktionen statt Klassen, ich meinte für Anfragen.",
+        ),
+    ],
+)
+def test_a_correction_ends_no_text_that_says_more(older: str, newer: str) -> None:
+    assert judge(older, newer).label not in ("supersede", "same")

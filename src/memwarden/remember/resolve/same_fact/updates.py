@@ -249,7 +249,9 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
 
 
 def _tell_other_values(old: ReadText, new: ReadText) -> bool:
-    """Whether both tell a day, a number or words of their own, and not the same."""
+    """Whether both tell a day, a number or words of their own, and not the same; not if the older one says more."""
+    if not old.glued and len(old.content - new.content) > MAX_VALUE_WORDS:
+        return False
     if old.days and new.days and old.days != new.days:
         # The call with Bea is not the call with Kai, and ticket 17 is not ticket 18.
         return _hold_one_another(old.names, new.names) and _hold_one_another(old.counted, new.counted)
