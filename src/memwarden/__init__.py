@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.llama_index import MemwardenMemoryBlock as MemwardenMemoryBlock
     from memwarden.surfaces.integrations.openai_agents import MemwardenSession as MemwardenSession
     from memwarden.surfaces.integrations.pydantic_ai import MemwardenCapability as MemwardenCapability
+    from memwarden.surfaces.integrations.strands import MemwardenSessionManager as MemwardenSessionManager
     from memwarden.text.dates.recognizer import asked_spans, spans_in
     from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Profile, Task
 
@@ -144,6 +145,7 @@ _MODULES: Final = {
     "surfaces.integrations.llama_index": ("MemwardenMemoryBlock",),
     "surfaces.integrations.openai_agents": ("MemwardenSession",),
     "surfaces.integrations.pydantic_ai": ("MemwardenCapability",),
+    "surfaces.integrations.strands": ("MemwardenSessionManager",),
     "text.dates.recognizer": ("asked_spans", "spans_in"),
     "tiers": ("ContextItem", "ContextRequest", "FailureSignature", "Profile", "Task"),
 }  # fmt: skip

@@ -55,6 +55,10 @@ ADAPTERS = (
         "use-with-pydantic-ai.md",
     ),
     Adapter(
+        "Strands Agents", "memwarden", ("MemwardenSessionManager",), ("strands-agents",), ". strands-agents",
+        "use-with-strands.md",
+    ),
+    Adapter(
         "LlamaIndex", "memwarden", ("MemwardenMemoryBlock",), ("llama-index-core",), ". llama-index-core",
         "use-with-llama-index.md",
     ),
