@@ -70,9 +70,13 @@ class Connections:
         """Open a connection in autocommit mode: statements begin and end transactions."""
         connection = connect(self._conninfo, autocommit=True, prepare_threshold=self._prepare_after)
         register_dumpers(connection)
-        if has_citus(connection):
-            # A prepared statement is planned for all values, hence for all nodes.
-            connection.prepare_threshold = None
+        try:
+            if has_citus(connection):
+                # A prepared statement is planned for all values, hence for all nodes.
+                connection.prepare_threshold = None
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:
