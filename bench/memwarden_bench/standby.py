@@ -1,0 +1,64 @@
+"""Starts a PostgreSQL primary and its standby on this machine, for tests of failover."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from memwarden_bench.citus_cluster import USER, Node, find_wheel, give_to_system_user, initialise, system_user
+
+_SETTINGS = {"listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
+# A commit is answered when the standby has it on its disk, too.
+_PRIMARY = {**_SETTINGS, "synchronous_standby_names": "*"}
+
+
+class ServerPair:
+    """A primary, and a standby that follows it synchronously."""
+
+    def __init__(self, primary: Node, standby: Node) -> None:
+        self.primary = primary
+        self.standby = standby
+
+    @property
+    def url(self) -> str:
+        """The URL of both, with which a client finds the one that takes writes."""
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in (self.primary, self.standby))
+        return f"postgresql://{USER}@{hosts}/{USER}?target_session_attrs=read-write"
+
+    def promote(self) -> None:
+        """Make the standby take writes."""
+        with psycopg.connect(self.standby.url(), autocommit=True) as db:
+            assert db.execute("SELECT pg_promote()").fetchone() == (True,)
+
+
+@contextmanager
+def start_pair() -> Iterator[ServerPair]:
+    """Start both servers for the block. Raises RuntimeError if one does not start."""
+    folder = Path(tempfile.mkdtemp(prefix="memwarden-pair-"))
+    folder.chmod(0o755)
+    programs = find_wheel() / "pginstall" / "bin"
+    nodes: list[Node] = []
+    try:
+        nodes.append(Node(programs, initialise(programs, folder), _SETTINGS))
+        nodes[0].start()
+        data = folder / "standby"
+        data.mkdir(mode=0o700)
+        give_to_system_user(data)
+        copying = [programs / "pg_basebackup", "-D", data, "-R", "-c", "fast", "-d", nodes[0].url()]
+        subprocess.run([str(part) for part in copying], check=True, capture_output=True, user=system_user())
+        nodes[0].stop()
+        nodes[0].settings.update(_PRIMARY)
+        nodes[0].start()
+        nodes.append(Node(programs, data, _SETTINGS))
+        nodes[1].start()
+        yield ServerPair(nodes[0], nodes[1])
+    finally:
+        for node in nodes:
+            node.stop()
+        shutil.rmtree(folder, ignore_errors=True)
