@@ -103,10 +103,12 @@ def item_words(item: ContextItem) -> str:
         said = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
         return f"{payload.get('tool_id', 'tool')}: {said}"
     if item.kind == Kind.FAILURE and isinstance(payload.get("failure"), Mapping):
-        failed = payload["failure"]
+        failed, lesson = payload["failure"], str(payload.get("lesson", ""))
         message = failed.get("message")
-        said = f" ({message.strip()})" if isinstance(message, str) and message.strip() else ""
-        return f"{failed.get('code', 'failure')}{said}: {payload.get('lesson', '')}"
+        # The lesson of a failed command repeats its message.
+        is_new = isinstance(message, str) and message.strip() and message.strip() not in lesson
+        said = f" ({message.strip()})" if is_new else ""
+        return f"{failed.get('code', 'failure')}{said}: {lesson}"
     main = payload.get(item.kind, payload.get("text"))
     beside = next(
         (payload[name] for name in ("scope", "category", "domain") if isinstance(payload.get(name), str)), None
