@@ -83,7 +83,7 @@ from memwarden.records import (
     RecallItem,
     Scope,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
 from memwarden.stores.protocol import Store
 from memwarden.text.question_words import asks_question
 from memwarden.text.tokenizer import TokenCounter, estimate
@@ -200,7 +200,12 @@ class Recall:
         most = max(most, MAX_RERANKED) if self._reranker else most
         # All are chosen before anything is awaited: until then the index stays as it is.
         chosen = [
-            (self._select(item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE), item)
+            (
+                self._select(
+                    item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
+                ),
+                item,
+            )
             for item in asked
         ]
         related = [
@@ -537,9 +542,21 @@ class Recall:
             await loading
 
     def _select(
-        self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
+        self,
+        index: NamespaceIndex,
+        ranking: Ranking,
+        gates: Gates,
+        request: Request,
+        limit: int,
+        share: float,
+        beside_best: float = 0.0,
     ) -> Selection:
-        """share: the part of the threshold that an item's score must reach."""
+        """Choose the candidates for an answer.
+
+        Args:
+            share: the part of the threshold that an item's score must reach.
+            beside_best: share of the best score that a memory must reach, where the caller gives no threshold.
+        """
         least = ITEM_THRESHOLD * share if request.threshold is None else request.threshold * share
         return select_candidates(
             index,
@@ -550,6 +567,7 @@ class Recall:
             declared=self.categories.declared,
             limit=limit,
             everything=request.explain,
+            beside_best=beside_best if request.threshold is None else 0.0,
         )
 
     async def _fetch(self, ctx: QueryContext, selection: Selection) -> Found:

@@ -39,6 +39,13 @@ class Candidate(NamedTuple):
     beside: str | None = None
 
 
+class Bars(NamedTuple):
+    """Scores that a turn and a memory must reach."""
+
+    turn: float
+    memory: float
+
+
 @dataclass(slots=True)
 class Selection:
     """The candidates of an answer, and the memories left out with their gates.
@@ -86,6 +93,7 @@ def select_candidates(
     declared: Mapping[str, Category],
     limit: int,
     everything: bool = False,
+    beside_best: float = 0.0,
 ) -> Selection:
     """Choose the candidates for an answer.
 
@@ -94,6 +102,7 @@ def select_candidates(
         relevant: whether the namespace answers the question at all.
         limit: the most candidates wanted.
         everything: name the gate of every live place, not only of the nearest.
+        beside_best: share of the best score that a memory must reach. Turns need not: those of a talk belong together.
     """
     categories = index.columns.coded["category"]
     category_at = [declared.get(name) for name in categories.values]
@@ -105,12 +114,14 @@ def select_candidates(
     # Asked of every candidate only where something has ended or was forgotten, which in most namespaces nothing has.
     may_end = index.has_forgotten or (gates.valid is not None and index.has_facts)
     is_ended = partial(rests_on_ended, index, gates.valid, gates.own) if may_end else _is_never_ended
-    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit, is_ended)
+    best = beside_best * ranked[0].score if ranked else 0.0
+    bars = Bars(threshold, max(threshold, best))
+    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, bars, limit, is_ended)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
         # A category that is used up filled the list; the others stand further down.
         every = _rank_places(index, scores, passing, index.size)
-        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit, is_ended)
+        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, bars, limit, is_ended)
     if everything:
         left_out.extend(_list_shut_out(index, scores, gates))
     # The others of such categories fill what is left, where something answers: an unrelated question gets nothing.
@@ -126,7 +137,7 @@ def _walk(
     scores: Floats,
     category_at: list[Category | None],
     relevant: bool,
-    threshold: float,
+    bars: Bars,
     limit: int,
     is_ended: Callable[[int], bool],
 ) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
@@ -142,7 +153,7 @@ def _walk(
         gate = (
             "ended" if is_ended(candidate.place)
             else "relevance" if not relevant
-            else "threshold" if candidate.score < threshold
+            else "threshold" if candidate.score < (bars.turn if index.view.turns[candidate.place] else bars.memory)
             else "rag_length" if category and category.rag_length and taken.get(code, 0) >= category.rag_length
             else "top_k" if wanted >= limit
             else None

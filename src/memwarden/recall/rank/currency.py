@@ -33,6 +33,8 @@ MIN_SURE: Final = 0.8
 MIN_TOLD: Final = 0.6
 # Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
 MAX_SURE_ROWS: Final = 100
+# Maximum terms of such a text. A longer one tells several things.
+MAX_SURE_TERMS: Final = 15
 # Maximum places beyond the best that tell the attribute.
 MAX_TELLING: Final = 20
 # Lead of a text that surely states the later value.
@@ -110,9 +112,10 @@ def _measure(
     session = view.session
     told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
+    related = _cosines(view, view.passages.second, passed, passing)
     return {
         "constant": nothing + 1,
-        "second": _cosines(view, view.passages.second, passed, passing),
+        "second": related,
         "first": _cosines(view, view.passages.vectors, passed, passing) if question.english else nothing,
         "told_before": told[passed],
         "told_after": told[passing],
@@ -126,7 +129,7 @@ def _measure(
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
-        "told_change": _tells_change(view, passed, passing, told_both),
+        "told_change": _tells_change(view, passed, passing, told_both) * (related >= MIN_COSINE),
     }
 
 
@@ -154,7 +157,7 @@ def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: F
     says = view.announces_change | view.says_now
     told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
     told &= ~view.says_doubt[passing]
-    told &= view.from_person[passing] > 0
+    told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_SURE_TERMS)
     return told.astype(np.float32) * np.float32(trust)
 
 
