@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from memwarden.recall.answer.overview import choose_lines
-from memwarden.records import Channel, Memory
+from memwarden.records import Channel, Memory, Namespace
 from memwarden.statements.lasting import find_lasting
 
 SENTENCES = Path(__file__).with_name("fresh") / "lasting.jsonl"
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+ANN = Namespace("default", "user/ann")
 
 
 def read_sentences(*, lasts: bool) -> list[dict[str, Any]]:
@@ -25,7 +28,7 @@ def read_sentences(*, lasts: bool) -> list[dict[str, Any]]:
 def quote(*texts: str) -> list[str]:
     turns = [
         Memory(
-            id=str(place), namespace="user/ann", text=text, created_at=SAID_AT.replace(day=5 + place),
+            id=str(place), namespace=ANN, text=text, created_at=SAID_AT.replace(day=5 + place),
             updated_at=SAID_AT, channel=Channel.TURN, role="user",
         )
         for place, text in enumerate(texts)

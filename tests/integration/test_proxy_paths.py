@@ -56,7 +56,8 @@ def test_names_of_models_reach_the_upstream_as_they_are() -> None:
     assert quote_path("/v1/chat/completions") == "/chat/completions"
 
 
-BODY = {"model": "m", "messages": [{"role": "user", "content": "What colour is Ana's kettle in the Küche?"}]}
+ASKED = "What colour is Ana's kettle in the Küche?"
+BODY = {"model": "m", "messages": [{"role": "user", "content": ASKED}]}
 UTF_8 = json.dumps(BODY, ensure_ascii=False).encode()
 
 
@@ -86,7 +87,7 @@ async def test_requests_of_other_forms_are_read(path: str, content: bytes, heade
             answer = await client.post(path, content=content, headers=asked)
             assert (answer.status_code, answer.headers["X-Memory-Status"]) == (200, "hit")
             turns = await warden.scope(user="ana", thread="t").find({"channel": "turn"}, order_by="written")
-            assert {turn.text for turn in turns} == {BODY["messages"][0]["content"], "Copper."}
+            assert {turn.text for turn in turns} == {ASKED, "Copper."}
         ((head, sent),) = upstream.calls
         assert b"copper" in sent
         assert b"content-encoding" not in head.lower()
