@@ -14,6 +14,7 @@ from memwarden import AsyncWarden
 from memwarden.errors import NotFound
 from memwarden.surfaces.http.app import ServerOptions
 from memwarden.surfaces.http.keys import KeyRing
+from memwarden.surfaces.proxy.exchange import read_request
 from memwarden.surfaces.proxy.upstream import quote_path
 from raw_upstream import raw_upstream, whole
 
@@ -66,6 +67,11 @@ UTF_8 = json.dumps(BODY, ensure_ascii=False).encode()
     [
         ("/v1/chat/completions/", UTF_8, {}),
         ("/v1/chat/completions", gzip.compress(UTF_8, mtime=0), {"Content-Encoding": "gzip"}),
+        (
+            "/v1/chat/completions",
+            gzip.compress(UTF_8[:40], mtime=0) + gzip.compress(UTF_8[40:], mtime=0),
+            {"Content-Encoding": "gzip"},
+        ),
         ("/v1/chat/completions", zlib.compress(UTF_8), {"Content-Encoding": "deflate"}),
         (
             "/v1/chat/completions",
@@ -74,7 +80,7 @@ UTF_8 = json.dumps(BODY, ensure_ascii=False).encode()
         ),
         ("/v1/chat/completions", json.dumps(BODY).encode("utf-16"), {"Content-Type": 'text/json; charset="utf-16"'}),
     ],
-    ids=["a slash at the end", "gzip", "deflate", "Latin-1", "UTF-16"],
+    ids=["a slash at the end", "gzip", "gzip of two members", "deflate", "Latin-1", "UTF-16"],
 )
 async def test_requests_of_other_forms_are_read(path: str, content: bytes, headers: dict[str, str]) -> None:
     said = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Copper."}}]}
@@ -91,22 +97,59 @@ async def test_requests_of_other_forms_are_read(path: str, content: bytes, heade
         ((head, sent),) = upstream.calls
         assert b"copper" in sent
         assert b"content-encoding" not in head.lower()
+        assert head.lower().count(b"content-type:") == head.lower().count(b"content-type: application/json\r\n") == 1
+
+
+PACKED = gzip.compress(UTF_8, mtime=0)
+GZIP = {"Content-Encoding": "gzip"}
 
 
 @pytest.mark.parametrize(
-    "body",
-    [gzip.compress(bytes(9_000_000)), b"\x1f\x8bbroken", gzip.compress(b"no json")],
-    ids=["too large", "broken", "no JSON"],
+    ("path", "body", "headers", "status"),
+    [
+        ("/v1/chat/completions", gzip.compress(bytes(9_000_000)), GZIP, "degraded"),
+        ("/v1/chat/completions", gzip.compress(bytes(5_000_000)) * 2, GZIP, "degraded"),
+        ("/v1/chat/completions", gzip.compress(b"") * 1000 + PACKED, GZIP, "degraded"),
+        ("/v1/chat/completions", b"\x1f\x8bbroken", GZIP, "degraded"),
+        ("/v1/chat/completions", gzip.compress(b"no json"), GZIP, "degraded"),
+        ("/v1/chat/completions", PACKED[:-9], GZIP, "degraded"),
+        ("/v1/chat/completions", PACKED[:-1], GZIP, "degraded"),
+        ("/v1/chat/completions", PACKED + b"more", GZIP, "degraded"),
+        ("/v1/chat/completions", gzip.compress(PACKED), {"Content-Encoding": "gzip, gzip"}, "degraded"),
+        (
+            "/v1/chat/completions",
+            gzip.compress(b"a-" + b"9" * 20_000),
+            GZIP | {"Content-Type": "application/json; charset=punycode"},
+            "degraded",
+        ),
+        ("/v1/chat/completions", UTF_8, {"Content-Type": "application/json; charset=utf-7"}, "degraded"),
+        ("/v1/embeddings", PACKED, GZIP, "bypass"),
+        ("/v1/embeddings", PACKED[:-9], GZIP, "bypass"),
+    ],
+    ids=[
+        *("too large", "too large in two members", "too many members", "broken", "no JSON", "cut", "cut at its end"),
+        *("something after it", "twice", "a slow charset", "another charset", "no form", "no form, cut"),
+    ],
 )
-async def test_a_compressed_body_that_is_no_conversation_is_passed_on(body: bytes) -> None:
+async def test_a_body_that_cannot_be_read_is_passed_on_untouched(
+    path: str, body: bytes, headers: dict[str, str], status: str
+) -> None:
     with raw_upstream() as upstream:
         upstream.says(whole(b"{}"))
         warden = AsyncWarden.open("memory://", config={"embedder": "none", "upstream": upstream.url})
         async with warden, calling(warden, ServerOptions(open_door=True)) as client:
-            headers = {"X-Memory-User": "ana", "Content-Encoding": "gzip"}
-            answer = await client.post("/v1/chat/completions", content=body, headers=headers)
-            assert (answer.status_code, answer.headers["X-Memory-Status"]) == (200, "degraded")
-        assert len(upstream.calls) == 1
+            answer = await client.post(path, content=body, headers={"X-Memory-User": "ana", **headers})
+            assert (answer.status_code, answer.headers["X-Memory-Status"]) == (200, status)
+        ((head, sent),) = upstream.calls
+        assert sent == body
+        assert all(f"{name}: {value}".lower().encode() in head.lower() for name, value in headers.items())
+
+
+def test_a_charset_that_takes_long_is_not_decoded() -> None:
+    assert read_request("openai_chat", b"a-" + b"9" * 200_000, "punycode").document is None
+    assert read_request("openai_chat", UTF_8, "IDNA").document is None
+    assert read_request("openai_chat", UTF_8, "UTF-8").document == BODY
+    assert read_request("", UTF_8).document is None
 
 
 async def test_a_key_that_may_only_read_spends_no_key_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

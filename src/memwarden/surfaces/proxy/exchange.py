@@ -39,6 +39,13 @@ HIT, MISS, BYPASS, DEGRADED = "hit", "miss", "bypass", "degraded"
 MAX_LISTED: Final = 100
 # Bytes of a decompressed request: as many as a request without compression may have.
 MAX_BODY: Final = 8_388_608
+# Members of a gzip body. Each is read from a copy of all that follows.
+MAX_MEMBERS: Final = 16
+# Charsets of a body that is read. Others can take seconds for a small body, and JSON is in none of them.
+CHARSETS: Final = frozenset(
+    "utf-8 utf8 us-ascii ascii iso-8859-1 latin-1 latin1 windows-1252 cp1252"
+    " utf-16 utf-16le utf-16be utf-16-le utf-16-be utf-32 utf-32le utf-32be utf-32-le utf-32-be".split()
+)
 
 
 class ModelRequest(NamedTuple):
@@ -50,7 +57,12 @@ class ModelRequest(NamedTuple):
 
 
 def read_request(form: str, body: bytes, charset: str | None = None) -> ModelRequest:
-    """Return a request with its body read, as far as it can be read. charset: as its header names it."""
+    """Return a request with its body read, as far as it can be read. charset: as its header names it.
+
+    Without a form there is nothing to weave in, and the body is not read.
+    """
+    if not form or (charset is not None and charset.lower() not in CHARSETS):
+        return ModelRequest(form, body, None)
     try:
         read = json.loads(body if charset is None else body.decode(charset))
     except (ValueError, LookupError, RecursionError):
@@ -59,14 +71,26 @@ def read_request(form: str, body: bytes, charset: str | None = None) -> ModelReq
 
 
 def decompress(body: bytes, encoding: str) -> bytes | None:
-    """Return a compressed body, whole; None for another encoding and for more than :data:`MAX_BODY` bytes."""
+    """Return a compressed body, whole, with all members of its gzip file.
+
+    None for another encoding, for a body that is cut or that something else follows, and for more than
+    :data:`MAX_BODY` bytes or :data:`MAX_MEMBERS` members.
+    """
     if encoding.strip().lower() not in ("gzip", "deflate"):
         return None
-    try:
-        made = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, MAX_BODY + 1)
-    except zlib.error:
-        return None
-    return made if len(made) <= MAX_BODY else None
+    made, rest = b"", body
+    for _ in range(MAX_MEMBERS):
+        member = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            made += member.decompress(rest, MAX_BODY + 1 - len(made))
+        except zlib.error:
+            return None
+        if len(made) > MAX_BODY or not member.eof:
+            return None
+        rest = member.unused_data
+        if not rest:
+            return made
+    return None
 
 
 def find_user(asked: MemoryHeaders, document: Mapping[str, Any] | None, grant: Grant) -> str | None:
@@ -196,9 +220,14 @@ class MemoryExchange:
             except (ValueError, TypeError, RecursionError):
                 self.status = DEGRADED
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether what is sent on is JSON made here."""
+        return self.body is not self._request.body
+
     def headers(self) -> dict[str, str]:
         """Return what the answer's headers say of memory."""
-        block = None if self._turn is None or self.body is self._request.body else self._turn.block
+        block = None if self._turn is None or not self.is_rewritten else self._turn.block
         if self._turn is not None and has_failed(self._turn):  # what was said could not be stored meanwhile
             self.status = DEGRADED
         if self.status == BYPASS:

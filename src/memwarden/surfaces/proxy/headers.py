@@ -125,15 +125,19 @@ def has_credential(headers: Headers) -> bool:
     return any(not _is_own(name, headers.get(name, "")) for name in _CREDENTIALS if name in headers)
 
 
-def headers_for_upstream(headers: Headers, *, plain: bool, decompressed: bool = False) -> RawHeaders:
+def headers_for_upstream(
+    headers: Headers, *, plain: bool, decompressed: bool = False, rewritten: bool = False
+) -> RawHeaders:
     """Return the headers to send on: without ours, without our key.
 
     plain: whether the answer is to come without compression, so that its words can be read. decompressed: whether the
-    body was decompressed here.
+    body was decompressed here. rewritten: whether it is JSON that was made here.
     """
     left_out = _OF_CONNECTION | _named_by_connection(headers.raw) | ({"accept-encoding"} if plain else set())
     left_out |= {"content-encoding"} if decompressed else set()
+    left_out |= {"content-type"} if rewritten else set()
     passed = [(name, value) for name, value in headers.raw if _is_passed(name, value, left_out)]
+    passed += [(b"content-type", b"application/json")] if rewritten else []
     return [*passed, (b"accept-encoding", b"identity")] if plain else passed
 
 

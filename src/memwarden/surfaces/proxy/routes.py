@@ -71,9 +71,12 @@ class ModelProxy:
         check_may_pass(self._warden, grant)
         asked = read_memory_headers(request.headers)
         form = PASSED_PATHS.get(path_of(request.scope), "")
-        body, encoding = await request.body(), request.headers.get("content-encoding", "")
-        plain = None if asked.switch == "off" else decompress(body, encoding)
+        body, encoding = await request.body(), ", ".join(request.headers.getlist("content-encoding"))
+        # What memory takes no part in is not decompressed.
+        plain = decompress(body, encoding) if form and asked.switch != "off" else None
         held = read_request(form, body if plain is None else plain, _charset_of(request))
+        if plain is not None and held.document is None:
+            plain, held = None, held._replace(body=body)
         opened = None if asked.switch == "off" else open_memory(self._warden, grant, held, asked)
         if self._upstream is None:
             raise NotFound("this server passes nothing on to a model; start it with --upstream URL")
@@ -97,7 +100,7 @@ class ModelProxy:
     ) -> Any:
         """Return the upstream's answer as it begins; None once the caller has hung up, and then nobody asks on."""
         provider = find_provider(request.scope) or "openai"
-        body = SentBody(exchange.body, decompressed)
+        body = SentBody(exchange.body, decompressed, exchange.is_rewritten)
         send = upstream.send(request, provider, body, plain=exchange.records, sent=exchange.note_sent)
         asking, gone = asyncio.create_task(send), asyncio.create_task(_wait_for_hang_up(request.receive))
         try:
@@ -144,7 +147,7 @@ def check_may_spend(upstream: UpstreamClient, request: Request, grant: Grant) ->
 
 def _charset_of(request: Request) -> str | None:
     """Return the charset that a request names for its body; None for UTF-8, which JSON has by default."""
-    named = re.search(r"charset=\"?([\w-]+)", request.headers.get("content-type", ""), re.IGNORECASE)
+    named = re.search(r"charset=\"?([^\s\";,]+)", request.headers.get("content-type", ""), re.IGNORECASE)
     return None if named is None or named[1].lower() in ("utf-8", "utf8") else named[1]
 
 

@@ -32,10 +32,14 @@ KEY_VARIABLES: Final[Mapping[str, str]] = {
 
 
 class SentBody(NamedTuple):
-    """The body of a request as it is sent on. decompressed: whether the caller had sent it compressed."""
+    """The body of a request as it is sent on. decompressed: whether the caller had sent it compressed.
+
+    rewritten: whether it is JSON that was made here, in UTF-8.
+    """
 
     content: bytes
     decompressed: bool = False
+    rewritten: bool = False
 
 
 class UpstreamClient:
@@ -62,7 +66,9 @@ class UpstreamClient:
         import httpx2
 
         client = self._client = self._client or self._open()
-        headers = headers_for_upstream(request.headers, plain=plain, decompressed=body.decompressed)
+        headers = headers_for_upstream(
+            request.headers, plain=plain, decompressed=body.decompressed, rewritten=body.rewritten
+        )
         if self.lends_key(request.headers, provider):
             headers.append(_credential(provider, self._keys[provider]))
         query = request.scope["query_string"].decode("latin-1")
