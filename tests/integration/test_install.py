@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from memwarden import AsyncWarden
+from memwarden.errors import InvalidInput
 from memwarden.surfaces.cli.main import run
+from memwarden.surfaces.hooks.install import Commands, apply_changes, plan_changes
 from memwarden.surfaces.hooks.session import CodingSession, is_of_interest, read_event
 
 ROOT = Path(__file__).parents[2]
@@ -105,16 +107,130 @@ def test_the_files_hold_hooks_and_the_server(tmp_path: Path) -> None:
         ("cursor", ".cursor/mcp.json", "[]"),
         ("codex", ".codex/config.toml", "model = "),
         ("codex", ".codex/config.toml", '[mcp_servers.memwarden]\ncommand = "mine"\n'),
+        ("codex", ".codex/config.toml", 'mcp_servers = { a = { command = "x" } }\n'),
+        ("codex", ".codex/config.toml", "mcp_servers = 5\n"),
+        ("claude-code", ".mcp.json", "[" * 100_000),
+        ("claude-code", ".mcp.json", '{"a": "\\ud800", "b": "\u00e9"}'),
+        ("claude-code", ".mcp.json", '{"a": 1, "a": 2}'),
+        ("claude-code", ".mcp.json", '{"a": 1e999}'),
+        ("claude-code", ".mcp.json", '{"a": 1e9999999999999999999}'),
+        ("claude-code", ".mcp.json", '{"a": NaN}'),
+        ("claude-code", ".mcp.json", '{"a": 1.0000000000000000001}'),
+        ("claude-code", ".mcp.json", '{"mcpServers": {"memwarden": {"command": "mine"}}}'),
+        ("claude-code", ".mcp.json", '{"mcpServers": {"memwarden": {"command": "memwarden", "args": ["mcp", 1]}}}'),
+        ("claude-code", ".claude/skills/memwarden/SKILL.md", "my own notes"),
+        ("opencode", "opencode.json", '{"mcp": {"memwarden": {"type": "remote", "url": "http://x"}}}'),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
+def test_a_file_that_cannot_be_changed_is_named_and_nothing_is_written(
     tmp_path: Path, agent: str, name: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(tmp_path, {name: text})
     assert install(agent, tmp_path, "--write") != 0
     assert Path(name).name in capsys.readouterr().err
     assert files(tmp_path) == {name: text}
+    install(agent, tmp_path, "--undo", "--write")
+    assert files(tmp_path) == {name: text}
     assert install("notepad", tmp_path, "--write") != 0
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "text", "after"),
+    [
+        ("cursor", ".cursor/mcp.json", "{}", "{}"),
+        ("cursor", ".cursor/mcp.json", "{}\n", "{}\n"),
+        ("cursor", ".cursor/mcp.json", "", "{}\n"),
+        ("cursor", ".cursor/mcp.json", '{\n  "mcpServers": {}\n}\n', "{}\n"),
+        ("cursor", ".cursor/mcp.json", '{"a": [1, 2]}', '{"a": [1, 2]}'),
+        ("cursor", ".cursor/mcp.json", '{\r\n\t"a": "\\u00e9"\r\n}', '{\r\n\t"a": "\\u00e9"\r\n}'),
+        ("cursor", ".cursor/mcp.json", '{\n    "a": "\u00e9"\n}\n', '{\n    "a": "\u00e9"\n}\n'),
+        ("claude-code", ".claude/settings.json", '{"hooks": {"Stop": []}}', '{"hooks": {"Stop": []}}'),
+        ("codex", ".codex/config.toml", "", ""),
+        ("codex", ".codex/config.toml", '\n\nmodel = "x"\n', '\n\nmodel = "x"\n'),
+        ("codex", ".codex/config.toml", 'model = "x"\r\n', 'model = "x"\r\n'),
+        ("codex", ".codex/config.toml", 'model = "x"', 'model = "x"\n'),
+        (
+            "codex",
+            ".codex/config.toml",
+            'a = """\n# memwarden begin\nx\n# memwarden end\n"""\n',
+            'a = """\n# memwarden begin\nx\n# memwarden end\n"""\n',
+        ),
+    ],
+)
+def test_a_file_that_was_there_stays_in_its_style(tmp_path: Path, agent: str, name: str, text: str, after: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    assert install(agent, tmp_path, "--undo", "--write") == 0
+    assert path.read_bytes() == text.encode()
+    for user in ("ana", "bob"):
+        assert install(agent, tmp_path, "--write", "--user", user) == 0
+        assert b"memwarden" in path.read_bytes()
+        assert (b"\r\n" in path.read_bytes()) == ("\r\n" in text)
+    assert install(agent, tmp_path, "--undo", "--write") == 0
+    assert path.read_bytes() == after.encode()
+
+
+def test_undo_leaves_what_was_changed_by_hand(tmp_path: Path) -> None:
+    fill(tmp_path, BEFORE["codex"])
+    assert install("codex", tmp_path, "--write") == 0
+    config, hooks = tmp_path / ".codex/config.toml", tmp_path / ".codex/hooks.json"
+    config.write_text(config.read_text() + 'env = { A = "b" }\n')
+    hooks.write_text(hooks.read_text().replace('"memwarden hook"', '"memwarden hook; mine"'))
+    before = files(tmp_path)
+    assert install("codex", tmp_path, "--undo", "--write") == 0
+    assert files(tmp_path) == before
+
+
+def test_links_are_followed_within_the_folder_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    fill(tmp_path, {"outside/settings.json": "{}", "outside/victim": "precious", "project/real.json": '{"a": 1}'})
+    (project / ".claude").symlink_to(outside)
+    assert install("claude-code", project, "--write") != 0
+    assert "leads out of the folder" in capsys.readouterr().err
+    (project / ".claude").unlink()
+    (project / ".mcp.json").symlink_to(outside / "new.json")
+    assert install("claude-code", project, "--write") != 0
+    assert not (outside / "new.json").exists()
+    (project / ".mcp.json").unlink()
+    (project / ".mcp.json").symlink_to("real.json")
+    (project / "real.json").chmod(0o600)
+    (project / ".mcp.json.memwarden").symlink_to(outside / "victim")
+    assert install("claude-code", project, "--write") == 0
+    assert (project / ".mcp.json").is_symlink()
+    assert "memwarden" in (project / "real.json").read_text()
+    assert (project / "real.json").stat().st_mode & 0o777 == 0o600
+    assert files(outside) == {"settings.json": "{}", "victim": "precious"}
+    assert not list(project.rglob(".memwarden-*"))
+    (project / "loop").symlink_to("loop")
+    for place in ("loop", "none"):
+        assert install("claude-code", project / place, "--write") != 0
+    assert not (project / "none").exists()
+
+
+def test_a_file_that_was_changed_meanwhile_is_left(tmp_path: Path) -> None:
+    changes = plan_changes("cursor", tmp_path, Commands("memwarden hook", ("memwarden", "mcp")))
+    fill(tmp_path, {".cursor/mcp.json": '{"mine": 1}'})
+    with pytest.raises(InvalidInput, match="changed meanwhile"):
+        apply_changes(tmp_path, changes)
+    assert files(tmp_path) == {".cursor/mcp.json": '{"mine": 1}'}
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://bob:hunter2@db/mem", "postgresql://bob:hun/ter2@db/mem", "postgresql://db/m?password=hunter2"]
+)
+def test_no_password_gets_into_a_project(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert install("claude-code", tmp_path, "--write", "--db", url) != 0
+    said = capsys.readouterr()
+    assert "ter2" not in said.out + said.err
+    assert files(tmp_path) == {}
+
+
+def test_a_file_of_a_store_is_named_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert install("claude-code", tmp_path, "--write", "--db", "sqlite:///x.db") == 0
+    for name in (".mcp.json", ".claude/settings.json"):
+        assert f"sqlite:///{tmp_path.as_posix()}/x.db" in files(tmp_path)[name]
 
 
 def test_the_plugin_is_what_the_command_writes(tmp_path: Path) -> None:

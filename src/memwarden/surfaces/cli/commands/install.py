@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memwarden.errors import InvalidInput
+from memwarden.stores.url import place_of
 from memwarden.surfaces.cli.commands.hook import hook_command
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, printer
 
 if TYPE_CHECKING:
     from memwarden.surfaces.hooks.install import Change
+
+_PASSWORD = re.compile(r"^\w+://[^@]*:[^@]*@|password=", re.IGNORECASE)
 
 
 @command
@@ -32,7 +38,8 @@ async def install(
     """Show what gives a coding agent memory in a project, and write it with --write.
 
     The agent's settings get hooks (memwarden hook) and the MCP server (memwarden mcp, extra mcp), Claude Code a skill
-    as well. Other settings stay as they are, and so does a file that cannot be read.
+    as well. Other settings stay as they are, and so does a file that cannot be read. An entry of the same
+    name that this command did not make is refused, and so is a --db with a password.
 
     \b
     Examples:
@@ -43,6 +50,8 @@ async def install(
     """
     from memwarden.surfaces.hooks.install import Commands, apply_changes, plan_changes
 
+    if not undo:
+        options = replace(options, db=_check_store(options.db))
     commands = Commands(hook_command(options, project), ("memwarden", "mcp", *_server_options(options, project)))
     place = folder.expanduser()
     changes = plan_changes(program, place, commands, undo=undo)
@@ -54,6 +63,19 @@ async def install(
     for change in changes:
         printer().print(_show(change), markup=False, highlight=False, soft_wrap=True)
     printer().print(_end_line(len(changes), write), markup=False)
+
+
+def _check_store(url: str | None) -> str | None:
+    """Return a URL that means the same in every folder. Raises InvalidInput for one with a password."""
+    if url is None:
+        return None
+    if _PASSWORD.search(url):
+        raise InvalidInput(
+            "--db has a password, which would be in files of the project; leave --db out and set MEMWARDEN_DB for the"
+            " agent, or give a URL without a password and keep that in ~/.pgpass"
+        )
+    place = place_of(url)
+    return url if place is None else f"{url.partition(':')[0]}:///{place.absolute().as_posix()}"
 
 
 def _server_options(options: Options, project: str | None) -> list[str]:
