@@ -13,7 +13,8 @@ import pytest_asyncio
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, ImageUrl, ModelHTTPError
 from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -171,3 +172,21 @@ async def test_a_history_that_begins_with_an_answer_is_given_memories(
         roles = [message["role"] for message in upstream.prompts()[0]["messages"]]
         assert roles == ["system", "assistant", "user"]
         assert FACT in upstream.prompts()[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    "history", [[], [ModelRequest([UserPromptPart(FACT)]), ModelResponse([TextPart("Noted.")])]], ids=["none", "some"]
+)
+async def test_a_run_without_a_prompt_keeps_its_instructions(history: list[ModelMessage]) -> None:
+    given: list[list[ModelMessage]] = []
+
+    def answer(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        given.append(messages)
+        return ModelResponse([TextPart("Yes.")])
+
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        agent = Agent(FunctionModel(answer), instructions="Be brief.", capabilities=[MemwardenCapability(warden)])
+        await agent.run(message_history=history)
+    (request,) = given[0][len(history) :]
+    assert isinstance(request, ModelRequest)
+    assert request.instructions == "Be brief."

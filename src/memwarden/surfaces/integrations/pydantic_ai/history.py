@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from pydantic_ai.messages import (
@@ -40,15 +39,21 @@ def read_history(history: Sequence[ModelMessage]) -> list[dict[str, Any]]:
 
 def write_history(history: Sequence[ModelMessage], messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
     """Return a history with the contents of a turn's messages. Messages without an origin join the next request."""
+    if not history:
+        return []
+    groups: dict[int, list[Mapping[str, Any]]] = {}
+    for place, item in _with_places(history, messages):
+        groups.setdefault(place, []).append(item)
     made: list[ModelMessage] = []
-    for place, group in groupby(_with_places(history, messages), key=lambda item: item[0]):
-        message, given = history[place], [item for _, item in group]
-        if isinstance(message, ModelRequest):
+    for place, message in enumerate(history):
+        # A request without parts has no message of the turn, and still carries instructions.
+        given = groups.get(place, [])
+        if not isinstance(message, ModelRequest):
+            if added := [_write_part(item) for item in given if _ORIGIN not in item]:
+                made.append(ModelRequest(added))
+            made.append(message)
+        elif given or not message.parts:
             made.append(replace(message, parts=[_write_part(item) for item in given]))
-            continue
-        if added := [_write_part(item) for item in given if _ORIGIN not in item]:
-            made.append(ModelRequest(added))
-        made.append(message)
     return made
 
 
