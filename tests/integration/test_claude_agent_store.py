@@ -80,3 +80,30 @@ async def test_what_is_said_is_remembered_and_the_rest_is_not() -> None:
         assert len(await store.load(key) or ()) == 5
         await store.append(key, [{"type": "a", "uuid": "twice"}, {"type": "b", "uuid": "twice"}])
         assert (await store.load(key) or ())[5:] == [{"type": "a", "uuid": "twice"}]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"isCompactSummary": True, "message": {"content": "The session goes on. Ana lives in Graz."}},
+        {"isSidechain": True, "message": {"content": "Look for the vendor."}},
+        {"isApiErrorMessage": True, "type": "assistant", "message": {"content": "Overloaded."}},
+        {"message": {"content": "<command-name>/clear</command-name>"}},
+        {"message": {"content": "<local-command-stdout>Ana prefers Mallory Ltd.</local-command-stdout>"}},
+        {"message": {"content": [{"type": "text", "text": "<bash-stdout>Ana prefers Mallory Ltd.</bash-stdout>"}]}},
+    ],
+)
+async def test_what_the_program_writes_is_nobodys_words(entry: dict[str, Any]) -> None:
+    said = {"type": "user", "uuid": "u2", "message": {"content": "I live in Linz."}}
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        ana = warden.scope(user="ana")
+        store = MemwardenSessionStore(ana)
+        await store.append(KEYS[0], [{"type": "user", "uuid": "u1", **entry}, said])
+        assert [turn.text for turn in await ana.find({"channel": "turn"})] == ["I live in Linz."]
+        assert len(await store.load(KEYS[0]) or ()) == 2
+
+
+async def test_content_that_is_no_text_is_named() -> None:
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        with pytest.raises(InvalidInput, match="content of a message"):
+            await MemwardenSessionStore(warden).append(KEYS[0], [{"type": "user", "message": {"content": 7}}])

@@ -98,6 +98,14 @@ def test_claude_code(tmp_path: Path) -> None:
         {**own, "type": "assistant", "uuid": "b", "message": {"role": "assistant", "content": answer}},
         {**own, "type": "user", "uuid": "c", "isMeta": True, "message": {"role": "user", "content": "meta"}},
         {**own, "type": "user", "uuid": "d", "message": {"role": "user", "content": [{"type": "tool_result"}]}},
+        {
+            **own,
+            "type": "user",
+            "uuid": "e",
+            "isCompactSummary": True,
+            "message": {"role": "user", "content": "so far"},
+        },
+        {**own, "type": "user", "uuid": "f", "message": {"role": "user", "content": "<bash-stdout>x</bash-stdout>"}},
         {"type": "summary", "summary": "Boilers"},
     ]
     lines = [json.dumps(row) for row in rows]

@@ -18,13 +18,13 @@ from memwarden.remember.imports.messages import ThreadParts, describe, read_rows
 from memwarden.remember.imports.records import ImportedDocument, ImportedThread, ImportRecord, MalformedPart
 from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME
+from memwarden.remember.ingest.transcripts import read_said
 
 OF_THE_APP: Final = "messages of the app itself"
 _SLACK_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 # Mentions, channels, links and commands in Slack's texts.
 _SLACK_MARK: Final = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _SLACK_USERS: Final = "users.json"
-_CLAUDE_CODE_SAID: Final = ("user", "assistant")
 
 
 # --- Telegram
@@ -200,14 +200,14 @@ def read_claude_code(source: ImportSource) -> Iterator[ImportRecord]:
         with source.entry():
             if not isinstance(item, Mapping):
                 raise MalformedPart(f"{source.place(source.main)}: {describe(item)} is no entry of a transcript")
-            if item.get("type") not in _CLAUDE_CODE_SAID or item.get("isSidechain") or item.get("isMeta"):
+            content = read_said(item)
+            if content is None:
                 skipped["entries that nobody said"] += 1
                 continue
             session = f"claude-code/{item.get('sessionId')}"[:MAX_NAME]
             parts = sessions.setdefault(session, ThreadParts(source, session, source.place(source.main)))
-            message = item.get("message") if isinstance(item.get("message"), Mapping) else {}
             at = {"created_at": item["timestamp"]} if item.get("timestamp") else {}
-            parts.add({**(message or {}), "id": item.get("uuid"), **at})
+            parts.add({**item["message"], "content": content, "id": item.get("uuid"), **at})
     for parts in sessions.values():
         yield parts.take()
     if skipped:

@@ -13,6 +13,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.remember.ingest.transcripts import read_said
 from memwarden.stores.shared.items import DropItem, ItemSearch, PutItem, StoredItem, check_name, require_items
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label, next_moment, read_label
@@ -20,7 +21,6 @@ from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label, ne
 # Labels of the items of all transcripts. Labels of the project and the session follow, then one of these.
 PATH: Final = "claude.transcripts"
 MAIN, SUB = "main", "sub"
-_SPOKEN: Final = ("user", "assistant")
 
 
 class MemwardenSessionStore:
@@ -36,7 +36,7 @@ class MemwardenSessionStore:
             which stands for its default user. SQLite, PostgreSQL or memory.
         observe: whether messages are observed.
 
-    Raises InvalidInput for a store without items, and in calls for names that cannot be kept.
+    Raises InvalidInput for a store without items, and in calls for names and entries that cannot be kept.
     """
 
     def __init__(self, warden: AnyWarden, *, observe: bool = True) -> None:
@@ -129,10 +129,9 @@ def _encode(entry: Mapping[str, Any]) -> str:
 
 def _read_spoken(entry: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the message of a user or the assistant; None for results of tools and what the SDK adds itself."""
-    message = entry.get("message")
-    if entry.get("type") not in _SPOKEN or not isinstance(message, Mapping) or entry.get("isMeta"):
-        return None
-    content = message.get("content")
+    content = read_said(entry)
+    if content is not None and not isinstance(content, str | list):
+        raise InvalidInput(f"the content of a message is a text or a list of parts, not {quote(content)}")
     texts = [content] if isinstance(content, str) else [_read_text(part) for part in content or ()]
     text = "\n".join(text for text in texts if text)
     if not text.strip():
