@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from http_calls import OPEN, calling, make_key, said
-from memwarden import AsyncWarden
-from memwarden.records import Batch, Receipt, Remove
+from memwarden import AsyncScope, AsyncWarden
+from memwarden.records import Batch, Receipt, Remove, WriteResult
 from memwarden.surfaces.http.app import ServerOptions
 
 CONFIG = {"embedder": "wordllama"}
@@ -84,6 +84,25 @@ async def test_a_repeat_writes_nothing_and_another_body_is_a_conflict(client: ht
     assert first.json()["rev"] == again.json()["rev"]
     assert again.json()["results"][0]["reason"] == "already stored"
     check_problem(await client.post("/v1/memories", json=fact, headers=header), 422, "InvalidInput")
+
+
+@pytest.mark.parametrize("other", ["changes", "forgets"])
+async def test_the_etag_of_a_change_is_of_that_change(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    whose = {"user_id": "ana"}
+    made = await client.post("/v1/memories", json={**whose, "text": "Ana likes tea."})
+    place = f"/v1/memories/{made.json()['results'][0]['id']}"
+    update = AsyncScope.update
+
+    async def update_before_another(scope: AsyncScope, memory_id: str, **given: Any) -> WriteResult:
+        written = await update(scope, memory_id, **given)
+        await (update(scope, memory_id, pinned=True) if other == "changes" else scope.forget(memory_id))
+        return written
+
+    monkeypatch.setattr(AsyncScope, "update", update_before_another)
+    changed = await client.patch(place, params=whose, json={"text": "Ana likes mate."})
+    assert (changed.status_code, changed.headers["ETag"]) == (200, '"2"')
 
 
 async def test_a_memory_is_stated_read_corrected_forgotten_restored_and_told_of(client: httpx2.AsyncClient) -> None:

@@ -12,8 +12,9 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Resp
 
 from memwarden import AsyncScope
 from memwarden.clock import parse
+from memwarden.concurrency.optimistic import change_atomically
 from memwarden.errors import Denied, InvalidInput
-from memwarden.records import Memory
+from memwarden.records import Memory, WriteResult
 from memwarden.surfaces.http.access import DecideScope, ReadScope, WriteScope, WritingCaller, find_grant
 from memwarden.surfaces.http.answers import (
     HistoryView,
@@ -132,9 +133,14 @@ async def update_memory(
 ) -> Any:
     """Correct a memory; the old content stays in the history."""
     expected = await _check_version(scope, memory_id, if_match) or expected_version
-    written = await scope.update(memory_id, **body.given(), expected_version=expected)
-    if written.results[0].id == memory_id:
-        response.headers["ETag"] = _tag(await scope.get(memory_id))
+
+    async def write() -> tuple[WriteResult, int]:
+        # The new version follows from the old one. Read after the write, it could be that of another writer.
+        old = (await scope.get(memory_id)).version if expected is None else expected
+        return await scope.update(memory_id, **body.given(), expected_version=old), old + 1
+
+    written, version = await (write() if expected else change_atomically(scope.who.namespace, write))
+    response.headers["ETag"] = f'"{version}"'
     return written
 
 
