@@ -22,7 +22,7 @@ from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 from pydantic import Field
 
-from memwarden import AsyncWarden, MemwardenMemoryService
+from memwarden import AsyncWarden, InvalidInput, MemwardenMemoryService, MemwardenSessionService, Warden
 
 CONFIG = {"embedder": "none"}
 STEPS = 250
@@ -129,3 +129,12 @@ async def test_thoughts_calls_and_empty_events_are_not_kept() -> None:
         service = MemwardenMemoryService(warden)
         await service.add_events_to_memory(app_name="shop", user_id="ana", events=events)
         assert await warden.scope(user="ana", tenant="shop").find() == []
+
+
+@pytest.mark.parametrize("service", [MemwardenMemoryService, MemwardenSessionService])
+def test_a_scope_is_refused_because_adk_names_tenant_and_user(service: Any) -> None:
+    with (
+        Warden.open("memory://", config={"embedder": "none"}) as warden,
+        pytest.raises(InvalidInput, match="AsyncWarden"),
+    ):
+        service(warden.scope(tenant="acme", user="bob"))

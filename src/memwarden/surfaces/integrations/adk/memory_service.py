@@ -11,13 +11,14 @@ from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
+from memwarden.api.blocking import Warden
+from memwarden.api.warden import AsyncWarden
 from memwarden.checks import check_whole
 from memwarden.errors import NotFound
 from memwarden.recall.answer.frame import fit_to_show, frame_memory
 from memwarden.records import Memory
 from memwarden.surfaces.integrations.adk.events import make_message, read_text
-from memwarden.surfaces.integrations.adk.names import make_scope
-from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
+from memwarden.surfaces.integrations.adk.names import bind_apps, make_scope
 
 # Most memories of an answer, as in ADK's own services.
 TOP_K: Final = 10
@@ -38,8 +39,8 @@ class MemwardenMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         threshold: the least chance, 0 to 1, that a search holds the answer. None: the calibrated bar.
     """
 
-    def __init__(self, warden: AnyWarden, *, top_k: int = TOP_K, threshold: float | None = None) -> None:
-        self._bound = StoreBinding(warden)
+    def __init__(self, warden: Warden | AsyncWarden, *, top_k: int = TOP_K, threshold: float | None = None) -> None:
+        self._bound = bind_apps(warden)
         self._top_k = check_whole(top_k, "top_k", 1, 1_000)
         self._threshold = threshold
 

@@ -14,6 +14,8 @@ from google.adk.sessions.base_session_service import GetSessionConfig, ListSessi
 from uuid_utils import uuid7
 
 from memwarden import clock
+from memwarden.api.blocking import Warden
+from memwarden.api.warden import AsyncWarden
 from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
@@ -27,8 +29,7 @@ from memwarden.stores.shared.items import (
     require_items,
 )
 from memwarden.surfaces.integrations.adk.events import make_message
-from memwarden.surfaces.integrations.adk.names import make_scope
-from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
+from memwarden.surfaces.integrations.adk.names import bind_apps, make_scope
 from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label, next_moment
 
 # Paths of items. Below the path of the sessions, each has a label of its own with its events and its state.
@@ -53,8 +54,8 @@ class MemwardenSessionService(BaseSessionService):  # type: ignore[misc]  # ADK 
     Raises InvalidInput for a store without items, and in calls for names that cannot be kept.
     """
 
-    def __init__(self, warden: AnyWarden, *, observe: bool = True) -> None:
-        self._bound = StoreBinding(warden)
+    def __init__(self, warden: Warden | AsyncWarden, *, observe: bool = True) -> None:
+        self._bound = bind_apps(warden)
         self._items = require_items(self._bound.runtime.store)
         self._observe = observe
 
