@@ -14,6 +14,7 @@ pytest.importorskip("strands")
 from strands import Agent
 from strands.models import Model
 from strands.session import FileSessionManager
+from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
 
 from memwarden import MemwardenSessionManager, Warden
@@ -37,6 +38,13 @@ def a_message(chance: random.Random, number: int) -> SessionMessage:
     return SessionMessage(message, chance.randrange(30), None, AT, AT)
 
 
+def create_new(manager: Any, session: str, agent: str, message: SessionMessage) -> Any:
+    """Strands' own manager replaces a message of the same number, ours refuses it."""
+    if isinstance(manager, FileSessionManager) and manager.read_message(session, agent, message.message_id):
+        raise SessionException("taken")
+    return manager.create_message(session, agent, message)
+
+
 def choose_call(chance: random.Random, step: int) -> tuple[str, str, str, Callable[[Any], Any]]:
     """Return a session, an agent, and the name of a call of a manager with the call."""
     session, agent = chance.choice(("s", "s.t", "s%2Et")), chance.choice(("a", "a.b%2E"))
@@ -48,7 +56,7 @@ def choose_call(chance: random.Random, step: int) -> tuple[str, str, str, Callab
         "create_agent": lambda m: m.create_agent(session, SessionAgent(agent, state, {}, {}, AT, AT)),
         "read_agent": lambda m: m.read_agent(session, agent),
         "update_agent": lambda m: m.update_agent(session, SessionAgent(agent, state, {"x": 1}, {}, "new", AT)),
-        "create_message": lambda m: m.create_message(session, agent, message),
+        "create_message": lambda m: create_new(m, session, agent, message),
         "read_message": lambda m: m.read_message(session, agent, message.message_id),
         "update_message": lambda m: m.update_message(session, agent, message),
         "list_messages": lambda m: m.list_messages(session, agent, *page),
@@ -122,3 +130,48 @@ def test_a_session_goes_on_in_another_process_and_is_remembered(tmp_path: Path) 
         first.redact_message = {"role": "user", "content": [{"text": "[redacted]"}]}
         manager.update_message("monday", "helper", first)
         assert "peanuts" not in ana.context("What am I allergic to?").text
+
+
+def said(text: str, number: int = 0) -> SessionMessage:
+    return SessionMessage({"role": "user", "content": [{"text": text}]}, number, None, AT, AT)
+
+
+def test_a_name_that_is_used_again_is_another_session() -> None:
+    with Warden.open("memory://", config=CONFIG) as warden:
+        ana = warden.scope(user="ana")
+        for text in ("My dog is called Rex.", "My cat is called Tom."):
+            manager = MemwardenSessionManager("monday", ana)
+            manager.create_agent("monday", SessionAgent("helper", {}, {}))
+            manager.create_message("monday", "helper", said(text))
+            manager.delete_session("monday")
+        assert {turn.text for turn in ana.find({"channel": "turn"})} == {
+            "My dog is called Rex.",
+            "My cat is called Tom.",
+        }
+
+
+def test_the_number_of_a_message_is_taken_once() -> None:
+    with Warden.open("memory://", config=CONFIG) as warden:
+        ana = warden.scope(user="ana")
+        first, second = MemwardenSessionManager("tuesday", ana), MemwardenSessionManager("tuesday", ana)
+        first.create_agent("tuesday", SessionAgent("helper", {}, {}))
+        for _ in range(2):
+            first.create_message("tuesday", "helper", said("I am Ana."))
+        with pytest.raises(SessionException):
+            second.create_message("tuesday", "helper", said("I am Bo."))
+        assert [turn.text for turn in ana.find({"channel": "turn"})] == ["I am Ana."]
+
+
+def test_an_agent_and_a_multi_agent_keep_apart() -> None:
+    class Multi:
+        id = "agent"
+
+        def serialize_state(self) -> dict[str, Any]:
+            return {"step": 1}
+
+    with Warden.open("memory://", config=CONFIG) as warden:
+        manager = MemwardenSessionManager("s", warden)
+        manager.create_agent("s", SessionAgent("multi", {}, {}))
+        manager.create_multi_agent("s", Multi())
+        assert manager.read_agent("s", "multi") is not None
+        assert manager.read_multi_agent("s", "agent") == {"step": 1}

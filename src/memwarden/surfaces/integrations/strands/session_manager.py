@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import Any, Final
+from uuid import uuid4
 
 from strands.session import RepositorySessionManager, SessionRepository
 from strands.types.exceptions import SessionException
@@ -22,7 +23,11 @@ from memwarden.surfaces.integrations.item_paths import ALL_ITEMS, make_label
 
 # First label of the paths of all sessions. The session's label follows, then that of the agent.
 PATH: Final = "strands"
-SESSION, AGENT, MULTI = "session", "agent", "multi"
+SESSION, AGENT = "session", "agent"
+# Labels of the states of multi-agents. No agent has an item under the second, whatever its name.
+MULTI: Final = ("multi", "states")
+# Field of a session's record that tells it from earlier sessions of the same name.
+_UUID: Final = "memwarden_uuid"
 # Digits of a message's key, so that keys sort as numbers do.
 _DIGITS: Final = 12
 
@@ -57,7 +62,7 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
         """Create a session. Raises SessionException if it exists."""
         if self._read(_path(session.session_id), SESSION) is not None:
             raise SessionException(f"Session {session.session_id} already exists")
-        self._write(_path(session.session_id), SESSION, session.to_dict())
+        self._write(_path(session.session_id), SESSION, {**session.to_dict(), _UUID: uuid4().hex})
         return session
 
     def read_session(self, session_id: str, **_: Any) -> Session | None:
@@ -91,16 +96,19 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
         self.create_agent(session_id, session_agent)
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **_: Any) -> None:
-        """Keep a message, durably on return."""
+        """Keep a message, durably on return. Raises SessionException for a number that another message has."""
+        message_id, path = session_message.message_id, _path(session_id, agent_id, "messages")
+        value = session_message.to_dict()
+        taken = self._read(path, _key(message_id))
+        if taken is not None and taken != json.loads(_encode(value)):
+            raise SessionException(f"Message {message_id} of agent {agent_id} in session {session_id} already exists")
         text = _read_text(session_message)
         if self._observe and text:
-            turn_id = f"{agent_id}:{session_message.message_id}"
+            turn_id = self._turn_id(session_id, agent_id, message_id)
             message = {"role": session_message.message["role"], "content": text, "id": turn_id}
             # First, because a repeated call finds the same turn again.
             self._bound.run(self._scope(session_id).observe(message))
-        self._write(
-            _path(session_id, agent_id, "messages"), _key(session_message.message_id), session_message.to_dict()
-        )
+        self._write(path, _key(message_id), value)
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **_: Any) -> SessionMessage | None:
         """Return a message, None if there is none."""
@@ -115,7 +123,7 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
             raise SessionException(f"Message {message_id} does not exist")
         session_message.created_at = previous.created_at
         if session_message.redact_message is not None:
-            self._bound.run(_forget(self._scope(session_id), f"{agent_id}:{message_id}"))
+            self._bound.run(_forget(self._scope(session_id), self._turn_id(session_id, agent_id, message_id)))
         self._write(_path(session_id, agent_id, "messages"), _key(message_id), session_message.to_dict())
 
     def list_messages(
@@ -132,11 +140,11 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
 
     def create_multi_agent(self, session_id: str, multi_agent: Any, **_: Any) -> None:
         """Keep the state of a multi-agent."""
-        self._write(_path(session_id, MULTI), multi_agent.id, multi_agent.serialize_state())
+        self._write(_path(session_id, *MULTI), multi_agent.id, multi_agent.serialize_state())
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **_: Any) -> dict[str, Any] | None:
         """Return the state of a multi-agent, None if there is none."""
-        return self._read(_path(session_id, MULTI), multi_agent_id)
+        return self._read(_path(session_id, *MULTI), multi_agent_id)
 
     def update_multi_agent(self, session_id: str, multi_agent: Any, **_: Any) -> None:
         """Change the state of a multi-agent. Raises SessionException if there is none."""
@@ -148,6 +156,14 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
         thread = checked_name(session_id, "session_id")
         return AsyncScope(self._bound.runtime, replace(self._bound.who, thread=thread))
 
+    def _turn_id(self, session_id: str, agent_id: str, message_id: int) -> str:
+        """Return the id of a message's turn. Numbers begin anew when the name of a session is used again."""
+        session = self._read(_path(session_id), SESSION)
+        if session is None:
+            raise SessionException(f"Session {session_id} does not exist")
+        place = f"{agent_id}:{message_id}"
+        return f"{session[_UUID]}:{place}" if _UUID in session else place
+
     def _read(self, path: str, key: str) -> dict[str, Any] | None:
         found = self._bound.run(self._items.get(self._bound.who.namespace, [(path, key)]))
         if (path, key) not in found:
@@ -156,10 +172,7 @@ class MemwardenSessionManager(RepositorySessionManager, SessionRepository):  # t
         return value
 
     def _write(self, path: str, key: str, value: Any) -> None:
-        try:
-            text = json.dumps(value)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidInput(f"what Strands keeps is JSON, not {quote(value)}: {error}") from None
+        text = _encode(value)
         at = clock.microseconds(clock.now())
         put = PutItem(StoredItem(path, check_name(key, "a name of a session"), text, at, at))
         self._bound.run(self._items.write(self._bound.who.namespace, [put]))
@@ -173,6 +186,13 @@ async def _forget(scope: AsyncScope, turn_id: str) -> None:
 
 def _path(*names: str) -> str:
     return check_name(".".join((PATH, *map(make_label, names))), "the name of a session")
+
+
+def _encode(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"what Strands keeps is JSON, not {quote(value)}: {error}") from None
 
 
 def _key(message_id: Any) -> str:
