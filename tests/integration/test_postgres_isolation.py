@@ -423,3 +423,14 @@ async def test_an_owner_that_is_no_superuser_is_held_to_row_security_too(
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f"REASSIGN OWNED BY {LOGIN} TO CURRENT_USER".encode())
         db.execute(f"DROP OWNED BY {LOGIN}".encode())
+
+
+async def test_no_other_encoding_of_the_client_is_used(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    store = PostgresStore(postgres_url, connections=1)
+    await store.open()
+    try:
+        await store.items.write(NAMESPACE, [PutItem(StoredItem("a", "k", '"東京"', 1, 1))])
+        assert (await store.items.get(NAMESPACE, [("a", "k")]))["a", "k"].value == '"東京"'
+    finally:
+        await store.close()

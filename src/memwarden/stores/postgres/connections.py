@@ -63,7 +63,9 @@ class Connections:
         self.place = _place(given)
         self._seconds = connect_seconds
         wait = {"connect_timeout": str(max(2, round(connect_seconds)))}
-        self._conninfo = make_conninfo(url, **{k: v for k, v in {**_DEFAULTS, **wait}.items() if k not in given})
+        free = {name: value for name, value in {**_DEFAULTS, **wait}.items() if name not in given}
+        # Neither PGCLIENTENCODING nor the URL may choose another: words would be refused, or read as bytes.
+        self._conninfo = make_conninfo(url, **free, client_encoding="UTF8")
         self._idle: list[Connection[Any]] = []
 
     def connect(self) -> Connection[Any]:
