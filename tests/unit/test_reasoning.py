@@ -42,6 +42,10 @@ from memwarden.models.reasoning import strip_reasoning
         ("```xml\n<think>shown</think>\n```", "```xml\n<think>shown</think>\n```"),
         ("<details><summary>More</summary>text</details>", "<details><summary>More</summary>text</details>"),
         ("Use this:\n<think> opens it", "Use this:\n<think> opens it"),
+        ("[think] about it\nand call me",) * 2,
+        ("[THINK] about it\nand call me",) * 2,
+        ("[THINK] about it\n[/think] and call me",) * 2,
+        ("I think <|START_RESPONSE|> opens it.",) * 2,
         ("【注意】今日は休み。", "【注意】今日は休み。"),
     ],
 )

@@ -8,19 +8,22 @@ from typing import Final
 # A name of the tags, or the head of an HTML element that chat programs fold in.
 _OPEN: Final = re.compile(
     r"<(?P<tag>think|thinking|thought|reasoning|seed:think|longcat_think)>"
-    r"|(?P<mark>◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>)"
+    r"|(?P<mark>◁think▷|(?-i:\[THINK\])|<\|begin_of_thought\|>|<\|START_THINKING\|>)"
     r"|<(?P<details>details)\b[^>\n]*\btype=[\"']?reasoning\b[^>\n]*>",
     re.IGNORECASE,
 )
+# In other letters or without an end it is something that people write.
+_BRACKETS, _BRACKETS_END = "[THINK]", "[/THINK]"
 _CLOSING_MARKS: Final = {
     "◁think▷": "◁/think▷",
-    "[think]": "[/THINK]",
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|start_thinking|>": "<|END_THINKING|>",
 }
-# Marks of the answer itself, around it.
+# Marks of the answer itself, at its ends.
 _ANSWER_MARKS: Final = re.compile(
-    r"\s*<\|(?:begin_of_solution|end_of_solution|START_RESPONSE|END_RESPONSE)\|>\s*", re.IGNORECASE
+    r"\A(?:\s*<\|(?:begin_of_solution|START_RESPONSE)\|>)+\s*"
+    r"|\s*(?:<\|(?:end_of_solution|END_RESPONSE)\|>\s*)+\Z",
+    re.IGNORECASE,
 )
 # An answer in channels, as gpt-oss writes it: the channel "final" is for the user.
 _CHANNELS: Final = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
@@ -64,7 +67,7 @@ def _strip_blocks(answer: str) -> str:
             at = opened.end()
             continue
         end = _end_of(answer, opened)
-        if end is None and answer[:begins].strip():  # a tag that is spoken about
+        if end is None and (answer[:begins].strip() or opened["mark"] == _BRACKETS):  # a tag that is spoken about
             at = opened.end()
             continue
         answer = answer[:begins] + ("" if end is None else answer[end:].lstrip())
@@ -74,6 +77,9 @@ def _strip_blocks(answer: str) -> str:
 
 def _end_of(answer: str, opened: re.Match[str]) -> int | None:
     mark = opened["mark"]
+    if mark == _BRACKETS:
+        at = answer.find(_BRACKETS_END, opened.end())
+        return None if at < 0 else at + len(_BRACKETS_END)
     close = _CLOSING_MARKS[mark.lower()] if mark else f"</{opened['tag'] or opened['details']}>"
     found = re.compile(re.escape(close), re.IGNORECASE).search(answer, opened.end())
     return None if found is None else found.end()
