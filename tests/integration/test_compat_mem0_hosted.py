@@ -116,3 +116,17 @@ async def test_the_async_client_and_the_store_client_see_the_same(server: Server
 def test_a_server_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(StoreError):
         MemoryClient(host="http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("call", ["add", "delete_all"])
+async def test_an_entity_that_is_named_in_two_ways_is_refused(call: str) -> None:
+    client = AsyncMemoryClient()
+    messages = ["I like tea."] if call == "add" else []
+    with pytest.raises(InvalidInput, match="user_id"):
+        await getattr(client, call)(*messages, user_id="bob", filters={"user_id": "ana"})
+
+
+@pytest.mark.parametrize("conditions", [None, "x", {"user_id": "ana"}])
+async def test_conditions_with_dates_are_a_list(conditions: Any) -> None:
+    with pytest.raises(InvalidInput, match="AND"):
+        await AsyncMemoryClient().get_all(filters={"AND": conditions}, start_date="2026-01-01")

@@ -203,18 +203,27 @@ def _read_options(call: str, options: Any, given: Mapping[str, Any], keep: Seque
 
 
 def _take_entities(call: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments with the entities that ``filters`` names as keywords. Raises InvalidInput for other filters."""
+    """Return arguments with the entities that ``filters`` names as keywords.
+
+    Raises InvalidInput for other filters, and for an entity that a keyword names otherwise.
+    """
     filters = arguments.pop("filters", {})
     if not isinstance(filters, Mapping) or not set(filters) <= set(ENTITIES):
         raise InvalidInput(f"filters of {call}() name {', '.join(ENTITIES)}, not {quote(filters)}")
-    return {**filters, **arguments}
+    for name, value in filters.items():
+        if arguments.setdefault(name, value) != value:
+            raise InvalidInput(f"{name} of {call}() is {quote(arguments[name])}, and {quote(value)} in its filters")
+    return arguments
 
 
 def _add_dates(filters: Any, start: Any, end: Any) -> Any:
     bounds = {name: value for name, value in (("gte", start), ("lte", end)) if value is not None}
     if not bounds or not isinstance(filters, Mapping):
         return filters
-    return {**filters, "AND": [*filters.get("AND", ()), {"created_at": bounds}]}
+    conditions = filters.get("AND", [])
+    if not isinstance(conditions, list):
+        raise InvalidInput(f"AND of filters is a list of conditions, not {quote(conditions)}")
+    return {**filters, "AND": [*conditions, {"created_at": bounds}]}
 
 
 class HostedClient(OwningFacade):
