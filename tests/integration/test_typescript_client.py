@@ -47,6 +47,15 @@ def test_the_types_are_those_of_the_server_and_the_client_is_strict(tmp_path: Pa
     assert "any" not in set(surface.replace("<", " ").replace(">", " ").replace(";", " ").replace(",", " ").split())
 
 
+def test_the_package_is_built_before_it_is_packed() -> None:
+    package, lock = (json.loads((CLIENT / name).read_text("utf-8")) for name in ("package.json", "package-lock.json"))
+    assert package["engines"] == lock["packages"][""]["engines"] == {"node": ">=20.3"}
+    said = (ROOT / "docs/howto/use-from-typescript.md").read_text("utf-8")
+    assert "needs Node 20.3 or later" in said
+    assert "npm ci && npm run build && npm pack" in said  # .npmrc keeps npm from building by itself
+    assert "*.tgz" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+
+
 def install_node(version: str, folder: Path) -> Path:
     """Return the program of another version of Node, which is installed in a folder."""
     npm = Path(sys.executable).with_name("npm")

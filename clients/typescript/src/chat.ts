@@ -24,10 +24,10 @@ export async function* chatWords(
 ): AsyncGenerator<string, void, undefined> {
   const { client, identity } = scope;
   const headers: Record<string, string> = { "X-Memory": options.memory ?? "on" };
-  if (identity.user !== undefined) headers["X-Memory-User"] = identity.user;
-  if (identity.thread !== undefined) headers["X-Memory-Thread"] = identity.thread;
-  if (identity.agent !== undefined) headers["X-Memory-Agent"] = identity.agent;
-  if (identity.project !== undefined) headers["X-Memory-Project"] = identity.project;
+  if (identity.user !== undefined) headers["X-Memory-User"] = headerText(identity.user);
+  if (identity.thread !== undefined) headers["X-Memory-Thread"] = headerText(identity.thread);
+  if (identity.agent !== undefined) headers["X-Memory-Agent"] = headerText(identity.agent);
+  if (identity.project !== undefined) headers["X-Memory-Project"] = headerText(identity.project);
   const init = { method: "POST", headers: client.headers(headers), body: JSON.stringify({ ...request, stream: true }) };
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   const response = await client.send(new Request(`${client.url}/v1/chat/completions`, { ...init, ...signal }));
@@ -38,6 +38,14 @@ export async function* chatWords(
     if (words) yield words;
   }
   throw new MemwardenError("the stream broke off", response.status, "StoreUnavailable");
+}
+
+/** Return a name as `fetch` takes it in a header: a character for each byte of its UTF-8, which the server reads. */
+function headerText(name: string): string {
+  if (/[\u0000-\u001f\u007f]/.test(name)) {
+    throw new MemwardenError("a name holds a control character", 0, "InvalidInput");
+  }
+  return Array.from(new TextEncoder().encode(name), (byte) => String.fromCharCode(byte)).join("");
 }
 
 async function readBody(response: Response): Promise<unknown> {

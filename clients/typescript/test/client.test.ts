@@ -116,6 +116,11 @@ test("a chat streams the words of a model that was given memories", async () => 
   expect(heard.length).toBeGreaterThan(2);
   const said = await me.find({ filters: { thread_id: "chat" }, order_by: "written", descending: false });
   expect(said.items.map(({ text }) => text)).toEqual([QUESTION, "Peanuts, Ana. — 🥜"]);
+  for (const name of ["Καλημέρα 你好 🥜", "Zoë", "Ã©"]) {
+    for await (const _ of me.thread(name).chat(request));
+    expect((await me.find({ filters: { thread_id: name } })).items.length).toBeGreaterThan(0);
+  }
+  await expect(me.thread("a\nb").chat(request).next()).rejects.toMatchObject({ error: "InvalidInput", status: 0 });
   const wrong = new Memwarden({ url, key: "mw_wrong" }).scope({ user: "ana" }).chat(request);
   await expect(wrong.next()).rejects.toMatchObject({ status: 401 });
   const aborted = AbortSignal.abort(new Error("left"));
