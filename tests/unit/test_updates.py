@@ -228,3 +228,18 @@ def test_a_statement_never_ends_itself(text: str) -> None:
 )
 def test_a_correction_ends_no_text_that_says_more(older: str, newer: str) -> None:
     assert judge(older, newer).label not in ("supersede", "same")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I'm allergic to peanuts and live in Leeds.", "I live in York now."),
+        ("I live in Rome and drive a Vespa.", "I moved to Paris in March."),
+        ("Ich wohne in Kassel und bin gegen Nüsse allergisch.", "Ich wohne jetzt in Bremen."),
+        ("J'habite à Lyon et je travaille comme infirmière.", "J'ai déménagé à Nantes."),
+        ("I work as a nurse and sing in a choir.", "I started at Bodywise on Monday."),
+        ("My rent is 900 euros.", "Rent in Berlin is now 1500 euros on average."),
+    ],
+)
+def test_what_says_something_else_too_is_not_over_as_a_whole(older: str, newer: str) -> None:
+    assert judge(older, newer).label not in ("supersede", "same")

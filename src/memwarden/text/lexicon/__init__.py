@@ -87,6 +87,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "changed": "something got a new value: moved, postponed, renamed",
     "scaled": "a number became another: raised, went down",
     "corrected": "what was said before is wrong",
+    "joins": "joins two statements: and",
     "now": "weak signs of a change, which count only in the same sentence",
     "moved": "a new home",
     "home": "tells a home",

@@ -89,17 +89,25 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     if shared and "changed" in roles and _tell_other_values(old, new) and not (told_change and old.days == new.days):
         return "changed"
     if shared and "scaled" in roles and old.numbers and new.numbers and old.numbers != new.numbers:
-        return "scaled"
+        # "Rent in Berlin is now 1,500 euros on average" says nothing of my rent.
+        general = not (new.glued or new.days or new.person == "self") and len(new.content - old.content) > 1
+        return None if general else "scaled"
     told_of_other = old.first_name and _is_named((old.first_name,), new)
     if not (told_of_other or (old.person == "third") or _may_be_speaker(new)) or old.relations != new.relations:
         return None
-    if len(new.clauses) > MAX_BRIEF_CLAUSES:
+    if len(new.clauses) > MAX_BRIEF_CLAUSES or len(old.clauses) > 1 or _joins_two(old):
         return None
     if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
         return "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
+
+
+def _joins_two(text: ReadText) -> bool:
+    """Whether a text says two things, and is not over as a whole with one: "I live in Rome and drive a Vespa"."""
+    joins = None if text.words is None or text.glued else text.words.patterns.get("joins")
+    return joins is not None and joins.search(text.plain) is not None
 
 
 def _mean_same_one(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
