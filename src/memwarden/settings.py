@@ -325,6 +325,6 @@ DEFAULT_BLOCK_TOKENS: Final = 1_500
 QUERY_ITEM_SHARE: Final = 1 / 3
 CONTEXT_ITEM_SHARE: Final = 1 / 60
 # Share of the best score that a memory must reach in a query. A less likely one is about another subject.
-SHARE_BESIDE_BEST: Final = 0.5
+SHARE_BESIDE_BEST: Final = 0.4
 # Items are held against shares of this where no threshold is given: .02 in a query, .001 in a block.
 ITEM_THRESHOLD: Final = 0.06

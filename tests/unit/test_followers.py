@@ -17,7 +17,11 @@ def view_of(vectors: list[list[float]], created_at: list[int], short_share: floa
     rows = np.array(vectors, np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     passages = SimpleNamespace(second=rows, starts=np.arange(len(rows)))
-    return SimpleNamespace(passages=passages, created_at=np.array(created_at), short_share=short_share)
+    nothing = np.zeros(len(rows), np.bool_)
+    return SimpleNamespace(
+        passages=passages, created_at=np.array(created_at), short_share=short_share, statements=None,
+        says_doubt=nothing, asks_question=nothing, from_person=np.ones(len(rows), np.float32),
+    )  # fmt: skip
 
 
 # The second text is close to the first, the third is about something else.
@@ -47,3 +51,9 @@ def test_nothing_is_raised_where_it_may_not_replace_the_best(view: Any, answer: 
 def test_places_that_are_not_allowed_follow_nothing() -> None:
     allowed = np.array([True, False, True])
     assert raise_followers(view_of(VECTORS, [1, 2, 3]), TOTAL, allowed, 0.9)[1] == TOTAL[1]
+
+
+def test_a_wish_follows_nothing() -> None:
+    view = view_of(VECTORS, [1, 2, 3])
+    view.says_doubt = np.array([False, True, False])
+    assert np.array_equal(raise_followers(view, TOTAL, ALL, 0.9), TOTAL)

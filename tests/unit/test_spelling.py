@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from law_stores import told
+from law_stores import DEFAULTS, told
+from memwarden import Warden
 
 SAID = (
     "I am allergic to hazelnuts, but almonds are fine.",
@@ -49,6 +50,24 @@ def test_a_word_that_is_spelled_right_stays(question: str, remembered: Callable[
     assert all("house" not in item.why.words for item in items)
 
 
+@pytest.mark.parametrize(
+    "question", ["Where is Twingu parked?", "Was macht Zwingo?", "x" * 8_000, "grmpf " * 50 + "hazlnuts"]
+)
+def test_a_name_an_endless_word_and_gibberish_stay(question: str, remembered: Callable[[Sequence[str]], Any]) -> None:
+    items = remembered(SAID).query(question, threshold=0.0).items
+    assert not {"twingo", "hazelnuts"} & {word.lower() for item in items for word in item.why.words}
+
+
 def test_without_models_a_long_word_is_looked_up_too() -> None:
     with told(SAID, config={"embedder": "none"}) as me:
         assert me.query("hazlnuts").items[0].memory.text == SAID[0]
+
+
+def test_a_corrected_question_is_one_question_in_two_namespaces() -> None:
+    with Warden.open("memory://", DEFAULTS) as warden:
+        me = warden.scope(user="ana", project="shop")
+        for text in ("My dentist is Dr. Okafor.", "My dentist closes at five.", "My dentist is on Mill Lane."):
+            me.remember(text)
+        for text in ("Dr. Okafor is the tooth doctor of the whole team.", "Teeth are checked by Dr. Okafor."):
+            warden.tiers.project("shop").add_decision(text, ["x"])
+        assert len(me.query("Who is my dentits?", top_k=2).items) == 2

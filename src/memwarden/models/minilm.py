@@ -139,6 +139,10 @@ class MiniLMEmbedder:
             self._parts = None
         release_freed_memory()
 
+    def knows(self, word: str) -> bool:
+        """Whether its vocabulary holds an English word whole."""
+        return self._load().tokenizer.token_to_id(word.lower()) is not None
+
     def _load(self) -> _LoadedModel:
         with self._loading:
             if self._parts is None:

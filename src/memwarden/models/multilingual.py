@@ -61,7 +61,10 @@ class MultilingualEmbedder:
 
     def knows(self, word: str) -> bool:
         """Whether its vocabulary of 128,000 pieces holds a word whole, as it does the usual words of its languages."""
-        return len(self._loaded()._sp.encode(word)) <= WORD_WITH_ENDS
+        with self._loading:
+            if self._model is None:
+                self._model = self._make(threads=1)  # without its weights, which are not needed here
+            return len(self._model._tokenizer.encode(word)) <= WORD_WITH_ENDS
 
     def unload(self) -> None:
         """Let go of the weights; the next call loads them again.

@@ -79,6 +79,14 @@ class PieceEmbedder(Protocol):
         """Return a question's vector and those of its word pieces."""
 
 
+@runtime_checkable
+class Vocabulary(Protocol):
+    """A model that knows usual words."""
+
+    def knows(self, word: str) -> bool:
+        """Whether its vocabulary holds a word whole."""
+
+
 class Reranker(Protocol):
     """Judges a few candidates by reading question and text together, for example a cross-encoder."""
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
+from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder, Vocabulary
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -65,6 +65,11 @@ class SideBySideEmbedder:
     def ready(self) -> bool:
         """See :class:`memwarden.models.protocols.Embedder`."""
         return self._english.ready and self._multilingual.ready
+
+    def knows(self, word: str) -> bool:
+        """Whether the vocabulary of either model holds a word whole."""
+        sides = (self._english, self._multilingual)
+        return any(side.knows(word) for side in sides if isinstance(side, Vocabulary))
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return both vectors of each text side by side, shape (len(texts), dimensions)."""

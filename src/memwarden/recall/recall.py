@@ -153,7 +153,7 @@ class Recall:
         render = partial(block.join_changes, header) if header else partial(block.render_bullets, known={})
         always = interleave_questions(searches, [search.selection.always for search in searches])
         owners = interleave_questions(searches, [search.selection.ranked for search in searches])
-        answering = len({search.asked.question.text for search in searches if search.selection.ranked})
+        answering = len({search.asked.asked for search in searches if search.selection.ranked})
         packed = pack_items(
             (),
             (make_found_item(request.full, searches[item.question], item.candidate) for item in owners.values()),
@@ -424,23 +424,26 @@ class Recall:
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
         view = ctx.index.view
-        texts = [correct_spelling(text, view, self._encoder.is_word) for text in texts]
-        encoded = [await self._encoder.encode(dense_text(text, view)) for text in texts]
+        spelled = [correct_spelling(text, view, self._encoder.is_word) for text in texts]
+        encoded = [await self._encoder.encode(dense_text(text, view)) for text in spelled]
         echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
-        return partial(self._rank_all, scope, ctx, request, zip(texts, encoded, strict=True), echoes)
+        return partial(self._rank_all, scope, ctx, request, zip(texts, spelled, encoded, strict=True), echoes)
 
     def _rank_all(
         self,
         scope: Scope,
         ctx: QueryContext,
         request: Request,
-        texts: Iterable[tuple[str, EncodedQuestion | None]],
+        texts: Iterable[tuple[str, str, EncodedQuestion | None]],
         echoes: Sequence[int],
     ) -> list[RankedQuery]:
         view = ctx.index.view  # as it is now
-        asked = [self._with_reading(prepare_question(text, view, encoded, ctx.now)) for text, encoded in texts]
-        gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for item in asked))
-        return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
+        asked = [
+            (text, self._with_reading(prepare_question(spelled, view, encoded, ctx.now)))
+            for text, spelled, encoded in texts
+        ]
+        gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for _, item in asked))
+        return [RankedQuery(text, ctx, item, self._rank(item, view, gates.open), gates, echoes) for text, item in asked]
 
     def _with_reading(self, question: Question) -> Question:
         """Add what a question asks for, where statements are read."""
@@ -463,9 +466,9 @@ class Recall:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
         now = self._now()
-        text = correct_spelling(text, large.view, self._encoder.is_word)
-        encoded = await self._encoder.encode(dense_text(text, large.view))
-        question = self._with_reading(prepare_question(text, large.view, encoded, now))
+        spelled = correct_spelling(text, large.view, self._encoder.is_word)
+        encoded = await self._encoder.encode(dense_text(spelled, large.view))
+        question = self._with_reading(prepare_question(spelled, large.view, encoded, now))
         spread = measure_question(question, large.view, large.whole)
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
@@ -483,7 +486,7 @@ class Recall:
         index, ranking, echoes = ranked
         ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
         request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))
-        return RankedQuery(ctx, question, ranking, self._gates(scope, ctx, request, echoes, past=past), echoes)
+        return RankedQuery(text, ctx, question, ranking, self._gates(scope, ctx, request, echoes, past=past), echoes)
 
     async def _open_context(self, scope: Scope, namespace: Namespace, as_of: AsOf | None) -> QueryContext:
         if as_of is None:

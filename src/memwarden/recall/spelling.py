@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from memwarden.recall.rank.bm25 import count_holding
@@ -15,8 +16,14 @@ from memwarden.text.tokenizer import fold, surface_id, surface_of, term_id, term
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
 
-# Letters of a word that is looked up. Shorter ones are one letter away from too many others.
+# Letters of a word that is looked up. Shorter ones are one letter away from too many others, longer ones are no words.
 MIN_LETTERS: Final = 4
+MAX_LETTERS: Final = 24
+# Unknown words of a question that are looked up. A text with more is no question in a language of the store.
+MAX_UNKNOWN: Final = 4
+# Words of a text in which misspelled ones are looked for.
+MAX_WORDS: Final = 60
+
 _WORD: Final = re.compile(rf"[^\W\d_]{{{MIN_LETTERS},}}")
 
 
@@ -24,19 +31,38 @@ def correct_spelling(text: str, view: NamespaceView, is_word: Callable[[str], bo
     """Return a question with each misspelled word as the store spells it.
 
     A word counts as misspelled if no text of the store holds it in any form, and ``is_word`` does not know it. It
-    becomes the word with one letter added, removed, replaced or swapped with the next that most texts hold.
+    becomes the word with one letter added, removed, replaced or swapped with the next that most texts hold. The first
+    letter stays. The last letter of a capitalised word inside of a sentence stays too: "Jonah" is not "Jonas".
     """
-    return _WORD.sub(lambda found: _correct(found[0], view, is_word), text)
+    words = list(islice(_WORD.finditer(text), MAX_WORDS + 1))
+    unknown = [] if len(words) > MAX_WORDS else [found for found in words if _is_unknown(found[0], view, is_word)]
+    if len(unknown) > MAX_UNKNOWN:
+        return text
+    for found in reversed(unknown):
+        inside = _has_begun(text[: found.start()])
+        text = text[: found.start()] + _correct(found[0], view, inside) + text[found.end() :]
+    return text
 
 
-def _correct(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> str:
-    plain = surface_of(normalize_text(word))
+def _has_begun(text: str) -> bool:
+    """Whether the sentence has begun where a text ends."""
+    return bool(text.strip()) and text.rstrip()[-1] not in ".!?…:\n"
+
+
+def _is_unknown(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> bool:
+    if len(word) > MAX_LETTERS:
+        return False
     stems = terms(word)
-    holding = partial(_count_texts, view)
-    if not stems or any(map(holding, (plain, *map(fold, stems)))) or is_word(word):
-        return word
-    best = max(change_one_letter(plain), key=holding, default=plain)
-    return best if holding(best) else word
+    known = any(_count_texts(view, form) for form in (surface_of(normalize_text(word)), *map(fold, stems)))
+    return bool(stems) and not known and not is_word(word)
+
+
+def _correct(word: str, view: NamespaceView, inside: bool) -> str:
+    plain = surface_of(normalize_text(word))
+    end = plain[-1:] if inside and word[:1].isupper() else ""
+    forms = (form for form in change_one_letter(plain) if form[:1] == plain[:1] and form.endswith(end))
+    best = max(forms, key=partial(_count_texts, view), default=plain)
+    return best if _count_texts(view, best) else word
 
 
 def _count_texts(view: NamespaceView, word: str) -> int:

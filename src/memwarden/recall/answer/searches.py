@@ -59,8 +59,12 @@ class QueryContext:
 
 
 class RankedQuery(NamedTuple):
-    """A question with its context, ranking, gates and echoes (places that only repeat the prompt)."""
+    """A question with its context, ranking, gates and echoes (places that only repeat the prompt).
 
+    asked: the question as it was asked. Its spelling may be corrected in one namespace and not in another.
+    """
+
+    asked: str
     ctx: QueryContext
     question: Question
     ranking: Ranking
@@ -114,7 +118,7 @@ def interleave_questions(
     by_question: dict[str, list[list[OwnedCandidate]]] = {}
     for number, candidates in enumerate(lists):
         owned = [OwnedCandidate(number, item) for item in candidates]
-        by_question.setdefault(searches[number].asked.question.text, []).append(owned)
+        by_question.setdefault(searches[number].asked.asked, []).append(owned)
     best: dict[str, OwnedCandidate] = {}
     for row in zip_longest(*map(merge_places, by_question.values())):
         for item in row:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from memwarden.errors import MemwardenError, ModelUnavailable
 from memwarden.models.multilingual import MultilingualEmbedder
-from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder
+from memwarden.models.protocols import Embedder, EncodedQuestion, EncodedTexts, PieceEmbedder, Vocabulary
 from memwarden.models.side_by_side import SideBySideEmbedder, SideBySidePieceEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.index.namespace_index import NamespaceIndexes
@@ -141,9 +141,11 @@ class QuestionEncoder:
         return self._embedder is None or self._embedder.ready
 
     def is_word(self, word: str) -> bool:
-        """Whether a word is spelled as words usually are. Without the multilingual model every shorter word is."""
-        knows = getattr(getattr(self._embedder, "multilingual", None), "knows", None)
-        return any(map(knows, {word, word.lower(), word.capitalize()})) if knows else len(word) < MIN_MISSPELLED
+        """Whether a word is spelled as words usually are. Without a vocabulary every shorter word is."""
+        model: object = self._embedder
+        if isinstance(model, Vocabulary):
+            return any(map(model.knows, {word, word.lower(), word.capitalize()}))
+        return len(word) < MIN_MISSPELLED
 
     async def load(self) -> None:
         """Load the model in a thread."""
