@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadText, read_text
+from memwarden.statements.explicit import ReadClause, ReadText, read_text
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
-from memwarden.text.lexicon import LASTING_TOPICS, LanguageLexicon, either_of, languages, load_lexicon, pattern_of
+from memwarden.text.lexicon import (
+    LASTING_SIGNS,
+    LASTING_TOPICS,
+    LanguageLexicon,
+    either_of,
+    languages,
+    load_lexicon,
+    pattern_of,
+)
 from memwarden.text.sentences import split_spans
 from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import compile_phrases, load_update_words, make_word_pattern
@@ -38,7 +46,11 @@ _NO_RELATIVES: Final = frozenset((
     "neighbour", "colleague", "boss", "friend", "landlord", "teacher", "flatmate", "spouse", "dog", "cat", "pet",
 ))  # fmt: skip
 # Topics of which the newest sentence about one thing counts.
-_RENEWED: Final = ("health", "people", "likes", "things")
+_RENEWED: Final = ("people", "things")
+# Topics of which several values are true at a time. Only a denial takes one back.
+_MANY: Final = ("health", "likes")
+# Relations of which one holds at a time, and that end with a parting.
+_PARTNERS: Final = frozenset(("relation:wife", "relation:husband", "relation:partner", "relation:spouse"))
 _WEEKDAYS: Final = re.compile(either_of(["weekdays", "weekdays_short"]), re.IGNORECASE)
 _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
@@ -52,6 +64,13 @@ class LastingWords(NamedTuple):
         order: of its topic, the weightiest first.
         content: stems of its words without the phrase that shows the topic.
         core: of these, those of the clause that holds the phrase.
+        phrase: stems of the phrase.
+        slot: of these, those that name the thing that has one value; empty if it may have several.
+        own: clauses that name no relative.
+        denied: contents of the clauses that say of something that it ended or changed.
+        denied_own: of these, those of own clauses.
+        parts: whether it says that a couple parted.
+        stems: of all its words, if it denies something.
     """
 
     text: str
@@ -60,6 +79,13 @@ class LastingWords(NamedTuple):
     content: frozenset[str]
     core: frozenset[str]
     read: ReadText
+    phrase: frozenset[str] = frozenset()
+    slot: frozenset[str] = frozenset()
+    own: tuple[ReadClause, ...] = ()
+    denied: tuple[frozenset[str], ...] = ()
+    denied_own: tuple[frozenset[str], ...] = ()
+    parts: bool = False
+    stems: frozenset[str] = frozenset()
 
 
 @cache
@@ -70,6 +96,22 @@ def load_topics(language: str) -> Mapping[str, re.Pattern[str]]:
     lexicon = load_lexicon(language)
     table, lists = lexicon.lasting, _make_lists(lexicon)
     return {topic: compile_phrases(table[topic], language, lists) for topic in LASTING_TOPICS if topic in table}
+
+
+@cache
+def _load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
+    """Patterns of a language by key of :data:`LASTING_SIGNS`. A pattern without words fits nothing."""
+    table = load_lexicon(language).lasting if language in languages() else {}
+    nothing = re.compile(r"(?!)")
+    return {sign: compile_phrases(table[sign], language) if sign in table else nothing for sign in LASTING_SIGNS}
+
+
+@cache
+def _load_values(language: str) -> frozenset[str]:
+    """Stems of the jobs and numbers of a language, which phrases may hold as values."""
+    words = load_update_words(language)
+    listed = (*load_lexicon(language).words.get("jobs", ()), *(words.numbers if words is not None else ()))
+    return frozenset(stem for word in listed for stem in terms(word, language))
 
 
 def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
@@ -97,32 +139,76 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
     at: when the turn was said.
     """
     language = language_of(text)
-    topics, words = load_topics(language), load_update_words(language)
+    topics, words, signs = load_topics(language), load_update_words(language), _load_signs(language)
     if words is None:
         return ()
+    takes_back = (
+        words.changes,
+        *(words.patterns[role] for role in ("now", "negation")),
+        *(signs[sign] for sign in ("ended", "again", "parted")),
+    )
     sentences = []
     for span in split_spans(text[:MAX_CHARACTERS]):
         plain = normalize_text(span.text)
         match = next((topic for topic, pattern in topics.items() if pattern.search(plain)), "")
-        if not match and not (words.changes.search(plain) or words.patterns["now"].search(plain)):
+        if not match and not any(pattern.search(plain) for pattern in takes_back):
             continue
         read = read_text(span.text, language)
-        ended = match and words.patterns["over"].search(topics[match].sub(" ", plain))
-        topic = match if not ended and _is_certain(span.text, match, read, at) else ""
+        rest = topics[match].sub(" ", plain) if match else ""
+        ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
+        certain = not ended and not signs["unreal"].search(plain) and _is_certain(span.text, match, read, at)
+        topic = match if certain else ""
         order = list(topics).index(topic) if topic else len(topics)
-        content, core = _content_of(read, topics[topic]) if topic else (read.content, read.content)
-        sentences.append(LastingWords(span.text, topic, order, content, core, read))
+        content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
+        if topic:
+            content, core, phrase, slot = _content_of(read, topic, topics[topic])
+        own = tuple(clause for clause in read.clauses if not read.relations or not _names_relative(clause, language))
+        denied, denied_own = (tuple(_denied_in(clauses, signs["ended"], language)) for clauses in (read.clauses, own))
+        parts = signs["parted"].search(plain) is not None
+        stems = frozenset(terms(plain, language)) if read.has("negation") else frozenset()
+        sentences.append(
+            LastingWords(
+                span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, stems
+            )
+        )
     return tuple(sentences)
 
 
-def _content_of(read: ReadText, phrases: re.Pattern[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Stems of a sentence without a phrase, and of these the stems of the clause that holds it."""
+def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
+    """Stems of a sentence without a phrase, those of the clause that holds it, those of the phrase, and the slot."""
     for clause in read.clauses:
         if (hit := phrases.search(clause.text)) is not None:
             between = " ".join(filter(None, hit.groups()))
-            phrase = set(terms(hit[0], read.language)) - set(terms(between, read.language))
-            return read.content - phrase, clause.content - phrase
-    return read.content, read.content
+            whole = frozenset(terms(hit[0], read.language))
+            phrase = whole - set(terms(between, read.language))
+            slot = _slot_of(read, topic, hit[0], whole, clause.roles)
+            return read.content - phrase, clause.content - phrase, phrase, slot
+    return read.content, read.content, frozenset(), frozenset()
+
+
+def _slot_of(read: ReadText, topic: str, hit: str, stems: frozenset[str], roles: frozenset[str]) -> frozenset[str]:
+    """Stems of a phrase that name the thing that has one value."""
+    if topic == "people" and read.words is not None:
+        posts = (post[0] for post in read.words.patterns["post"].finditer(hit))
+        return frozenset(stem for post in posts for stem in terms(post, read.language))
+    if topic not in ("family", "things"):
+        return frozenset()
+    # "My daughter is called Ida": there may be another daughter. "My daughter lives in Kiel" has one place at a time.
+    if stems & read.heads and stems & read.singles and not roles & {"home", "work"}:
+        return frozenset()
+    return (stems - _load_values(read.language)) or stems
+
+
+def _names_relative(clause: ReadClause, language: str) -> bool:
+    return bool(read_text(clause.text, language).relations)
+
+
+def _denied_in(clauses: Iterable[ReadClause], ended: re.Pattern[str], language: str) -> Iterator[frozenset[str]]:
+    """Contents of the clauses that say of something that it ended or changed."""
+    for clause in clauses:
+        hits = [hit[0] for hit in ended.finditer(clause.text)]
+        if hits or clause.roles & _CHANGES:
+            yield clause.content - {stem for hit in hits if " " not in hit for stem in terms(hit, language)}
 
 
 def _is_certain(text: str, topic: str, read: ReadText, at: datetime) -> bool:
@@ -170,16 +256,52 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
         if later.read.has(began) or any(now <= clause.roles for clause in later.read.clauses):
             return True
-    about = words.content if words.topic in _SINGLE else words.core or words.content
-    return any(about & clause.content and clause.roles & _CHANGES for clause in later.read.clauses)
+    if later.parts and words.topic == "family" and (later.read.relations | words.read.relations) <= _PARTNERS:
+        return True
+    # "My sister no longer has asthma" says nothing of the speaker's.
+    denied = later.denied_own if words.topic in _MANY else later.denied
+    # "My asthma is gone" names nothing but the phrase.
+    if any(content & words.phrase and content <= words.read.content for content in denied):
+        return True
+    about = _about(words)
+    # "The milk is gone" ends no allergy to milk.
+    if words.topic in _MANY and about != words.read.content and later.read.person != "self":
+        denied = ()
+    return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _about(words: LastingWords) -> frozenset[str]:
+    """Stems of what a sentence is about. "I'm vegan" holds a phrase alone, which is then what it is about."""
+    if words.topic in _SINGLE:
+        return words.content or words.read.content
+    return words.core or words.content or words.read.content
 
 
 def _is_new_value(words: LastingWords, later: LastingWords) -> bool:
-    """Whether a later sentence says the same topic of the same thing again, or denies it."""
-    if words.topic in _RENEWED and words.content & later.content:
+    """Whether a later sentence repeats an earlier, or tells another value of a thing that has one."""
+    if words.read.tokens == later.read.tokens or (words.slot and words.slot == later.slot):
         return True
-    denies = words.read.has("negation") != later.read.has("negation")
-    return denies and not words.read.content.isdisjoint(later.read.content)
+    return words.topic in _RENEWED and not words.content.isdisjoint(later.content)
+
+
+def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str]) -> bool:
+    """Whether a later sentence denies what an earlier says, or says what that denies."""
+    read = later.read
+    if words.topic not in _MANY:
+        return words.read.has("negation") != read.has("negation") and not words.read.content.isdisjoint(read.content)
+    if read.person == "third":
+        return False
+    if words.read.has("negation"):
+        # "I can eat nuts again", and not "I bought nuts".
+        affirmed = (
+            clause
+            for clause in later.own
+            if "negation" not in clause.roles and ("uses" in clause.roles or later.topic == words.topic)
+        )
+        return not _doubts(read) and any(about <= clause.content for clause in affirmed)
+    # "I'm not allergic to nuts", and not "there are no nuts in it".
+    same = about == words.read.content or not words.phrase.isdisjoint(later.stems)
+    return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
 
 
 def tells_change(text: str) -> bool:

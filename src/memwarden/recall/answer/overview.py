@@ -26,6 +26,8 @@ from memwarden.text.tokenizer import TokenCounter, term_id, terms
 
 # Maximum facts, and maximum turns, of a person that are read for an overview, newest first.
 MAX_READ: Final = 600
+# Maximum sentences of a speaker that are compared, newest first.
+MAX_SENTENCES: Final = 800
 # Maximum lines.
 MAX_LINES: Final = 60
 # Characters of a line.
@@ -126,14 +128,15 @@ def _quote(turns: Sequence[Memory]) -> list[Line]:
     by_speaker: dict[str, list[tuple[Memory, LastingWords]]] = {}
     names = {turn.name for turn in turns if turn.name}
     only = names.pop() if len(names) == 1 else ""
-    for turn in sorted(turns, key=lambda turn: turn.created_at):
-        by_speaker.setdefault(turn.name or only, []).extend(
-            (turn, each) for each in find_lasting(turn.text, turn.created_at)
-        )
+    for turn in sorted(turns, key=lambda turn: turn.created_at, reverse=True):
+        sentences = by_speaker.setdefault(turn.name or only, [])
+        # What is older than the newest sentences cannot be compared with all that came later.
+        if len(sentences) < MAX_SENTENCES:
+            sentences.extend((turn, each) for each in reversed(find_lasting(turn.text, turn.created_at)))
     lines: list[tuple[int, float, Line]] = []
     for speaker_name, sentences in by_speaker.items():
         for number, (turn, words) in enumerate(sentences):
-            later = (other for _, other in sentences[number + 1 :])
+            later = (other for _, other in sentences[:number])
             if (
                 words.topic
                 and len(words.text) <= MAX_WORDS

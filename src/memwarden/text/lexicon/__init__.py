@@ -114,6 +114,8 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
 # Topics in which people say of themselves what lasts, the weightiest first.
 # In these phrases "<kin>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that list.
 LASTING_TOPICS: Final = ("health", "home", "work", "family", "people", "pets", "likes", "habits", "things")
+# Further keys of these phrases: words by which something ended, began again or a couple parted, and of no lasting fact.
+LASTING_SIGNS: Final = ("ended", "again", "parted", "unreal")
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}
@@ -135,7 +137,7 @@ class LanguageLexicon:
         phrases: regular expressions of each role.
         kin: words for each relation; the keys are English.
         updates: phrases of each role of :data:`UPDATE_ROLES`; empty if no fact ends by such words.
-        lasting: phrases of each topic of :data:`LASTING_TOPICS`.
+        lasting: phrases of each key of :data:`LASTING_TOPICS` and :data:`LASTING_SIGNS`.
         dates: words of time for :mod:`memwarden.text.dates.symbols`; empty if dates are not read.
     """
 
@@ -236,7 +238,7 @@ def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
     unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "updates", "lasting", "dates"}
     unknown |= {role for part in ("words", "phrases") for role in table.get(part, ()) if role not in ROLES}
     unknown |= table.get("updates", {}).keys() - UPDATE_ROLES.keys()
-    unknown |= table.get("lasting", {}).keys() - set(LASTING_TOPICS)
+    unknown |= table.get("lasting", {}).keys() - {*LASTING_TOPICS, *LASTING_SIGNS}
     if unknown:
         raise ValueError(f"unknown entry {min(unknown)!r}")
     words = _read_each(table.get("words", {}), _split_words)
