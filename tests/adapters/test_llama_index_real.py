@@ -92,6 +92,22 @@ async def test_messages_that_leave_the_queue_are_stored_once(tmp_path: Path, rea
         assert [text for _, text in said] == [str(message.content) for message in expected]
 
 
+async def test_a_message_with_a_secret_is_stored_once_and_the_same_answer_twice() -> None:
+    def message(text: str) -> ChatMessage:
+        return ChatMessage(role="user", content=text, additional_kwargs={"session_id": "s"})
+
+    secret = "  My password is hunter2-Xy99!zz and the key is AKIAIOSFODNN7EXAMPLE  "
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        block = MemwardenMemoryBlock(warden.scope(user="ana"))
+        await block.aget([message(secret)], session_id="s")
+        for text in (secret, "Yes.", "Yes."):
+            await block.aput([message(text)], from_short_term_memory=True, session_id="s")
+        said = [text for _, text in await said_in(warden, "ana", "s")]
+        assert len(said) == 3
+        assert "password" in said[0]
+        assert said[1:] == ["Yes.", "Yes."]
+
+
 def test_a_blocking_warden_serves_the_blocking_memory(tmp_path: Path) -> None:
     with Warden.open(f"sqlite:///{tmp_path / 'm.db'}", config=CONFIG) as warden:
         warden.scope(user="ana").observe(FACT)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
@@ -13,6 +15,8 @@ from memwarden.api.scope import AsyncScope
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import check_chat_settings
+from memwarden.remember.ingest.messages import read_messages
+from memwarden.remember.ingest.redaction import redact_secrets
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 
 _ALL: Final = 2**31
@@ -44,6 +48,8 @@ class MemwardenMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]  # Llama
     name: str = "memwarden"
     _bound: StoreBinding = PrivateAttr()
     _settings: ChatSettings = PrivateAttr()
+    # How often each message left the queue of a thread. The same words can be said twice.
+    _handed: dict[str | None, Counter[tuple[str | None, str]]] = PrivateAttr(default_factory=dict)
 
     def __init__(self, warden: AnyWarden, *, settings: ChatSettings | None = None, **fields: Any) -> None:
         super().__init__(**fields)
@@ -71,9 +77,25 @@ class MemwardenMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]  # Llama
     async def _store_unknown(self, scope: AsyncScope, said: Sequence[dict[str, Any]]) -> None:
         where = {"channel": "turn", "thread_id": scope.who.thread or DEFAULT_THREAD}
         turns = await scope.find(where, limit=_ALL)
-        known = {(turn.role, turn.text) for turn in turns}
-        if new := [message for message in said if (message["role"], message["content"]) not in known]:
+        known = Counter((turn.role, turn.text) for turn in turns)
+        handed = self._handed.get(scope.who.thread, Counter()).copy()
+        new = []
+        for message, form in zip(said, self._stored_forms(said), strict=True):
+            handed[form] += 1
+            if known[form] < handed[form]:
+                known[form] += 1
+                # With an id of its own it is not taken for the same words before it.
+                new.append({**message, "id": uuid4().hex})
+        if new:
             await scope.observe(new)
+        self._handed[scope.who.thread] = handed
+
+    def _stored_forms(self, said: Sequence[dict[str, Any]]) -> list[tuple[str | None, str]]:
+        """Return role and text of messages as turns have them, with marks in the places of secrets."""
+        settings = self._bound.runtime.settings
+        messages = read_messages(said, settings.max_text_bytes) if said else ()
+        redacted = (redact_secrets(message, strict=settings.strict_secrets)[0] for message in messages)
+        return [(message.role, message.text) for message in redacted]
 
     def _scope(self, session_id: str | None) -> AsyncScope:
         return self._bound.scope_of_run(None, self._bound.who.thread or session_id, "")
