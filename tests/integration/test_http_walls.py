@@ -68,13 +68,14 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/messages"): {"messages": [{"role": "user", "content": "Where do I live?"}]},
     ("post", "/v1/messages/count_tokens"): {"messages": []},
     ("post", "/v1/embeddings"): {"input": "Where?"},
+    ("post", "/v1/completions"): {"prompt": "Where?"},
     ("post", "/v1/users/{user_id}/erasures"): {"begun": RECEIPT, "confirm": "tom"},
     ("post", "/v1/users/{user_id}/erasures/verify"): RECEIPT,
 }
 """The smallest body that each route takes."""
 PASSED_ON = {
     "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings",
-    "/v1/models", "/v1/models/{model}",
+    "/v1/completions", "/v1/models", "/v1/models/{model}",
 }  # fmt: skip
 """What goes to a provider of models: clients parse errors as it writes them, and headers say whose memory it is."""
 PATHS = {"job": "expire", "tier": "project", "rev": "1", "name": "planner"}
