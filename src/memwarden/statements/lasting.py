@@ -70,7 +70,7 @@ class LastingWords(NamedTuple):
         denied: contents of the clauses that say of something that it ended or changed.
         denied_own: of these, those of own clauses.
         parts: whether it says that a couple parted.
-        stems: of all its words, if it denies something.
+        stems: of all its words.
     """
 
     text: str
@@ -165,7 +165,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         own = tuple(clause for clause in read.clauses if not read.relations or not _names_relative(clause, language))
         denied, denied_own = (tuple(_denied_in(clauses, signs["ended"], language)) for clauses in (read.clauses, own))
         parts = signs["parted"].search(plain) is not None
-        stems = frozenset(terms(plain, language)) if read.has("negation") else frozenset()
+        stems = frozenset(terms(plain, language))
         sentences.append(
             LastingWords(
                 span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, stems
@@ -293,10 +293,9 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
         return False
     if words.read.has("negation"):
         # "I can eat nuts again", and not "I bought nuts".
+        same = later.topic == words.topic or not words.phrase.isdisjoint(later.stems)
         affirmed = (
-            clause
-            for clause in later.own
-            if "negation" not in clause.roles and ("uses" in clause.roles or later.topic == words.topic)
+            clause for clause in later.own if "negation" not in clause.roles and (same or "uses" in clause.roles)
         )
         return not _doubts(read) and any(about <= clause.content for clause in affirmed)
     # "I'm not allergic to nuts", and not "there are no nuts in it".
