@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from memwarden.recall.rank.bm25 import count_holding
-from memwarden.text.language import normalize_text
+from memwarden.text.language import has_capital_nouns, is_english, normalize_text
 from memwarden.text.misspelling import change_one_letter
 from memwarden.text.tokenizer import fold, surface_id, surface_of, term_id, terms
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Letters of a word that is looked up. Shorter ones are one letter away from too many others, longer ones are no words.
 MIN_LETTERS: Final = 4
 MAX_LETTERS: Final = 24
+# The same of words in other languages than English, whose short words the vocabularies lack more often.
+MIN_FOREIGN: Final = 5
 # Unknown words of a question that are looked up. A text with more is no question in a language of the store.
 MAX_UNKNOWN: Final = 4
 # Words of a text in which misspelled ones are looked for.
@@ -32,15 +34,24 @@ def correct_spelling(text: str, view: NamespaceView, is_word: Callable[[str], bo
 
     A word counts as misspelled if no text of the store holds it in any form, and ``is_word`` does not know it. It
     becomes the word with one letter added, removed, replaced or swapped with the next that most texts hold. The first
-    letter stays. The last letter of a capitalised word inside of a sentence stays too: "Jonah" is not "Jonas".
+    letter stays. The last letter of a capitalised word inside of a sentence stays too: "Jonah" is not "Jonas". Of other
+    languages than English the vocabularies lack many usual words, so that there only names become usual words.
     """
     words = list(islice(_WORD.finditer(text), MAX_WORDS + 1))
     unknown = [] if len(words) > MAX_WORDS else [found for found in words if _is_unknown(found[0], view, is_word)]
     if len(unknown) > MAX_UNKNOWN:
         return text
+    english = is_english(text)
+    unknown = [found for found in unknown if english or len(found[0]) >= MIN_FOREIGN]
     for found in reversed(unknown):
-        inside = _has_begun(text[: found.start()])
-        text = text[: found.start()] + _correct(found[0], view, inside) + text[found.end() :]
+        plain = surface_of(normalize_text(found[0]))
+        capital = found[0][0].isupper() and _has_begun(text[: found.start()])
+        ends = plain[-1:] if capital else ""
+        forms = (form for form in change_one_letter(plain) if form[:1] == plain[:1] and form.endswith(ends))
+        best = max(forms, key=partial(_count_texts, view), default=plain)
+        name = capital and not has_capital_nouns(text)
+        if _count_texts(view, best) and terms(best) and (english or name or not is_word(best)):
+            text = text[: found.start()] + best + text[found.end() :]
     return text
 
 
@@ -54,15 +65,7 @@ def _is_unknown(word: str, view: NamespaceView, is_word: Callable[[str], bool]) 
         return False
     stems = terms(word)
     known = any(_count_texts(view, form) for form in (surface_of(normalize_text(word)), *map(fold, stems)))
-    return bool(stems) and not known and not is_word(word)
-
-
-def _correct(word: str, view: NamespaceView, inside: bool) -> str:
-    plain = surface_of(normalize_text(word))
-    end = plain[-1:] if inside and word[:1].isupper() else ""
-    forms = (form for form in change_one_letter(plain) if form[:1] == plain[:1] and form.endswith(end))
-    best = max(forms, key=partial(_count_texts, view), default=plain)
-    return best if _count_texts(view, best) else word
+    return bool(stems) and not known and not any(map(is_word, (word, word.lower(), word.capitalize())))
 
 
 def _count_texts(view: NamespaceView, word: str) -> int:

@@ -144,7 +144,7 @@ class QuestionEncoder:
         """Whether a word is spelled as words usually are. Without a vocabulary every shorter word is."""
         model: object = self._embedder
         if isinstance(model, Vocabulary):
-            return any(map(model.knows, {word, word.lower(), word.capitalize()}))
+            return model.knows(word)
         return len(word) < MIN_MISSPELLED
 
     async def load(self) -> None:
