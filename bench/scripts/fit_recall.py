@@ -66,7 +66,7 @@ SIGNALS = {
     "words": ("unseen", "words", "own"),
     "wordllama": ("unseen", "words", "own", "first"),
 }
-ANSWER_SIGNALS = ("around", "told", "reason_or_list", "implicit")
+ANSWER_SIGNALS = ("around", "told", "reason_or_list", "implicit", "top_words", "top_first", "top_after")
 """What only the chance of the answer goes by, besides the others."""
 PLAIN_SIGNALS = {
     "both": ("own", "small", "told"),
