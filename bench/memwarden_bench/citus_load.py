@@ -8,13 +8,14 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-import psycopg
-
 from memwarden import clock
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Batch, Memory, Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
 from memwarden_bench.citus_cluster import CitusCluster, Node
+from memwarden_bench.peers import optional
+
+psycopg = optional("psycopg")
 
 _PLACE = """
     SELECT path, nodeport FROM unnest(%s::text[]) AS path JOIN citus_shards

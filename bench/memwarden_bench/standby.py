@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
-
 from memwarden_bench.citus_cluster import USER, Node, find_wheel, give_to_system_user, initialise, system_user
+from memwarden_bench.peers import optional
+
+psycopg = optional("psycopg")
 
 _SETTINGS = {"listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
 # A commit is answered when the standby has it on its disk, too.

@@ -60,6 +60,7 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "install": Case("claude-code", [{"path": str, "after": str}], "emacs", 2, "InvalidInput"),
     "integrations": Case("", [{"framework": str, "install": str, "missing": list[str]}], "--nope", 2, "Usage"),
     "version": Case("", {"memwarden": str, "python": str}, "--nope", 2, "Usage"),
     "config show": Case("", {"db": str, "embedder": str, "events_days": int}, "--nope", 2, "Usage"),

@@ -36,6 +36,7 @@ CHANGES = {
 LOOKS = {
     "query",
     "integrations",
+    "install",
     "ask",
     "users",
     "export",
