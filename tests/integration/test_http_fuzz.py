@@ -125,6 +125,12 @@ def operations() -> list[tuple[str, str]]:
     return [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
 
 
+PASSED_ON = {
+    "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/completions",
+    "/v1/embeddings", "/v1/models", "/v1/models/{model}",
+}  # fmt: skip
+
+
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'fuzz.db'}"
@@ -141,15 +147,21 @@ async def test_generated_calls_with_keys_of_each_kind(url: str, tmp_path: Path) 
 
 
 async def check_known(seed: int, examples: int, url: str, folder: Path) -> None:
-    """Call every operation about users and agents that exist; of five operations four answer with 2xx."""
+    """Call every operation about users and agents that exist.
+
+    Of five operations four answer with 2xx. Those that only a provider of models answers are left out: there is none.
+    """
     keys = await make_keys(url)
     with ServerProcess(url, folder, "--rate", "off", "--embedder", "wordllama") as server:
         with server.client(keys["any"]) as client:
             known = fill(client)
             options = ("--phases", "fuzzing", "--mode", "positive", "--max-examples", str(examples))
             generate(server.url, keys["any"], folder, *options, seed=seed, known=known)
-            unanswered = find_unanswered(client.get("/metrics").text)
-        assert len(unanswered) <= 0.2 * len(operations()), "\n".join(unanswered)
+            unanswered = [
+                each for each in find_unanswered(client.get("/metrics").text) if each.split()[1] not in PASSED_ON
+            ]
+        own = [path for _, path in operations() if path not in PASSED_ON]
+        assert len(unanswered) <= 0.2 * len(own), "\n".join(unanswered)
     assert '"status": 5' not in server.log.read_text("utf-8")
 
 
