@@ -81,6 +81,15 @@ def test_forget_restore_and_undo(shop: Shop) -> None:
     assert shop.json("undo")["results"][0]["outcome"] == "restored"
 
 
+def test_undo_takes_back_what_was_said_only_by_its_number(shop: Shop, tmp_path: Path) -> None:
+    talk = tmp_path / "talk.json"
+    talk.write_text(json.dumps([{"role": "user", "content": "The boiler is serviced on Friday."}]), "utf-8")
+    shop("observe", str(talk))
+    assert "memwarden undo 1" in shop("undo", code=2)
+    assert "boiler" in shop("find")
+    assert "Undone: change 1." in shop("undo", "1")
+
+
 def test_edit_of_times_and_emptying(shop: Shop) -> None:
     item = shop.add("Ana lives in Paris.")["id"]
     shop("edit", item, "--valid-from", "2024-01-01", "--valid-to", "2025-01-01", "--summary", "Paris")

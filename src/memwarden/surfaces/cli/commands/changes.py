@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
-from memwarden.errors import NotFound
-from memwarden.records import HistoryEntry, Memory, MemoryState, WriteResult
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.records import Channel, Event, HistoryEntry, Memory, MemoryState, WriteResult
 from memwarden.surfaces.cli.commands.memories import Id
 from memwarden.surfaces.cli.options import Options, command, find_id, read_argument
 from memwarden.surfaces.cli.output import clean, print_json, printer
@@ -110,6 +110,8 @@ async def undo(
     ] = None,
 ) -> None:
     """Undo a whole decision: a merge, a new value, a correction, a forgetting. Default: the last decision.
+
+    What was said is taken back only by the number of its change.
 
     \b
     Examples:
@@ -229,7 +231,12 @@ async def _last(me: AsyncScope) -> int:
     found = await me.journal.history(descending=True, limit=1)
     if not found:
         raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")
-    return found[0].seq
+    (entry,) = found
+    if entry.event == Event.ADD and entry.new is not None and entry.new.channel == Channel.TURN:
+        raise InvalidInput(
+            f"the last change stored what was said; to take that back, name it: memwarden undo {entry.seq}"
+        )
+    return entry.seq
 
 
 def _say(options: Options, result: WriteResult, words: str) -> None:
