@@ -41,18 +41,26 @@ _SINGLE: Final = ("home", "work")
 _OWN: Final = ("home", "work", "family", "people", "pets")
 # Relations whose home, pets and work are not the speaker's.
 _STRANGERS: Final = frozenset(("relation:neighbour", "relation:colleague", "relation:friend", "relation:landlord"))
+# Relations that a person may be allergic to, or like.
+_ANIMALS: Final = frozenset(("relation:dog", "relation:cat", "relation:pet"))
 # Relations that are no relatives.
 _NO_RELATIVES: Final = frozenset((
     "neighbour", "colleague", "boss", "friend", "landlord", "teacher", "flatmate", "spouse", "dog", "cat", "pet",
 ))  # fmt: skip
+# Of these, those who may be a person's only one or one of several.
+_OTHERS: Final = ("neighbour", "colleague", "boss", "friend", "landlord", "teacher", "flatmate")
 # Topics of which the newest sentence about one thing counts.
-_RENEWED: Final = ("people", "things")
+_RENEWED: Final = ("people", "things", "habits")
 # Topics of which several values are true at a time. Only a denial takes one back.
-_MANY: Final = ("health", "likes")
+_MANY: Final = ("health", "likes", "identity")
+# Topics whose phrases say nothing alone.
+_WITH_CONTENT: Final = ("identity", "likes")
 # Relations of which one holds at a time, and that end with a parting.
 _PARTNERS: Final = frozenset(("relation:wife", "relation:husband", "relation:partner", "relation:spouse"))
 _WEEKDAYS: Final = re.compile(either_of(["weekdays", "weekdays_short"]), re.IGNORECASE)
 _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
+# Signs by which a speaker says that a home or a job is a new one, although not in a sentence that names it.
+_BEGINS: Final = {"home": "moves", "work": "starts"}
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
 
 
@@ -70,6 +78,10 @@ class LastingWords(NamedTuple):
         denied: contents of the clauses that say of something that it ended or changed.
         denied_own: of these, those of own clauses.
         parts: whether it says that a couple parted.
+        begins: topics of which it says that something new begins: a home or a job.
+        diets: whether it names a diet.
+        returns: whether it says that the speaker has again what a diet leaves out.
+        denies: whether the clause that holds the phrase denies something.
         stems: of all its words.
     """
 
@@ -85,6 +97,10 @@ class LastingWords(NamedTuple):
     denied: tuple[frozenset[str], ...] = ()
     denied_own: tuple[frozenset[str], ...] = ()
     parts: bool = False
+    begins: frozenset[str] = frozenset()
+    diets: bool = False
+    returns: bool = False
+    denies: bool = False
     stems: frozenset[str] = frozenset()
 
 
@@ -101,9 +117,12 @@ def load_topics(language: str) -> Mapping[str, re.Pattern[str]]:
 @cache
 def _load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
     """Patterns of a language by key of :data:`LASTING_SIGNS`. A pattern without words fits nothing."""
-    table = load_lexicon(language).lasting if language in languages() else {}
+    if language not in languages():
+        return dict.fromkeys(LASTING_SIGNS, re.compile(r"(?!)"))
+    lexicon = load_lexicon(language)
+    table, lists = lexicon.lasting, _make_lists(lexicon)
     nothing = re.compile(r"(?!)")
-    return {sign: compile_phrases(table[sign], language) if sign in table else nothing for sign in LASTING_SIGNS}
+    return {sign: compile_phrases(table[sign], language, lists) if sign in table else nothing for sign in LASTING_SIGNS}
 
 
 @cache
@@ -119,6 +138,7 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
     lists = {
         "kin": [word for key, words in lexicon.kin.items() if key not in _NO_RELATIVES for word in words],
         "job": lexicon.words.get("jobs", ()),
+        "other": [word for key in _OTHERS for word in lexicon.kin.get(key, ())],
         "animal": lexicon.words.get("animals", ()),
         "vehicle": lexicon.words.get("vehicles", ()),
         "weekday": lexicon.words.get("weekdays", ()),
@@ -145,33 +165,56 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
-        *(signs[sign] for sign in ("ended", "again", "parted")),
+        *(signs[sign] for sign in ("ended", "again", "parted", "meals", *_BEGINS.values())),
     )
     sentences = []
-    for span in split_spans(text[:MAX_CHARACTERS]):
+    for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
         plain = normalize_text(span.text)
-        match = next((topic for topic, pattern in topics.items() if pattern.search(plain)), "")
+        match = _find_topic(plain, topics, signs)
+        phrases = topics[match] if match and topics[match].search(plain) else signs["verbs"]
         if not match and not any(pattern.search(plain) for pattern in takes_back):
             continue
         read = read_text(span.text, language)
-        rest = topics[match].sub(" ", plain) if match else ""
+        rest = phrases.sub(" ", _without_others(plain, read, phrases)) if match else ""
         ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
-        certain = not ended and not signs["unreal"].search(plain) and _is_certain(span.text, match, read, at)
+        certain = not ended and not signs["unreal"].search(plain) and _is_certain(span.text, match, read, at, signs, phrases)
         topic = match if certain else ""
         order = list(topics).index(topic) if topic else len(topics)
         content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
         if topic:
-            content, core, phrase, slot = _content_of(read, topic, topics[topic])
+            content, core, phrase, slot = _content_of(read, topic, phrases)
         own = tuple(clause for clause in read.clauses if not read.relations or not _names_relative(clause, language))
         denied, denied_own = (tuple(_denied_in(clauses, signs["ended"], language)) for clauses in (read.clauses, own))
         parts = signs["parted"].search(plain) is not None
+        begins = frozenset(topic for topic, sign in _BEGINS.items() if signs[sign].search(plain))
+        diets = signs["diets"].search(plain) is not None
+        returns = any(
+            signs["meals"].search(clause.text) and not {"negation", "doubt"} & clause.roles for clause in read.clauses
+        )
         stems = frozenset(terms(plain, language))
+        denies = any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text))
         sentences.append(
             LastingWords(
-                span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, stems
+                span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, begins,
+                diets, returns, denies, stems,
             )
-        )
+        )  # fmt: skip
     return tuple(sentences)
+
+
+def _without_others(plain: str, read: ReadText, phrases: re.Pattern[str]) -> str:
+    """A sentence without the clauses about somebody else: "I sail at weekends, she's retired"."""
+    for clause in read.clauses:
+        if not phrases.search(clause.text) and read_text(clause.text, read.language).person == "third":
+            plain = plain.replace(clause.text, " ")
+    return plain
+
+
+def _find_topic(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]) -> str:
+    """The topic of a sentence, "" without one."""
+    topic = next((topic for topic, pattern in topics.items() if pattern.search(plain)), "")
+    regular = "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain)
+    return topic or ("habits" if regular else "")
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -211,25 +254,51 @@ def _denied_in(clauses: Iterable[ReadClause], ended: re.Pattern[str], language: 
             yield clause.content - {stem for hit in hits if " " not in hit for stem in terms(hit, language)}
 
 
-def _is_certain(text: str, topic: str, read: ReadText, at: datetime) -> bool:
+def _is_certain(
+    text: str,
+    topic: str,
+    read: ReadText,
+    at: datetime,
+    signs: Mapping[str, re.Pattern[str]],
+    phrases: re.Pattern[str],
+) -> bool:
     """Whether a sentence says something that lasts: no question, doubt, joke, day or fragment, not of others."""
-    if not topic or read.asks or read.person == "third" or _width(text) < MIN_WIDTH or len(read.content) < MIN_CONTENT:
+    if not topic or read.asks or _width(text) < MIN_WIDTH or len(read.content) < MIN_CONTENT:
         return False
-    if _doubts(read) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
+    if _is_of_another(read, phrases) or (topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]):
+        return False
+    if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
         return False
     # A home lasts, whatever the day of the move.
     if topic != "home" and _names_day(text, at, but_weekdays=topic == "habits"):
         return False
     # "I live in Graz with my wife", but "my wife can't eat nuts".
-    return not read.relations or (topic in _OWN and not read.relations & _STRANGERS)
+    if topic in _MANY and read.relations <= _ANIMALS and _person_of(read, phrases) == "self":
+        return True
+    return not read.relations or topic == "people" or (topic in _OWN and not read.relations & _STRANGERS)
 
 
-def _doubts(read: ReadText) -> bool:
-    """Whether a sentence is a wish, a plan, a condition, hearsay or about the past. "I also have a cat" is not."""
+def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
+    """Whether somebody else says or does it. "She has a cat, and I'm allergic to cats" is the speaker's."""
+    return read.person == "third" and _person_of(read, phrases) != "self"
+
+
+def _person_of(read: ReadText, phrases: re.Pattern[str]) -> str:
+    """Who does it in the clause that holds a phrase: "self", "third" or ""."""
+    clause = next((clause for clause in read.clauses if phrases.search(clause.text)), None)
+    return read_text(clause.text, read.language).person if clause is not None else ""
+
+
+def _doubts(read: ReadText, regular: re.Pattern[str] | None = None) -> bool:
+    """Whether a sentence is a wish, a plan, a condition, hearsay or about the past. "I also have a cat" is not.
+
+    regular: how often something happens, which is no doubt: "once a week".
+    """
     if read.words is None or not read.has("doubt"):
         return False
+    plain = regular.sub(" ", read.plain) if regular else read.plain
     another = read.words.patterns.get("another")
-    return read.words.patterns["doubt"].search(another.sub(" ", read.plain) if another else read.plain) is not None
+    return read.words.patterns["doubt"].search(another.sub(" ", plain) if another else plain) is not None
 
 
 def _is_joke(text: str) -> bool:
@@ -251,6 +320,10 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if later.read.asks:
         return False
+    if words.diets and later.returns and words.topic in _MANY and not later.diets:
+        return later.read.person != "third" and not later.read.relations
+    if words.topic in later.begins and later.read.person != "third" and not later.read.relations:
+        return True
     if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
         # "We live here now" says that a home began, though not where.
         began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
@@ -274,6 +347,8 @@ def _about(words: LastingWords) -> frozenset[str]:
     """Stems of what a sentence is about. "I'm vegan" holds a phrase alone, which is then what it is about."""
     if words.topic in _SINGLE:
         return words.content or words.read.content
+    if words.topic == "habits":  # what is done is part of the phrase: "I bake on Sundays"
+        return words.core | (words.phrase & words.read.content)
     return words.core or words.content or words.read.content
 
 
@@ -288,7 +363,8 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     """Whether a later sentence denies what an earlier says, or says what that denies."""
     read = later.read
     if words.topic not in _MANY:
-        return words.read.has("negation") != read.has("negation") and not words.read.content.isdisjoint(read.content)
+        core = words.core or about
+        return any(("negation" in clause.roles) != words.denies and core & clause.content for clause in read.clauses)
     if read.person == "third":
         return False
     if words.read.has("negation"):

@@ -112,10 +112,14 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "numbers": "words for one to twelve, separated by blanks",
 })  # fmt: skip
 # Topics in which people say of themselves what lasts, the weightiest first.
-# In these phrases "<kin>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that list.
-LASTING_TOPICS: Final = ("health", "home", "work", "family", "people", "pets", "likes", "habits", "things")
+# In these phrases "<kin>", "<other>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that
+# list. "<other>" is anybody who is not a relative, for example a friend.
+LASTING_TOPICS: Final = ("health", "home", "work", "identity", "family", "people", "pets", "likes", "habits", "things")
 # Further keys of these phrases: words by which something ended, began again or a couple parted, and of no lasting fact.
-LASTING_SIGNS: Final = ("ended", "again", "parted", "unreal")
+# moves, starts: the speaker has a new home, a new job.
+# diets, meals: what a diet is called, and meals that end it.
+# verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
+LASTING_SIGNS: Final = ("ended", "again", "parted", "unreal", "moves", "starts", "diets", "meals", "verbs", "regular")
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}
