@@ -177,7 +177,8 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         read = read_text(span.text, language)
         rest = phrases.sub(" ", _without_others(plain, read, phrases)) if match else ""
         ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
-        certain = not ended and not signs["unreal"].search(plain) and _is_certain(span.text, match, read, at, signs, phrases)
+        unreal = signs["unreal"].search(plain)
+        certain = not (ended or unreal) and _is_certain(span.text, match, read, at, signs, phrases)
         topic = match if certain else ""
         order = list(topics).index(topic) if topic else len(topics)
         content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
@@ -367,7 +368,7 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
         return any(("negation" in clause.roles) != words.denies and core & clause.content for clause in read.clauses)
     if read.person == "third":
         return False
-    if words.read.has("negation"):
+    if words.denies:
         # "I can eat nuts again", and not "I bought nuts".
         same = later.topic == words.topic or not words.phrase.isdisjoint(later.stems)
         affirmed = (
@@ -376,6 +377,7 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
         return not _doubts(read) and any(about <= clause.content for clause in affirmed)
     # "I'm not allergic to nuts", and not "there are no nuts in it".
     same = about == words.read.content or not words.phrase.isdisjoint(later.stems)
+    about = about | words.content
     return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
 
 
