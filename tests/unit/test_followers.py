@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.rank.followers import raise_followers
+from memwarden.statements.statement import WIDTH, PackedStatement, pack
 
 ALL = np.ones(3, np.bool_)
 
@@ -57,3 +59,28 @@ def test_a_wish_follows_nothing() -> None:
     view = view_of(VECTORS, [1, 2, 3])
     view.says_doubt = np.array([False, True, False])
     assert np.array_equal(raise_followers(view, TOTAL, ALL, 0.9), TOTAL)
+
+
+def stated_of(*subjects: str) -> bytes:
+    """Return the stored statements of a text, one of each subject."""
+    figures = ((1, 2, 3), (200, 30, 20), 255, 0, 255, 0, 0, 10, 0, None)
+    return pack([PackedStatement(*figures, subject, bytes(WIDTH)) for subject in subjects])
+
+
+def test_a_text_about_somebody_else_follows_nothing() -> None:
+    view = view_of(VECTORS, [1, 2, 3])
+    view.statements = StatementTable()
+    view.statements.extend(0, [stated_of("self"), stated_of("name:ana+relation:sister", "name:tom")])
+    view.statements.extend(2, [None])
+    assert np.array_equal(raise_followers(view, TOTAL, ALL, 0.9), TOTAL)
+
+
+def test_texts_are_apart_if_both_name_people_and_none_in_common() -> None:
+    table = StatementTable()
+    table.extend(0, [stated_of("self"), stated_of("name:ana+relation:sister", "name:tom"), None])
+    table.extend(3, [stated_of("name:tom", "self"), stated_of("name:eva")])
+    places = np.arange(5)
+    apart = table.are_apart(places[:, None], places[None])
+    pairs = {(one, other) for one, other in zip(*map(np.ndarray.tolist, np.nonzero(apart)), strict=True) if one < other}
+    assert pairs == {(0, 1), (0, 4), (1, 4), (3, 4)}
+    assert not table.are_apart(places[:0], places[:0]).size

@@ -178,6 +178,7 @@ def _stored_value(field: str, value: Any) -> Any:
 
 Rows = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.float32]
+TermIds = npt.NDArray[np.uint32]
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
 _NO_COUNTS: Counts = np.zeros(0, dtype=np.float32)
@@ -192,7 +193,7 @@ class Postings:
     """The inverted index of a namespace. Rows are numbered in the order in which they are added."""
 
     def __init__(self) -> None:
-        self._terms: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
+        self._terms: TermIds = np.zeros(0, dtype=np.uint32)
         self._starts: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self._rows = _NO_ROWS
         self._counts = _NO_COUNTS
@@ -225,6 +226,14 @@ class Postings:
             held = self._looked_up[term] = self._look_up(term)
         return held
 
+    def holds(self, terms: TermIds) -> Mask:
+        """Return which terms any row holds."""
+        places = np.minimum(self._terms.searchsorted(terms), max(len(self._terms) - 1, 0))
+        merged = self._terms[places] == terms if len(self._terms) else np.zeros(len(terms), np.bool_)
+        if not self._tail:
+            return merged
+        return merged | np.fromiter(map(self._tail.__contains__, terms.tolist()), np.bool_, len(terms))
+
     @property
     def nbytes(self) -> int:
         arrays = (self._terms, self._starts, self._rows, self._counts)
@@ -242,7 +251,7 @@ class Postings:
             counts = np.concatenate([counts, np.array(more_counts, dtype=np.float32)])
         return rows, counts
 
-    def _merge(self, terms: npt.NDArray[np.uint32], rows: Rows, counts: Counts) -> None:
+    def _merge(self, terms: TermIds, rows: Rows, counts: Counts) -> None:
         """Rebuild the sorted arrays from themselves, the dictionary and new (term, row, count) triples."""
         tail = [(term, row, n) for term, (rs, ns) in self._tail.items() for row, n in zip(rs, ns, strict=True)]
         tail_terms, tail_rows, tail_counts = np.array(tail, dtype=np.int64).reshape(-1, 3).T
@@ -267,7 +276,7 @@ def count_stems(texts: Sequence[bytes]) -> Counts:
     return stems
 
 
-def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
+def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[TermIds, Rows, Counts]:
     """Distinct (term, row) pairs of many texts and how often each occurs."""
     lengths = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
     terms = np.frombuffer(b"".join(texts), dtype="<u4").astype(np.uint64)
@@ -303,6 +312,11 @@ class TableRow(NamedTuple):
     end: int
 
 
+def _people_of(statements: Sequence[PackedStatement]) -> frozenset[str]:
+    """Return the keys of the people that statements are about."""
+    return frozenset(key for each in statements if each.subject for key in each.subject.split("+"))
+
+
 class StatementTable:
     """Statements in the order of arrival of their texts; a text has several or none."""
 
@@ -318,6 +332,8 @@ class StatementTable:
         self._held = GrowingArray(np.int32, 2)
         self._subject = GrowingArray(np.int32)
         self._columns = GrowingArray(np.int32, 3)
+        # Keys of the people that each text is about, all of its statements together.
+        self._people = CodedColumn()
         self._subjects: list[tuple[str, ...]] = []
         self._of_anybody: list[int] = []
         self._of_several_keys: list[tuple[str, ...]] = []
@@ -334,12 +350,14 @@ class StatementTable:
             *(self._codes, self._chances, self._states),
             *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
-        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject))
+        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._people))
         return arrays + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
-        """Take in the statements of the texts at the places from ``first`` on."""
-        rows = [(first + number, each) for number, blob in enumerate(packed) if blob for each in unpack(blob)]
+        """Take in the statements of the texts at the places from ``first`` on. Places come in order, without gaps."""
+        texts = [unpack(blob) if blob else [] for blob in packed]
+        self._people.extend(tuple(map(_people_of, texts)))
+        rows = [(place, each) for place, statements in enumerate(texts, first) for each in statements]
         if not rows:
             return
         self._place.extend([place for place, _ in rows])
@@ -368,14 +386,17 @@ class StatementTable:
             found.append(PackedStatement._make((tuple(codes), tuple(chances), *figures, *spans, *days, subject, b"")))
         return found
 
-    def subjects_at(self, places: Ints) -> list[frozenset[str]]:
-        """Return for each place the keys of the people that its text is about; empty if unknown."""
-        starts, ends = (self._place.array.searchsorted(places, side=side).tolist() for side in ("left", "right"))
-        numbers, keys = self._subject.array, self._subjects
-        spans = zip(starts, ends, strict=True)
-        return [
-            frozenset(key for number in numbers[start:end].tolist() for key in keys[number]) for start, end in spans
-        ]
+    def are_apart(self, ones: Ints, others: Ints) -> Mask:
+        """Return which pairs of texts are about different people; not where a text is about nobody known.
+
+        ones, others: places of the pairs, in shapes that broadcast.
+        """
+        codes, groups = self._people.codes, self._people.values
+        pairs = codes[ones] * np.int64(len(groups)) + codes[others]
+        distinct, numbers = np.unique(pairs, return_inverse=True)
+        sides = (divmod(pair, len(groups)) for pair in distinct.tolist())
+        apart = [bool(groups[a] and groups[b]) and groups[a].isdisjoint(groups[b]) for a, b in sides]
+        return np.array(apart, np.bool_)[numbers].reshape(pairs.shape)
 
     def rows(self, allowed: Mask, least: float) -> list[TableRow]:
         """Return what the texts at allowed places state with at least a chance; of clauses in clauses the inner."""

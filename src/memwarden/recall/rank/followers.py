@@ -43,7 +43,9 @@ def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: f
     lent = np.float32(weight) * np.maximum(cosines - np.float32(MIN_COSINE), 0)
     lent *= np.exp((total[followed] - total[followed[:1]]) / np.float32(REACH))
     lent *= view.created_at[best][:, None] > view.created_at[followed][None]
-    lent *= _states(view, best)[:, None] & ~_are_apart(view, best, followed)
+    lent *= _states(view, best)[:, None]
+    if view.statements is not None:
+        lent *= ~view.statements.are_apart(best[:, None], followed[None])
     gap = np.maximum(total[followed][None] - total[best][:, None], 0) * np.float32(0.999)
     raised = total.copy()
     raised[best] += np.minimum(lent, gap).max(axis=1)
@@ -54,11 +56,3 @@ def _states(view: NamespaceView, places: Ints) -> Mask:
     """Return which texts state something: no question, wish or plan, and none of an assistant."""
     doubted = view.says_doubt[places] | view.asks_question[places]
     return np.asarray(~doubted & (view.from_person[places] > 0), np.bool_)
-
-
-def _are_apart(view: NamespaceView, places: Ints, others: Ints) -> Mask:
-    """Return for each of ``places`` which of ``others`` are about other people, shape (places, others)."""
-    if view.statements is None:
-        return np.zeros((len(places), len(others)), np.bool_)
-    ours, theirs = view.statements.subjects_at(places), view.statements.subjects_at(others)
-    return np.array([[bool(a and b) and a.isdisjoint(b) for b in theirs] for a in ours], np.bool_)
