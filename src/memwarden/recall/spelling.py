@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from memwarden.recall.rank.bm25 import count_holding
 from memwarden.text.language import has_capital_nouns, is_english, normalize_text
@@ -47,8 +49,8 @@ def correct_spelling(text: str, view: NamespaceView, is_word: Callable[[str], bo
         plain = surface_of(normalize_text(found[0]))
         capital = found[0][0].isupper() and _has_begun(text[: found.start()])
         ends = plain[-1:] if capital else ""
-        forms = (form for form in change_one_letter(plain) if form[:1] == plain[:1] and form.endswith(ends))
-        best = max(forms, key=partial(_count_texts, view), default=plain)
+        forms = [form for form in change_one_letter(plain) if form[:1] == plain[:1] and form.endswith(ends)]
+        best = max(_find_held(forms, view), key=partial(_count_texts, view), default=plain)
         name = capital and not has_capital_nouns(text)
         if _count_texts(view, best) and terms(best) and (english or name or not is_word(best)):
             text = text[: found.start()] + best + text[found.end() :]
@@ -66,6 +68,16 @@ def _is_unknown(word: str, view: NamespaceView, is_word: Callable[[str], bool]) 
     stems = terms(word)
     known = any(_count_texts(view, form) for form in (surface_of(normalize_text(word)), *map(fold, stems)))
     return bool(stems) and not known and not any(map(is_word, (word, word.lower(), word.capitalize())))
+
+
+def _find_held(words: Sequence[str], view: NamespaceView) -> list[str]:
+    """Return the words that the store may hold: a misspelled word has hundreds of forms, of which it holds few."""
+    stems = np.fromiter(map(term_id, words), np.uint32, len(words))
+    either = np.concatenate([stems, np.fromiter(map(surface_id, words), np.uint32, len(words))])
+    held = view.passages.holds(either)
+    if view.whole is not None:
+        held |= view.whole.holds(either)
+    return [words[number] for number in np.flatnonzero(held[: len(words)] | held[len(words) :]).tolist()]
 
 
 def _count_texts(view: NamespaceView, word: str) -> int:

@@ -10,7 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.models.products import multiply
-from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Postings, Rows, count_stems, maps
+from memwarden.recall.index.columns import (
+    Counts,
+    Floats,
+    GrowingArray,
+    Ints,
+    Mask,
+    Postings,
+    Rows,
+    TermIds,
+    count_stems,
+    maps,
+)
 from memwarden.records.passages import StoredPassages, unpack_passages
 
 Values = npt.NDArray[Any]
@@ -26,6 +37,7 @@ class Passages:
         starts: int64 (size + 1,). The passages of place i are ``starts[i]`` to before ``starts[i + 1]``.
         length: float32 (P,), number of stems.
         postings: term id -> the live passages that hold it, ascending, and how often each does.
+        holds: term ids -> which of them any passage holds, dead ones included.
         vectors: float32 (P, d) of unit length, a row of zeros for no vector; None without an embedder.
         second: the multilingual vectors, alike; None for an embedder with one side.
         pieces: int8 (n, 64), vectors of word pieces; None from a model without.
@@ -36,6 +48,7 @@ class Passages:
     starts: Ints
     length: Floats
     postings: Callable[[int], tuple[Rows, Counts]]
+    holds: Callable[[TermIds], Mask]
     vectors: Floats | None
     second: Floats | None
     pieces: Pieces | None
@@ -137,6 +150,7 @@ class PassageTable:
             self._starts.array,
             self._length.array,
             postings,
+            self.postings.holds,
             None if self._vectors is None else self._vectors.array,
             None if self._second is None else self._second.array,
             None if self._pieces is None else self._pieces.array,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows
+from memwarden.recall.index.columns import Counts, Floats, GrowingArray, Ints, Mask, Rows, TermIds
 from memwarden.recall.index.passages import Passages
 from memwarden.recall.index.rows import MultilingualSide, RelatedEdges
 from memwarden.records import Edge, RelationType
@@ -44,6 +44,9 @@ class NamespaceStatistics(Protocol):
 
     def holding(self, term: int, found: int) -> int:
         """Return how many memories hold a term; found: how many of those at hand do."""
+
+    def holds(self, terms: TermIds) -> Mask:
+        """Return which terms are known to be in memories that are not at hand."""
 
 
 class NamespaceView:

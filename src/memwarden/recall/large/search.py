@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from types import MappingProxyType
 from typing import Final
@@ -395,6 +396,7 @@ def _passages(rows: FoundRows, question: Question) -> Passages:
         starts,
         count_stems(terms),
         _postings(terms, _looked_up(question)),
+        partial(np.isin, test_elements=np.frombuffer(b"".join(terms), "<u4")),
         *_sides(vectors, question),
         None,
         np.zeros(int(starts[-1]) + 1, np.int64),

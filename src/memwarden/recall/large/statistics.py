@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.columns import Floats, Ints, count_stems, flatten_terms
+from memwarden.recall.index.columns import Floats, Ints, Mask, TermIds, count_stems, flatten_terms
 from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import Links, NamespaceView, derive_links
 from memwarden.recall.question import Question
@@ -68,6 +68,10 @@ class NamespaceDigest:
         """Return how many memories hold a term; found: how many of those at hand do."""
         at = self._place(term)
         return min(found if at is None else max(found, int(self.rows_of[at])), self.alive)
+
+    def holds(self, terms: TermIds) -> Mask:
+        """Return which terms are so common that the digest counts them."""
+        return np.isin(terms, self.terms)
 
     def sessions_holding(self, term: int, found: int) -> int:
         """Return how many sessions hold a term."""
