@@ -49,6 +49,15 @@ def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(model: MiniLMEm
             assert np.allclose(found, alone, atol=1e-4)
 
 
+def test_many_batches_read_by_several_threads_keep_their_texts(model: MiniLMEmbedder) -> None:
+    texts = [f"{text} The number is {number}." for number in range(60) for text in TEXTS]
+    found = model.encode(texts)
+    for place in range(0, len(texts), 37):
+        alone = model.encode([texts[place]])
+        assert np.allclose(found.vectors[place], alone.vectors[0], atol=1e-4)
+        assert np.abs(found.pieces[place].astype(int) - alone.pieces[0]).max() <= 1
+
+
 def test_pieces_of_words_that_say_something_are_kept(model: MiniLMEmbedder) -> None:
     encoded = model.encode([*TEXTS, "", "the a in!", "word " * 500])
     assert [len(piece) > 0 for piece in encoded.pieces] == [True] * 5 + [False, False, True]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.concurrency.loop import LastingThreadPool
 from memwarden.errors import missing_extra
 from memwarden.models.little_memory import look_up_before_widening, release_freed_memory
 from memwarden.models.products import Floats, multiply
@@ -36,6 +39,9 @@ QUESTION_END_PIECES: Final = 64
 MAX_KEPT_PIECES: Final = 64
 # Word pieces per pass, padding included: they fit into a processor's cache. 512 are no faster and take 15 MB more.
 BATCH_PIECES: Final = 256
+# Threads that read the batches of many texts, and batches whose states are held at once, 400 KB each.
+MAX_THREADS: Final = 4
+BATCHES_AT_ONCE: Final = 16
 # The rest of a longer text is not even tokenized: a pasted log must not delay a whole batch.
 MAX_MINILM_CHARACTERS: Final = 8 * MAX_PIECES
 
@@ -151,12 +157,12 @@ class MiniLMEmbedder:
                 from tokenizers import Tokenizer
 
                 options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = min(4, os.cpu_count() or 1)
+                # Of a question each product is so small that sharing it takes a fifth more processor time than it
+                # saves by the clock. Of many texts the batches are shared.
+                options.intra_op_num_threads = 1
                 options.inter_op_num_threads = 1
                 # A plan of memory for each shape: texts are of any length, and the plans take 20 MB.
                 options.enable_mem_pattern = False
-                # Threads that wait for work by spinning take the cores from whoever else runs there.
-                options.add_session_config_entry("session.intra_op.allow_spinning", "0")
                 model = look_up_before_widening(self._model.read_bytes())
                 session = onnxruntime.InferenceSession(
                     model,
@@ -179,17 +185,25 @@ class MiniLMEmbedder:
             return self._parts
 
     def _run(self, ids: Sequence[list[int]]) -> Iterator[tuple[int, Floats, list[int]]]:
-        for rows in _batches([len(item) for item in ids]):
-            longest = len(ids[rows[-1]])
-            padded = np.zeros((len(rows), longest), np.int64)
-            mask = np.zeros((len(rows), longest), np.int64)
-            for line, row in enumerate(rows):
-                padded[line, : len(ids[row])] = ids[row]
-                mask[line, : len(ids[row])] = 1
-            feed = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
-            (states,) = self._load().session.run(["last_hidden_state"], feed)
-            for line, row in enumerate(rows):
-                yield row, states[line, : len(ids[row])], ids[row]
+        batches = list(_batches([len(item) for item in ids]))
+        read = partial(self._read, ids)
+        if len(batches) < 2 or self._little:
+            yield from chain.from_iterable(map(read, batches))
+            return
+        with LastingThreadPool(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
+            for start in range(0, len(batches), BATCHES_AT_ONCE):
+                yield from chain.from_iterable(pool.map(read, batches[start : start + BATCHES_AT_ONCE]))
+
+    def _read(self, ids: Sequence[list[int]], rows: Sequence[int]) -> list[tuple[int, Floats, list[int]]]:
+        longest = len(ids[rows[-1]])
+        padded = np.zeros((len(rows), longest), np.int64)
+        mask = np.zeros((len(rows), longest), np.int64)
+        for line, row in enumerate(rows):
+            padded[line, : len(ids[row])] = ids[row]
+            mask[line, : len(ids[row])] = 1
+        feed = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
+        (states,) = self._load().session.run(["last_hidden_state"], feed)
+        return [(row, states[line, : len(ids[row])], ids[row]) for line, row in enumerate(rows)]
 
 
 class _LoadedModel(NamedTuple):
