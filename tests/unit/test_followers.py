@@ -10,7 +10,7 @@ import pytest
 
 from memwarden.recall.index.columns import StatementTable
 from memwarden.recall.rank.followers import raise_followers
-from memwarden.statements.statement import WIDTH, PackedStatement, pack
+from memwarden.statements.statement import PackedStatement, pack
 
 ALL = np.ones(3, np.bool_)
 
@@ -64,7 +64,7 @@ def test_a_wish_follows_nothing() -> None:
 def stated_of(*subjects: str) -> bytes:
     """Return the stored statements of a text, one of each subject."""
     figures = ((1, 2, 3), (200, 30, 20), 255, 0, 255, 0, 0, 10, 0, None)
-    return pack([PackedStatement(*figures, subject, bytes(WIDTH)) for subject in subjects])
+    return pack([PackedStatement(*figures, subject, bytes(256)) for subject in subjects])
 
 
 def test_a_text_about_somebody_else_follows_nothing() -> None:
