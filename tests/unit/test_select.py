@@ -30,6 +30,14 @@ def test_a_message_that_leans_on_the_talk_is_searched_with_it(said: list[str], s
     assert requests.list_searched(said) == searched
 
 
+def test_a_statement_continues_what_the_person_said_before() -> None:
+    party, dress = "We plan a party in May.", "What should I wear there?"
+    assert requests.list_talk([party, "Thanks!", "It will be a special evening with music and dancing."]) == (party,)
+    assert requests.list_talk([party, dress]) == ()  # a question is searched alone
+    assert requests.list_talk([party, "In May."]) == ()  # leans on the whole talk
+    assert requests.list_talk(["It will be a special evening with music and dancing."]) == ()
+
+
 def test_words_are_alike_whatever_their_case_and_space() -> None:
     assert excerpt.normalize_text(" Where  IS\nthe Straße? ") == excerpt.normalize_text("where is the STRASSE?")
 

@@ -116,8 +116,9 @@ class ScopeReads(ScopeHandle):
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn. Empty when nothing is relevant.
 
-        The last message is searched for, with the talk just before it where it leans on that ("and in May?"). As many
-        memories as bear on it and fit the budget go in, what was said last first.
+        The last message is searched for. If it asks nothing, the person's last three messages before it count, too; if
+        it says little ("and in May?"), so does the talk just before it. As many memories as bear on it and fit the
+        budget go in, what was said last first.
 
         Args:
             messages: the conversation so far, the message to answer last, or its text alone. What stands in it is not
@@ -137,7 +138,10 @@ class ScopeReads(ScopeHandle):
         read = read_messages(messages, self._runtime.settings.max_text_bytes)
         if read[-1].misfit:
             raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
-        said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
+        from memwarden.recall.answer.request import list_talk
+
+        spoken = [message for message in read if message.text and message.role in ("user", "assistant")]
+        said = [message.text for message in spoken]
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
@@ -145,7 +149,8 @@ class ScopeReads(ScopeHandle):
         if not isinstance(template, Template):
             raise InvalidInput(f"template is a memwarden.recall.answer.template.Template, not {quote(template)}")
         glance = check_whole(overview_tokens, "overview_tokens", 0, None)
-        request = replace(request, most=most, template=template, overview=glance)
+        talk = list_talk([message.text for message in spoken if message.role == "user" or message is spoken[-1]])
+        request = replace(request, most=most, template=template, overview=glance, talk=talk)
         if participants is not None:
             names = checked_names(participants, "participants")
             taking_part = filtering.Condition("characters", filtering.IN_ANY_CASE, _in_any_case(names))

@@ -235,6 +235,7 @@ class Question:
         when: whether it asks for a time. asked_days: the days that it asks about.
         of_days: whether it asks for whatever was on these days, and nothing else.
         small_talk: whether it asks memory nothing.
+        talk: a message together with what it continues, see :func:`memwarden.recall.answer.request.list_talk`.
     """
 
     text: str
@@ -253,6 +254,7 @@ class Question:
     asked_days: tuple[DaySpan, ...] = ()
     of_days: bool = False
     small_talk: bool = False
+    talk: Question | None = None
 
     @cached_property
     def whole_vector(self) -> npt.NDArray[np.float32]:

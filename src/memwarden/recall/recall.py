@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
+from typing import NamedTuple
 
 from memwarden import clock
 from memwarden.categories import Categories
@@ -39,7 +40,7 @@ from memwarden.recall.answer.pack import (
     tell_words_once,
 )
 from memwarden.recall.answer.related import append_related, choose_neighbours, find_neighbours
-from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, list_searched
+from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, join_talk, list_searched
 from memwarden.recall.answer.searches import (
     Found,
     OwnedCandidate,
@@ -423,27 +424,36 @@ class Recall:
         ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
-        view = ctx.index.view
-        spelled = [correct_spelling(text, view, self._encoder.is_word) for text in texts]
-        encoded = [await self._encoder.encode(dense_text(text, view)) for text in spelled]
+        read = [await self._encode(text, ctx.index.view) for text in texts]
+        continued = [await self._encode(join_talk(request, text), ctx.index.view) for text in texts if request.talk]
         echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
-        return partial(self._rank_all, scope, ctx, request, zip(texts, spelled, encoded, strict=True), echoes)
+        return partial(self._rank_all, scope, ctx, request, list(zip_longest(read, continued)), echoes)
+
+    async def _encode(self, text: str, view: NamespaceView) -> EncodedText:
+        """Return a text as the store spells it, with its vectors."""
+        spelled = correct_spelling(text, view, self._encoder.is_word)
+        return EncodedText(text, spelled, await self._encoder.encode(dense_text(spelled, view)))
 
     def _rank_all(
         self,
         scope: Scope,
         ctx: QueryContext,
         request: Request,
-        texts: Iterable[tuple[str, str, EncodedQuestion | None]],
+        texts: Iterable[tuple[EncodedText, EncodedText | None]],
         echoes: Sequence[int],
     ) -> list[RankedQuery]:
         view = ctx.index.view  # as it is now
-        asked = [
-            (text, self._with_reading(prepare_question(spelled, view, encoded, ctx.now)))
-            for text, spelled, encoded in texts
-        ]
+        asked = [(one.text, self._prepare_question(one, talk, view, ctx.now)) for one, talk in texts]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for _, item in asked))
         return [RankedQuery(text, ctx, item, self._rank(item, view, gates.open), gates, echoes) for text, item in asked]
+
+    def _prepare_question(
+        self, asked: EncodedText, talk: EncodedText | None, view: NamespaceView, now: datetime
+    ) -> Question:
+        question = self._with_reading(prepare_question(asked.spelled, view, asked.vectors, now))
+        if talk is None:
+            return question
+        return replace(question, talk=prepare_question(talk.spelled, view, talk.vectors, now))
 
     def _with_reading(self, question: Question) -> Question:
         """Add what a question asks for, where statements are read."""
@@ -466,9 +476,8 @@ class Recall:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
         now = self._now()
-        spelled = correct_spelling(text, large.view, self._encoder.is_word)
-        encoded = await self._encoder.encode(dense_text(spelled, large.view))
-        question = self._with_reading(prepare_question(spelled, large.view, encoded, now))
+        encoded = await self._encode(join_talk(request, text), large.view)
+        question = self._prepare_question(encoded, None, large.view, now)
         spread = measure_question(question, large.view, large.whole)
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
@@ -595,6 +604,14 @@ class Recall:
                     self._memory_cache.hold(index.number, place, memory) if ctx.follows else CachedMemory(memory)
                 )
         return found
+
+
+class EncodedText(NamedTuple):
+    """A text that is searched for: as it was said, as the store spells it, and its vectors, if there is a model."""
+
+    text: str
+    spelled: str
+    vectors: EncodedQuestion | None
 
 
 def _own(scope: Scope, shown: Iterable[RecallItem]) -> list[Memory]:

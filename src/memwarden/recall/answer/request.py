@@ -35,7 +35,7 @@ class Request:
     looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
     changes. more: further questions under the same budget. most, template, overview: of a context block, how many
     memories at most, in which words, and how many tokens of an overview go in. beside: further namespaces that are
-    searched.
+    searched. talk: what the person said before in the same talk, where the message continues it.
     """
 
     query: str
@@ -55,11 +55,28 @@ class Request:
     template: Template = LEAN_TEMPLATE
     overview: int = 0
     beside: tuple[Namespace, ...] = ()
+    talk: tuple[str, ...] = ()
 
     @property
     def questions(self) -> tuple[str, ...]:
         """All questions, in the order given."""
         return (self.query, *self.more)
+
+
+def list_talk(texts: Sequence[str]) -> tuple[str, ...]:
+    """List what a message continues: the last messages of the person before it.
+
+    A message that asks is searched alone: after a change of subject the talk before would answer. One that says little
+    leans on the whole talk, see :func:`list_searched`. texts: the messages of the person, the message to answer last.
+    """
+    if asks_question(texts[-1]) or len(set(content_terms(texts[-1]))) < MIN_OWN_TERMS:
+        return ()
+    return tuple(text for text in texts[:-1] if not is_chatter(text))[-MAX_RECENT_MESSAGES:]
+
+
+def join_talk(request: Request, text: str) -> str:
+    """Return a text with the talk that it continues."""
+    return "\n".join((*request.talk, text))
 
 
 def list_searched(said: Sequence[str]) -> list[str]:

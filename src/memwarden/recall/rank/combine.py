@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -44,6 +44,8 @@ SPEAKER: Final = 0.8
 ON_DAY: Final = 1.2
 # Weight of the best messages of a place's session, by the sum of the other signals.
 SESSION: Final = 0.5
+# Share of a message that asks nothing in its score; the rest is that of the message with the talk that it continues.
+OWN_SHARE: Final = 0.35
 # Weight of a relation to a better place; the setting ``relation_weight`` overrides it.
 RELATION_WEIGHT: Final = 0.1
 
@@ -209,6 +211,14 @@ def combine(
         parts.append(Part("session", sessions.mean_best_two(view, total), SESSION))
         total = total + np.float32(SESSION) * parts[-1].values
     return Combination(tuple(parts), total, closeness, _sum_passages(closeness, spread))
+
+
+def add_talk(own: Combination, talk: Combination) -> Combination:
+    """Return the combination of a message that continues a talk: its own score, and that of both together."""
+    parts = [part._replace(weight=part.weight * OWN_SHARE) for part in own.parts]
+    parts.append(Part("talk", talk.total, 1 - OWN_SHARE))
+    total = np.float32(OWN_SHARE) * own.total + np.float32(1 - OWN_SHARE) * talk.total
+    return replace(own, parts=tuple(parts), total=total)
 
 
 def _shapes(

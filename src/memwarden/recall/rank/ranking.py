@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memwarden.recall.evidence.answer import judge_answer, kind_of
+from memwarden.recall.evidence.answer import AnswerEvidence, judge_answer, kind_of
 from memwarden.recall.evidence.item import judge_items, raise_days
 from memwarden.recall.evidence.weights import load_weights
 from memwarden.recall.index.columns import Floats, Ints, Mask
@@ -19,6 +19,7 @@ from memwarden.recall.rank.combine import (
     Combination,
     Part,
     Spread,
+    add_talk,
     combine,
     measure_closeness,
     measure_spread,
@@ -101,13 +102,14 @@ def rank(
     rows = max(int(np.count_nonzero(allowed)), among or 0)
     if not allowed.any() or question.small_talk:
         return Ranking(np.zeros(view.size, np.float32))
-    closeness = measure_closeness(question, view, allowed)
-    combined = combine(question, view, closeness, spread or measure_spread(closeness, view), left_out)
+    combined = _combine(question, view, allowed, left_out, spread)
     kind = kind_of(question, combined, model)
-    evidence = judge_answer(question, view, combined, allowed, rows, kind)
-    pending = None if view.lacking is None else allowed & view.lacking
-    if pending is not None and 2 * np.count_nonzero(pending) > np.count_nonzero(allowed):
-        evidence = judge_answer(question, view, combined, allowed, rows, "words")
+    evidence = _judge(question, view, combined, allowed, rows, kind)
+    if question.talk is not None:
+        talk = _combine(question.talk, view, allowed, left_out)
+        of_talk = _judge(question.talk, view, talk, allowed, rows, kind_of(question.talk, talk, model))
+        combined = add_talk(combined, talk)
+        evidence = max(evidence, of_talk, key=lambda each: each.subject)
     weights = load_weights()[kind]
     case = Case(question, view, allowed, combined, relation_weight, weights.later, evidence.answer)
     adjusted = adjust(case, combined.total)
@@ -122,6 +124,26 @@ def rank(
         adjusted,
         _best_passages(view, combined),
     )
+
+
+def _combine(
+    question: Question,
+    view: NamespaceView,
+    allowed: Mask,
+    left_out: frozenset[str],
+    spread: Mapping[str, Spread] | None = None,
+) -> Combination:
+    closeness = measure_closeness(question, view, allowed)
+    return combine(question, view, closeness, spread or measure_spread(closeness, view), left_out)
+
+
+def _judge(
+    question: Question, view: NamespaceView, combined: Combination, allowed: Mask, rows: int, kind: str
+) -> AnswerEvidence:
+    """Return the chances about a question, by its words where most texts lack vectors."""
+    pending = None if view.lacking is None else allowed & view.lacking
+    few = pending is not None and 2 * np.count_nonzero(pending) > np.count_nonzero(allowed)
+    return judge_answer(question, view, combined, allowed, rows, "words" if few else kind)
 
 
 def _best_passages(view: NamespaceView, combined: Combination) -> Sequence[int] | Ints:

@@ -1,0 +1,61 @@
+"""A message that asks nothing continues its talk. A question is searched alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from law_stores import each_store, texts_of, vocabulary
+
+SIZE = 30
+# Says nothing of its subject.
+VAGUE = {
+    "en": "I really want everything about it to be right this time.",
+    "de": "Diesmal soll daran wirklich alles richtig stimmen, das wünsche ich mir.",
+    "es": "Esta vez quiero de verdad que todo quede perfecto y bonito.",
+    "fr": "Cette fois je veux vraiment que tout soit parfait et réussi.",
+    "ja": "今回は本当に全部うまくいくようにしたいと思っています。",
+    "zh": "这一次我真的希望一切都能顺利完成。",
+}
+
+
+def talk_about(question: str, *later: str) -> list[dict[str, str]]:
+    said = [question, *(text for each in later for text in ("I see.", each))]
+    return [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(said)]
+
+
+def best_of(me: Any, talk: list[dict[str, str]]) -> str | None:
+    """Return the text of the item with the highest score, if there is one."""
+    items = sorted(me.context(talk).items, key=lambda item: -item.score)
+    return items[0].text if items else None
+
+
+@each_store
+def test_a_statement_recalls_what_its_talk_is_about(
+    language: str, seed: int, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    notes = vocabulary(language).notes(seed, SIZE)
+    me = remembered([note.text for note in notes])
+    right = [note for note in notes[:12] if best_of(me, talk_about(note.question, VAGUE[language])) == note.text]
+    assert len(right) >= 9, [note.question for note in notes[:12] if note not in right]
+
+
+@each_store
+def test_a_question_after_a_talk_about_something_else_is_searched_alone(
+    language: str, seed: int, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    notes = vocabulary(language).notes(seed, SIZE)
+    me = remembered([note.text for note in notes])
+    for one, other in zip(notes[:6], notes[6:12], strict=True):
+        alone = me.context(other.question)
+        after = me.context(talk_about(one.question, VAGUE[language], other.question))
+        assert texts_of(after) == texts_of(alone)
+        assert after.confidence == pytest.approx(alone.confidence)
+
+
+def test_thanks_after_a_talk_get_an_empty_block(remembered: Callable[[Sequence[str]], Any]) -> None:
+    note = vocabulary("en").notes(1, SIZE)[0]
+    me = remembered([each.text for each in vocabulary("en").notes(1, SIZE)])
+    assert texts_of(me.context(talk_about(note.question, "Thanks a lot!"))) == []
