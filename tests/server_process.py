@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -59,3 +60,10 @@ class ServerProcess:
         """Return a client of this server."""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return httpx2.Client(base_url=self.url, headers=headers, timeout=30.0)
+
+
+def free_port() -> int:
+    """Return a port that no program listens on, for a server whose URL has to be known before it starts."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

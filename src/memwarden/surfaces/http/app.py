@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
 from memwarden import AsyncWarden, __version__
+from memwarden.errors import InvalidConfig, missing_extra
 from memwarden.surfaces.http.access import Entrance, RememberedKeys
 from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.gate import Gate
@@ -38,10 +39,14 @@ from memwarden.surfaces.http.routes import (
     turns,
 )
 from memwarden.surfaces.mcp.door import METHODS, McpDoor
+from memwarden.surfaces.oauth.addresses import Addresses, read_addresses
 from memwarden.surfaces.proxy import routes as models
 from memwarden.surfaces.proxy.routes import ModelProxy
 from memwarden.surfaces.proxy.shapes import ERROR_SCHEMA, is_passed_on
 from memwarden.surfaces.web.app import add_pages
+
+if TYPE_CHECKING:
+    from memwarden.surfaces.oauth.server import AuthorizationServer
 
 ABOUT = """The memory of LLM agents: what to load before a turn, what to keep after it, and why.
 
@@ -70,6 +75,8 @@ class ServerOptions:
             all of it, beside a second for each 10 KB.
         root_path: where a reverse proxy mounts the server.
         mcp: the profile of the Model Context Protocol at ``/mcp``: default, full or graph; empty for none.
+        oauth: public base URL, such as ``https://memory.example.org``, under which hosted assistants get tokens for
+            ``/mcp``; empty for keys alone. Nobody is served without a key then.
     """
 
     hosts: tuple[str, ...] = ()
@@ -80,6 +87,7 @@ class ServerOptions:
     body_seconds: float = 30.0
     root_path: str = ""
     mcp: str = "default"
+    oauth: str = ""
 
 
 def create_app(
@@ -99,8 +107,13 @@ def create_app(
     :func:`memwarden.surfaces.http.keys.open_scope` makes a scope of it.
     """
     chosen = options or ServerOptions()
+    limits, categories = RateLimits(chosen.rate), KeptCategories(warden)
+    addresses = find_addresses(chosen)
+    open_door = chosen.open_door and addresses is None
+    entrance = Entrance(KeyRing(warden.store), limits, open_door, categories, RememberedKeys())
+    oauth = None if addresses is None else _make_oauth(warden, addresses, entrance)
     # Without the extra there is no such path.
-    door = McpDoor(warden, chosen.mcp, extend_mcp) if chosen.mcp and find_spec("mcp") else None
+    door = McpDoor(warden, chosen.mcp, extend_mcp, oauth) if chosen.mcp and find_spec("mcp") else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -128,8 +141,7 @@ def create_app(
         generate_unique_id_function=_name_operation,
     )
     app.state.warden = warden
-    limits, categories = RateLimits(chosen.rate), KeptCategories(warden)
-    app.state.entrance = Entrance(KeyRing(warden.store), limits, chosen.open_door, categories, RememberedKeys())
+    app.state.entrance = entrance
     install_handlers(app)
     app.state.streams = set()
     app.state.proxy = ModelProxy(warden)
@@ -146,17 +158,37 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600
         )
+    if oauth is not None:
+        oauth.add_to(app)
     add_pages(app)
     app.add_middleware(WholeNames)
     app.add_middleware(
         Gate,
-        hosts=chosen.hosts,
+        hosts=chosen.hosts if addresses is None else (*chosen.hosts, addresses.host),
         origins=chosen.origins,
         max_body=chosen.max_body,
         body_seconds=chosen.body_seconds,
     )
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app
+
+
+def find_addresses(options: ServerOptions) -> Addresses | None:
+    """Return where hosted assistants find the server; None without OAuth. Raises InvalidConfig."""
+    if not options.oauth:
+        return None
+    addresses = read_addresses(options.oauth)
+    if not options.mcp or options.root_path:
+        raise InvalidConfig("oauth guards /mcp at a host of its own: leave out --mcp off and --root-path")
+    if not find_spec("mcp"):
+        raise missing_extra("OAuth for MCP", "mcp")
+    return addresses
+
+
+def _make_oauth(warden: AsyncWarden, addresses: Addresses, entrance: Entrance) -> AuthorizationServer:
+    from memwarden.surfaces.oauth.server import AuthorizationServer
+
+    return AuthorizationServer(addresses, warden.store, entrance)
 
 
 def describe(app: FastAPI) -> dict[str, Any]:

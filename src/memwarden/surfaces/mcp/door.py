@@ -13,12 +13,15 @@ from starlette.types import Receive, Scope, Send
 
 from memwarden import AsyncScope, AsyncWarden
 from memwarden.agent.tools import Permission
+from memwarden.errors import KeyRefused
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.keys import Operation, open_scope
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from memwarden.surfaces.oauth.server import AuthorizationServer
 
 THREAD = "mcp"
 # Without sessions there is no stream to open and nothing to delete.
@@ -31,12 +34,18 @@ class McpDoor:
     """An ASGI application: streamable HTTP without sessions, so that any process may answer any request.
 
     extend: is given each server before it answers, to add tools, resources and prompts to it.
+    oauth: the authorization server whose access tokens are taken, too; None: keys alone.
     """
 
     def __init__(
-        self, warden: AsyncWarden, profile: str = "default", extend: Callable[[MCPServer[Any]], None] | None = None
+        self,
+        warden: AsyncWarden,
+        profile: str = "default",
+        extend: Callable[[MCPServer[Any]], None] | None = None,
+        oauth: AuthorizationServer | None = None,
     ) -> None:
         self._extend = extend
+        self._oauth = oauth
         self._warden = warden
         self._profile = profile
         self._stop = asyncio.Event()
@@ -46,7 +55,14 @@ class McpDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises KeyRefused, RateLimited, Denied, StoreError."""
-        grant = await find_grant(Request(scope))
+        request = Request(scope)
+        try:
+            grant = await (find_grant(request) if self._oauth is None else self._oauth.find_grant(request))
+        except KeyRefused as error:
+            if self._oauth is None:
+                raise
+            await self._oauth.challenge(request, error)(scope, receive, send)
+            return
         me = open_scope(self._warden, grant, Operation.READ, thread=THREAD)
         token = _SCOPE.set(me)
         try:

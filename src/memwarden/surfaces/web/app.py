@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -58,15 +59,15 @@ def find_pages() -> list[Route]:
 
 
 async def ask_for_key(request: Request) -> Response:
-    """Show the login."""
-    return show_login(request)
+    """Show the login. A query is that of a request for consent, which follows."""
+    return show_login(request, then=request.url.query)
 
 
 async def log_in(request: Request) -> Response:
-    """Begin a session for whoever has a key."""
+    """Begin a session for whoever has a key, and go on with the request for consent that asked for it."""
     entrance: Entrance = request.app.state.entrance
     state = request.scope.setdefault("state", {})
-    length = request.headers.get("content-length", "")
+    length, then = request.headers.get("content-length", ""), request.url.query
     # The body of a stranger is read: it is to be a key, and no more.
     if not length.isdecimal() or int(length) > MAX_LOGIN_BYTES:
         return show_login(request, "that is no key", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -75,11 +76,13 @@ async def log_in(request: Request) -> Response:
         await entrance.find_grant(str(form.get("key", "")).strip(), address_of(request), state)
         session = await LoginSessions(request.app.state.warden.store).begin(state["key_id"])
     except KeyRefused as error:
-        return show_login(request, str(error), HTTPStatus.UNAUTHORIZED)
+        return show_login(request, str(error), HTTPStatus.UNAUTHORIZED, then)
     except (MemwardenError, HTTPException) as error:
         status, said = status_of(error)
-        return show_login(request, said, HTTPStatus(status))
-    response = RedirectResponse(f"{root_of(request)}/", HTTPStatus.SEE_OTHER)
+        return show_login(request, said, HTTPStatus(status), then)
+    # The path is ours whatever the query holds, so that a login leads nobody to another site.
+    place = f"/connect?{urlencode(parse_qsl(then, keep_blank_values=True))}" if then else "/"
+    response = RedirectResponse(f"{root_of(request)}{place}", HTTPStatus.SEE_OTHER)
     put_session(request, response, session)
     return with_headers(response)
 

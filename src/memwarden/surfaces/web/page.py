@@ -179,10 +179,14 @@ Handler = Callable[[WebPage], Awaitable[Response]]
 
 
 class PageRoutes:
-    """Collects the pages of a module, each with the operation that its key has to allow."""
+    """Collects the pages of a module, each with the operation that its key has to allow.
 
-    def __init__(self) -> None:
+    stranger: answers a visitor who is not logged in; by default with the way to the login.
+    """
+
+    def __init__(self, stranger: Callable[[Request], Response] | None = None) -> None:
         self.routes: list[Route] = []
+        self._stranger = stranger or go_to_login
 
     def get(self, path: str, operation: Operation = Operation.READ) -> Callable[[Handler], Handler]:
         """Return a decorator for what answers a request that reads."""
@@ -196,7 +200,7 @@ class PageRoutes:
         def add(handler: Handler) -> Handler:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route  # the log of requests names it
-                return await answer_page(request, handler, operation, files)
+                return await answer_page(request, handler, operation, files, self._stranger)
 
             route = Route(ROOT + path, answer, methods=[method], name=handler.__name__)
             self.routes.append(route)
@@ -205,14 +209,16 @@ class PageRoutes:
         return add
 
 
-async def answer_page(request: Request, handler: Handler, operation: Operation, files: int) -> Response:
+async def answer_page(
+    request: Request, handler: Handler, operation: Operation, files: int, stranger: Callable[[Request], Response]
+) -> Response:
     """Return what a handler answers a visitor; a login for strangers, and a page for what went wrong."""
     state = request.scope.setdefault("state", {})
     state[FAILURE_PAGE] = lambda status, said: with_headers(show_error(request, None, HTTPException(status, said)))
     try:
         page = WebPage(request, await find_visitor(request), FormData())
     except KeyRefused:
-        return with_headers(go_to_login(request))
+        return with_headers(stranger(request))
     except MemwardenError as error:
         return with_headers(show_error(request, None, error))
     try:
@@ -253,7 +259,7 @@ def show_error(request: Request, page: WebPage | None, error: MemwardenError | H
     values = {"status": status, "said_error": said, "request_id": request_id_of(request)}
     if page is None:
         template = "error_part.html" if "hx-request" in request.headers else "stranger.html"
-        return HTMLResponse(render(template, {**_bare(request), **values}), status)
+        return HTMLResponse(render(template, {**bare_values(request), **values}), status)
     # Whose page it was is left out: the name may be what was refused.
     refused = WebPage(request, page.visitor, FormData())
     template = "error_part.html" if page.is_fragment else "error.html"
@@ -275,9 +281,10 @@ def go_to_login(request: Request) -> Response:
     return RedirectResponse(login, HTTPStatus.SEE_OTHER)
 
 
-def show_login(request: Request, said: str = "", status: int = HTTPStatus.OK) -> Response:
-    """Return the page that asks for a key."""
-    return with_headers(HTMLResponse(render("login.html", {**_bare(request), "said_error": said}), status))
+def show_login(request: Request, said: str = "", status: int = HTTPStatus.OK, then: str = "") -> Response:
+    """Return the page that asks for a key. then: query of the request for consent that follows."""
+    values = {**bare_values(request), "said_error": said, "then": then}
+    return with_headers(HTMLResponse(render("login.html", values), status))
 
 
 def put_session(request: Request, response: Response, session: str) -> None:
@@ -315,5 +322,6 @@ def not_found(what: str) -> NotFound:
     return NotFound(f"there is no {what} that you may see")
 
 
-def _bare(request: Request) -> dict[str, Any]:
+def bare_values(request: Request) -> dict[str, Any]:
+    """Return the values of a template for a visitor who is not known."""
     return {"asset": lambda name: f"{root_of(request)}/static/{name}?v={digest_of(name)}", "root": root_of(request)}

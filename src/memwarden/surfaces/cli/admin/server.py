@@ -49,6 +49,12 @@ async def serve(
     mcp: Annotated[
         str, typer.Option(metavar="PROFILE", help="MCP at /mcp (extra mcp): default, full, graph or off.")
     ] = "default",
+    oauth: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", help="Public URL under which hosted assistants connect to /mcp by OAuth (extra mcp)."
+        ),
+    ] = "",
     upstream: Annotated[
         str | None, typer.Option(metavar="URL", help="Where conversations with models are passed on to, with memory.")
     ] = None,
@@ -63,12 +69,13 @@ async def serve(
       memwarden serve --port 9000 --rate 600/minute
       memwarden serve --upstream https://api.openai.com/v1
       memwarden key create --name team && memwarden serve --host 0.0.0.0 --allow-host memory.example.org
+      memwarden serve --forwarded-from 127.0.0.1 --oauth https://memory.example.org
     """
     word(LEVELS).check(log_level, "--log-level")
     word(("default", "full", "graph", "off")).check(mcp, "--mcp")
     try:
         from memwarden.surfaces.http import server
-        from memwarden.surfaces.http.app import ServerOptions, create_app, describe
+        from memwarden.surfaces.http.app import ServerOptions, create_app, describe, find_addresses
     except ImportError:
         raise missing_extra("the server", "server") from None
     if openapi:
@@ -78,12 +85,14 @@ async def serve(
         hosts=(*(allow_host or ()), host),
         origins=tuple(cors_origin or ()),
         # A proxy on this machine brings callers of other machines.
-        open_door=server.is_loopback(host) and not (forwarded_from or allow_host or root_path),
+        open_door=server.is_loopback(host) and not (forwarded_from or allow_host or root_path or oauth),
         rate=None if rate == "off" else rate,
         max_body=max_body,
         root_path=root_path,
         mcp="" if mcp == "off" else mcp,
+        oauth=oauth,
     )
+    find_addresses(chosen)  # raises before a store is opened
     plan = server.ServerPlan(
         host, port, workers, options.db, options.embedder, upstream, log_level, forwarded_from, chosen
     )

@@ -1,0 +1,74 @@
+"""Tokens in a store: hashes alone, one use of each code and refresh token, whichever process is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from memwarden import AsyncWarden
+from memwarden.surfaces.oauth.tokens import TokenPair, TokenStore, new_connection
+
+CONFIG = {"embedder": "none"}
+CONNECTION = new_connection("key", "client", ("read", "write"), "https://memory.example.org/mcp")
+
+
+@pytest.fixture
+def url(items_url: str) -> str:
+    return items_url
+
+
+async def redeem(tokens: TokenStore, code: str) -> TokenPair | None:
+    pending = await tokens.read_code(code)
+    return None if pending is None else await tokens.redeem_code(code, pending)
+
+
+async def rotate(tokens: TokenStore, token: str) -> TokenPair | None:
+    connection = await tokens.read_refresh(token)
+    return None if connection is None else await tokens.rotate(token, connection, connection.operations)
+
+
+async def test_a_code_and_a_refresh_token_work_once(async_warden: AsyncWarden) -> None:
+    tokens = TokenStore(async_warden.store)
+    code = await tokens.issue_code(CONNECTION, "challenge", "https://a.example/cb")
+    first = await redeem(tokens, code)
+    assert first is not None
+    assert await tokens.find_access(first.access) == (CONNECTION, ("read", "write"))
+    second = await rotate(tokens, first.refresh)
+    assert second is not None
+    assert await tokens.find_access(second.access) is not None
+    assert await rotate(tokens, first.refresh) is None
+    assert await tokens.find_access(second.access) is None
+    assert await rotate(tokens, second.refresh) is None
+    code = await tokens.issue_code(CONNECTION, "challenge", "https://a.example/cb")
+    third = await redeem(tokens, code)
+    assert third is not None
+    assert await redeem(tokens, code) is None
+    assert await tokens.find_access(third.access) is None
+    assert await tokens.find_access(first.access) is None
+
+
+@pytest.mark.parametrize("items_url", ["sqlite", "postgres"], indirect=True)
+async def test_of_many_that_redeem_at_once_none_keeps_a_token(items_url: str) -> None:
+    async with AsyncWarden.open(items_url, config=CONFIG) as one, AsyncWarden.open(items_url, config=CONFIG) as other:
+        stores = [TokenStore(one.store), TokenStore(other.store)]
+        for _ in range(5):
+            code = await stores[0].issue_code(CONNECTION, "challenge", "https://a.example/cb")
+            pending = await stores[0].read_code(code)
+            assert pending is not None
+            pairs = await asyncio.gather(*(tokens.redeem_code(code, pending) for tokens in 2 * stores))
+            (pair,) = [pair for pair in pairs if pair is not None]
+            assert await stores[1].find_access(pair.access) is None
+            assert await rotate(stores[0], pair.refresh) is None
+
+
+async def test_the_store_holds_hashes_alone(tmp_path: Path) -> None:
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/s.db", config=CONFIG) as warden:
+        tokens = TokenStore(warden.store)
+        code = await tokens.issue_code(CONNECTION, "challenge", "https://a.example/cb")
+        pair = await redeem(tokens, code)
+        assert pair is not None
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())  # noqa: ASYNC240  # nothing else runs
+    assert CONNECTION.id.encode() in kept
+    assert not [secret for secret in (code, pair.access, pair.refresh) if secret[4:].encode() in kept]
