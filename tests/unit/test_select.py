@@ -34,6 +34,7 @@ def test_a_statement_continues_what_the_person_said_before() -> None:
     party, dress = "We plan a party in May.", "What should I wear there?"
     assert requests.list_talk([party, "Thanks!", "It will be a special evening with music and dancing."]) == (party,)
     assert requests.list_talk([party, dress]) == ()  # a question is searched alone
+    assert requests.list_talk([party, "ok, something else, how do I repot a palm tree"]) == ()
     assert requests.list_talk([party, "In May."]) == ()  # leans on the whole talk
     assert requests.list_talk(["It will be a special evening with music and dancing."]) == ()
 

@@ -16,6 +16,7 @@ from memwarden.text.small_talk import is_chatter, plain_text
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
 _QUESTION_MARK: Final = re.compile(r"[?？؟]")
+_CLAUSE_END: Final = re.compile(r"[.,;:!…\n、，；：。！—–]+")
 # A sign inside a question that may begin a statement, or a digit.
 _STATING_SIGNS: Final = r"\d|[,;:、，；：—–]"
 # Characters. A longer text states something.
@@ -72,6 +73,11 @@ def opens_question(text: str) -> bool:
     if GLUED_SCRIPT.search(text):
         return pattern_of("question_words", *_unspaced()).search(text) is not None
     return _opening_question().match(text) is not None
+
+
+def asks_in_a_clause(text: str) -> bool:
+    """Whether a text has a question mark, or a clause that begins with a question word: "ok, how do I repot a palm"."""
+    return asks_question(text) or any(opens_question(clause) for clause in _CLAUSE_END.split(text))
 
 
 def only_asks(text: str) -> bool:

@@ -12,7 +12,7 @@ from memwarden.records import (
     Namespace,
     Trust,
 )
-from memwarden.text.question_words import asks_question
+from memwarden.text.question_words import asks_in_a_clause, asks_question
 from memwarden.text.small_talk import content_terms, is_chatter
 
 # Messages before a message that leans on them, searched with it.
@@ -69,7 +69,7 @@ def list_talk(texts: Sequence[str]) -> tuple[str, ...]:
     A message that asks is searched alone: after a change of subject the talk before would answer. One that says little
     leans on the whole talk, see :func:`list_searched`. texts: the messages of the person, the message to answer last.
     """
-    if asks_question(texts[-1]) or len(set(content_terms(texts[-1]))) < MIN_OWN_TERMS:
+    if asks_in_a_clause(texts[-1]) or len(set(content_terms(texts[-1]))) < MIN_OWN_TERMS:
         return ()
     return tuple(text for text in texts[:-1] if not is_chatter(text))[-MAX_RECENT_MESSAGES:]
 
