@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -14,6 +14,7 @@ from memwarden.statements.wording import find_mentions, names_in
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
+from memwarden.text.lexicon import all_words, languages, load_lexicon
 from memwarden.text.tokenizer import STOP_WORDS, terms
 from memwarden.text.update_words import GLUED_LANGUAGES, UpdateWords, load_update_words
 
@@ -21,6 +22,10 @@ from memwarden.text.update_words import GLUED_LANGUAGES, UpdateWords, load_updat
 MAX_CHARACTERS: Final = 300
 
 _CLAUSE_END: Final = re.compile(r"[,;:()]+\s|[.!?…]+(?=\s|$)|\s[–—-]+\s|[，、。！？；\n]+")
+# An abbreviation before its full stop, which ends no clause: "Mr. Platt".
+_ABBREVIATION: Final = re.compile(
+    rf"(?<!\w)({'|'.join(re.escape(word.lower()) for word in sorted(all_words('abbreviations')))})\.(?=\s)"
+)
 # Languages whose subjects are read by lists.
 _READ_SUBJECTS: Final = ("en", "de", "es", "fr", "ja", "zh")
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -62,6 +67,7 @@ class ReadText:
         counted: of these, those that are part of no day and no time.
         days: first and last of each that it names.
         dates: of these, those that are no weekday.
+        weekdays: stems of its weekdays, also of those that recur: "on Mondays".
         capitals: its capitalised tokens, normalised.
         names: in lower case.
         subject_names: names that it may be about.
@@ -86,6 +92,7 @@ class ReadText:
     counted: frozenset[str]
     days: frozenset[tuple[int, int]]
     dates: frozenset[tuple[int, int]]
+    weekdays: frozenset[str]
     day_tokens: frozenset[str]
     capitals: frozenset[str]
     names: frozenset[str]
@@ -125,8 +132,10 @@ def read_text(text: str, language: str | None = None) -> ReadText:
     if words is not None:
         numbers |= {words.numbers[word] for word in plain.split() if word in words.numbers}
         counted = {stem for word in words.numbers for stem in terms(word, code)}
-    parts = [part for part in _CLAUSE_END.split(plain) if part.strip()] if len(text) <= MAX_CHARACTERS else []
-    clauses = () if words is None else tuple(_read_clause(part, words, code, dated | counted) for part in parts)
+    whole = _ABBREVIATION.sub(r"\1", plain)
+    parts = [part for part in _CLAUSE_END.split(whole) if part.strip()] if len(text) <= MAX_CHARACTERS else []
+    dropped = dated | counted | _calendar(code)
+    clauses = () if words is None else tuple(_read_clause(part, words, code, dropped) for part in parts)
     mentions = sorted(find_mentions(some, _common()))
     persons = [each.sort for each in mentions if each.sort in ("self", "third")]
     named = {each.key.partition(":")[2] for each in mentions if each.sort == "name"}
@@ -151,6 +160,7 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         frozenset(number for number in numbers - in_days if number.isdigit()),
         frozenset((span.first.toordinal(), span.last.toordinal()) for span in spans),
         frozenset((span.first.toordinal(), span.last.toordinal()) for span in spans if not _is_weekday(span)),
+        _weekdays(code) & set(terms(plain, code)),
         frozenset(token for span in spans for token in _tokens(normalize_text(span.text), None, glued)),
         frozenset(normalize_text(token) for token in _TOKEN.findall(some) if token[0].isupper()),
         frozenset(names_in(some, _common())),
@@ -201,6 +211,22 @@ def _is_known(word: str, words: UpdateWords | None, code: str) -> bool:
     if not word or word in STOP_WORDS.get(code, ()) or word in _common():
         return True
     return words is not None and any(pattern.fullmatch(word) for pattern in words.patterns.values())
+
+
+@cache
+def _calendar(code: str) -> frozenset[str]:
+    """Stems of the months, weekdays and units of time of a language, which say no more than when."""
+    return _stems_in(("months", "weekdays", "time_units"), code)
+
+
+@cache
+def _weekdays(code: str) -> frozenset[str]:
+    return _stems_in(("weekdays",), code)
+
+
+def _stems_in(roles: Sequence[str], code: str) -> frozenset[str]:
+    words = load_lexicon(code).words if code in languages() else {}
+    return frozenset(stem for role in roles for word in words.get(role, ()) for stem in terms(word, code))
 
 
 @cache

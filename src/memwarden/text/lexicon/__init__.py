@@ -109,6 +109,8 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "of": "joins a thing to what it belongs to",
     "link": "joins a name to what it is the name of, in a script without spaces",
     "contrast": "denies the words that follow it",
+    "indefinite": "articles of a thing that was not named before: a, an",
+    "premises": "places of work that move, and are not a home",
     "numbers": "words for one to twelve, separated by blanks",
 })  # fmt: skip
 # Topics in which people say of themselves what lasts, the weightiest first.

@@ -18,6 +18,7 @@ from memwarden.text.update_words import UpdateWords
 
 # Content words of the older statement beside the shared ones. One that says more is not ended as a whole.
 MAX_UNSHARED: Final = 2
+MAX_UNSHARED_SIGNS: Final = 4
 # Clauses of an older statement. One that says more is not over because a part of it is.
 MAX_OLD_CLAUSES: Final = 4
 # Clauses of a statement whose change and what changed may be in different clauses: "the dentist rang, it's Monday".
@@ -27,6 +28,8 @@ MAX_VALUE_WORDS: Final = 4
 MAX_VALUE_SIGNS: Final = 8
 # Words behind a number that may be its unit.
 MAX_UNIT_WORDS: Final = 2
+# Words behind an article that belong to it: an adjective and a noun.
+MAX_ARTICLE_WORDS: Final = 2
 # Words in which a statement and its denial differ: "eats", "does not eat".
 MAX_DENYING_WORDS: Final = 4
 # Letters of a name that are compared at least, and those of an ending that are not.
@@ -72,15 +75,18 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return rule
     if "contrast" in roles and _denies_value(clause, shared, old, new):
         return "corrected"
+    shared -= _of_new_things(clause, new)
     if not roles & {"corrected", "over"}:
         # A unit is no subject: a rent in euros and a fee in euros share nothing.
         shared -= old.units & new.units
-    if not _mean_same_one(shared & old.singles, old, new):
+    if not _mean_same_one(shared & old.singles, old, new) or _mean_others(shared, old, new):
         return None
     if _belongs_to_other(shared, old, new) or _belongs_to_other(shared, new, old):
         return None
     told_change = old.has("over") or old.has("changed")
     if "now" in roles and _has_value_now(clause, old, new):
+        return "value now"
+    if shared and "now" in roles and _have_other_days(old, new, near):
         return "value now"
     if shared and "corrected" in roles and _tell_other_values(old, new):
         return "corrected"
@@ -95,13 +101,32 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     told_of_other = old.first_name and _is_named((old.first_name,), new)
     if not (told_of_other or (old.person == "third") or _may_be_speaker(new)) or old.relations != new.relations:
         return None
-    if len(new.clauses) > MAX_BRIEF_CLAUSES or len(old.clauses) > 1 or _joins_two(old):
+    # "I quit, took a break, and then started at Bosch".
+    told_to_leave = "hired" in roles and any("left" in each.roles for each in new.clauses)
+    if (len(new.clauses) > MAX_BRIEF_CLAUSES and not told_to_leave) or len(old.clauses) > 1 or _joins_two(old):
         return None
     if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
         return "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
+
+
+def _of_new_things(clause: ReadClause, text: ReadText) -> frozenset[str]:
+    """Stems that follow an article of things that were not named before: "a dentist moved in" is not my dentist."""
+    if text.words is None or text.glued:
+        return frozenset()
+    stems: set[str] = set()
+    for hit in text.words.patterns["indefinite"].finditer(clause.text):
+        behind = clause.text[hit.end() :].split()[:MAX_ARTICLE_WORDS]
+        stems.update(stem for word in behind for stem in terms(word, text.language))
+    return frozenset(stems)
+
+
+def _have_other_days(old: ReadText, new: ReadText, near: frozenset[str]) -> bool:
+    """Whether both say the same of different days: "the choir meets on Mondays", "it meets on Fridays now"."""
+    same = bool(old.content) and old.content == near and old.relations == new.relations
+    return same and bool(old.weekdays and new.weekdays - old.weekdays)
 
 
 def _joins_two(text: ReadText) -> bool:
@@ -114,6 +139,15 @@ def _mean_same_one(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
     """Whether neither text says of things with one value which one is meant, or the other says it too."""
     pairs = ((modifiers_of(stems, old), new), (modifiers_of(stems, new), old)) if stems else ()
     return all(word in text.content or (text.glued and word in text.plain) for words, text in pairs for word in words)
+
+
+def _mean_others(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
+    """Whether each text says which thing it means, and not the same: "a piano lesson", "the swimming lesson"."""
+    strange = [
+        {word for word in modifiers_of(stems, text) if not (word in other.content or (text.glued and word in other.plain))}
+        for text, other in ((old, new), (new, old))
+    ]
+    return bool(strange[1] and (strange[0] or new.glued))
 
 
 def modifiers_of(stems: frozenset[str], text: ReadText) -> frozenset[str]:
@@ -147,7 +181,7 @@ def _glued_modifiers(stem: str, text: ReadText, words: UpdateWords) -> list[str]
     plain = words.patterns["now"].sub(" ", text.plain)
     of, link = words.patterns["of"].pattern, words.patterns["link"].pattern
     hits = re.findall(rf"((?:(?!{of}|{link})[\w]){{1,6}})(?:{of}){re.escape(stem)}", plain)
-    return [hit for hit in hits if not any(each.sort == "self" for each in find_mentions(hit, ()))]
+    return [hit for hit in hits if not (_is_speaker(hit) or words.patterns["post"].fullmatch(hit))]
 
 
 def _joined(behind: Sequence[str], text: ReadText) -> Sequence[str]:
@@ -160,7 +194,12 @@ def _joined(behind: Sequence[str], text: ReadText) -> Sequence[str]:
 def _tells_which(token: str, text: ReadText) -> bool:
     patterns = text.words.patterns if text.words is not None else {}
     known = any(patterns[role].search(token) for role in _NO_MODIFIERS if role in patterns)
-    return not (known or text.is_grammar(token) or token in text.day_tokens or _has_digit(token))
+    empty = token in text.day_tokens or _has_digit(token) or _is_speaker(token)
+    return not (known or empty or text.is_grammar(token))
+
+
+def _is_speaker(words: str) -> bool:
+    return any(each.sort == "self" for each in find_mentions(words, ()))
 
 
 def _ends_named(clause: ReadClause, old: ReadText, new: ReadText) -> str | None:
@@ -185,7 +224,8 @@ def value_of(role: str, text: ReadText) -> Sequence[str]:
         return (linked[1],) if linked is not None else ()
     behind = _WORDS.findall(text.plain[hit.end() :])
     place = next((place for place, word in enumerate(behind) if word in text.capitals), MAX_LINK_WORDS + 1)
-    begin = 0 if _COLON.match(text.plain, hit.end()) else 1
+    # "My boss Kai said", but "engaged to Kai".
+    begin = 0 if role == "partner" or _COLON.match(text.plain, hit.end()) else 1
     if not begin <= place <= MAX_LINK_WORDS or not all(_links(word, text) for word in behind[:place]):
         return ()
     return list(itertools.takewhile(text.capitals.__contains__, behind[place:]))
@@ -229,12 +269,15 @@ def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
     if not {"post", "now"} <= clause.roles:
         return False
     before, after = value_of("post", old), value_of("post", new)
-    posts = [text.words.patterns["post"].search(text.plain) for text in (old, new) if text.words is not None]
-    if not (before and after) or _names_again(before, clause, new) or None in posts:
+    if not (before and after) or _names_again(before, clause, new):
         return False
     # "Jefe" and "jefa" are one post.
-    first, second = (hit[0][:MIN_POST_STEM] for hit in posts if hit is not None)
-    return first == second and _mean_same_one(old.singles & new.singles, old, new)
+    first, second = (
+        {hit[0][:MIN_POST_STEM] for hit in text.words.patterns["post"].finditer(text.plain)}
+        for text in (old, new)
+        if text.words is not None
+    )
+    return not first.isdisjoint(second) and _mean_same_one(old.singles & new.singles, old, new)
 
 
 def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
@@ -250,10 +293,16 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
 
     told: what the clause that says so is about. "Uses Vim for code" does not end with "stopped using Vim for mail".
     """
-    rest, other = old.content - shared, told - old.content - new.subject_stems
-    if len(rest) == 1 and len(other) == 1 and shared & told:
+    rest, other = old.content - shared, told - old.content - stems_of_names(new)
+    if rest and other and shared & told and not old.glued:
         return False
-    return len(rest) <= MAX_UNSHARED and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
+    return len(rest) <= (MAX_UNSHARED_SIGNS if old.glued else MAX_UNSHARED) and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
+
+
+def stems_of_names(text: ReadText) -> frozenset[str]:
+    """Return stems of the names that a text may be about, its first word among them where names are known by it."""
+    names = (*text.subject_names, text.first_name if text.language in _NAMED_FIRST else "")
+    return frozenset(stem for name in names for stem in terms(name, text.language))
 
 
 def _tell_other_values(old: ReadText, new: ReadText) -> bool:
@@ -274,7 +323,7 @@ def _hold_one_another(first: frozenset[str], second: frozenset[str]) -> bool:
 
 def _have_same_subject(old: ReadText, new: ReadText) -> bool:
     """Whether both may be about the same person: no other relative, no other name, not I and she."""
-    if {old.person, new.person} == {"self", "third"}:
+    if {old.person, new.person} == {"self", "third"} or _names_another(old, new):
         return False
     # "My boyfriend is Declan", "Declan and I split up": the name says who is meant.
     values = frozenset((*value_of("post", old), *value_of("partner", old)))
@@ -291,8 +340,21 @@ def _have_same_subject(old: ReadText, new: ReadText) -> bool:
     return new.person == "self" or all(_is_named((name,), old) for name in names - {""})
 
 
+def _names_another(old: ReadText, new: ReadText) -> bool:
+    """Whether a statement begins with somebody whom the older does not name: "Giulia sold her car"."""
+    if new.glued:
+        words = new.words
+        link = words.patterns["link"].search(new.plain) if words is not None and new.language == "ja" else None
+        subject = new.plain[: link.start()] if link is not None else ""
+        parts = set(terms(subject, new.language))
+        return bool(parts) and not (parts & set(terms(old.plain, old.language)) or _is_speaker(subject))
+    return new.person == "third" and new.first_name != "" and not _is_named((new.first_name,), old)
+
+
 def _names_place(roles: frozenset[str], old: ReadText, new: ReadText) -> bool:
     """Whether a move may be one of a home: to a name, in a script with capitals, and not that of a company."""
+    if "premises" in roles:
+        return False
     return "work" not in roles if new.glued else bool(new.capitals - old.capitals - {new.first_name, new.tokens[0]})
 
 
