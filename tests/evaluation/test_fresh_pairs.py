@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memwarden.remember.resolve.same_fact.rules import judge
 
 FRESH = Path(__file__).with_name("fresh")
+# Verdicts after which the older statement is no longer open as a memory of its own.
+ENDS = ("supersede", "same")
 
 
 def read_pairs(label: str, name: str = "pairs") -> list[dict[str, Any]]:
@@ -23,7 +27,7 @@ def verdicts(label: str, name: str = "pairs") -> list[str]:
 def test_two_true_statements_both_stay_open() -> None:
     labels = verdicts("both_true")
     assert len(labels) == 180
-    still_open = sum(label not in ("supersede", "same") for label in labels)
+    still_open = sum(label not in ENDS for label in labels)
     assert still_open >= 0.97 * len(labels)
 
 
@@ -41,3 +45,11 @@ def test_tricky_pairs_in_thirteen_languages() -> None:
         texts = pair["first"], pair["second"]
         assert {judge(*texts).label, judge(*reversed(texts)).label} <= {"different", "link"}, pair
     assert verdicts("update", "tricky_pairs").count("supersede") >= 12
+
+
+@pytest.mark.parametrize(("name", "ended"), [("change_words", 85), ("change_words_2", 40)])
+def test_change_words_end_only_what_they_are_about(name: str, ended: int) -> None:
+    """Moved, sold, cancelled, no longer, now, new: of somebody else or of another thing they end nothing."""
+    wrong = [pair for pair in read_pairs("both_true", name) if judge(pair["first"], pair["second"]).label in ENDS]
+    assert wrong == []
+    assert verdicts("update", name).count("supersede") >= ended

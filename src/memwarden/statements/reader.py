@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from memwarden.models.products import multiply
 from memwarden.records import Channel, IndexRow
+from memwarden.statements.posts import find_asked_post, find_held_post, find_owners
 from memwarden.statements.statement import ANYBODY, FORMAT, NONE, Clause, PackedStatement, clauses_of, days_held, pack
 from memwarden.statements.wording import (
     ASSISTANT,
@@ -36,6 +37,7 @@ from memwarden.statements.wording import (
     word_in_first_person,
     word_nameless,
 )
+from memwarden.text.lexicon import pattern_of
 from memwarden.text.question_words import read_question_words
 
 Floats = npt.NDArray[np.float32]
@@ -404,6 +406,10 @@ class StatementReader:
             subjects = tuple(sorted({*subjects, SELF}))
         if (mentions or subjects) and asks_what_somebody_does(text):
             attributes = _with_rule(attributes, weights, "job")
+        if post := find_asked_post(text):
+            attributes = _with_rule(attributes, weights, post)
+            # "Chi" of "Chi è il mio dentista?" has a capital and names nobody.
+            subjects = tuple(key for key in subjects if not _is_question_word(key.removeprefix("name:")))
         wanted = _with_kin(attributes, weights.kin)
         return QuestionReading(
             add_needed(wanted, weights.attributes) if implicit >= MIN_IMPLICIT else wanted,
@@ -476,7 +482,11 @@ class StatementReader:
             clause, subjects = clauses[row], worded[row].subjects
             of_somebody = any(key.startswith(("name:", "relation:")) for key in subjects)
             ruled = {"age": tells_age(clause.spoken, of_somebody), "employer": tells_new_work(clause.spoken)}
-            for attribute in (name for name, holds in ruled.items() if holds):
+            post = find_held_post(clause.spoken, self._names())
+            if post is not None and (of_somebody or ANYBODY in subjects):
+                subjects = find_owners(clause.spoken, post, self._names())
+            rules = [name for name, holds in ruled.items() if holds] + ([post.attribute] if post is not None else [])
+            for attribute in rules:
                 chances[line] = _with_rule(chances[line], weights, attribute)
                 typical[line], states[row] = 1, 1
             best = np.argsort(-chances[line], kind="stable")[:3]
@@ -517,6 +527,10 @@ def lacks_signals(row: IndexRow, stating: bool) -> bool:
 
 # So much of the chance of an attribute its kin have.
 KIN_SHARE: Final = 0.8
+
+
+def _is_question_word(word: str) -> bool:
+    return pattern_of("question_words").fullmatch(word) is not None
 
 
 def _with_rule(chances: Floats, weights: StatementWeights, attribute: str) -> Floats:

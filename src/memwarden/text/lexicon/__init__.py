@@ -67,6 +67,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "pleasantries": "phrases of small talk",
     "acknowledgements": "phrases that acknowledge, wish well or offer help",
     # What lasts in a person's life.
+    "titles": "words before or after the name of a person: Mr, Dr",
     "jobs": "names of jobs",
     "animals": "animals that people keep",
     "vehicles": "vehicles that people own",
@@ -142,6 +143,7 @@ class LanguageLexicon:
         words: words of each role, lower case except abbreviations.
         phrases: regular expressions of each role.
         kin: words for each relation; the keys are English.
+        posts: words for each post that one person holds for somebody, for example a dentist; the keys are attributes.
         updates: phrases of each role of :data:`UPDATE_ROLES`; empty if no fact ends by such words.
         lasting: phrases of each key of :data:`LASTING_TOPICS` and :data:`LASTING_SIGNS`.
         dates: words of time for :mod:`memwarden.text.dates.symbols`; empty if dates are not read.
@@ -157,6 +159,7 @@ class LanguageLexicon:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    posts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     updates: Mapping[str, str] = field(default_factory=dict)
     lasting: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, Any] = field(default_factory=dict)
@@ -241,7 +244,7 @@ def read_lines(name: str) -> list[str]:
 
 
 def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
-    unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "updates", "lasting", "dates"}
+    unknown = table.keys() - _SETTINGS - {"words", "phrases", "kin", "posts", "updates", "lasting", "dates"}
     unknown |= {role for part in ("words", "phrases") for role in table.get(part, ()) if role not in ROLES}
     unknown |= table.get("updates", {}).keys() - UPDATE_ROLES.keys()
     unknown |= table.get("lasting", {}).keys() - {*LASTING_TOPICS, *LASTING_SIGNS}
@@ -257,6 +260,7 @@ def _make_lexicon(code: str, table: Mapping[str, Any]) -> LanguageLexicon:
         words=words,
         phrases=_read_each(table.get("phrases", {}), _split_lines),
         kin=_read_each(table.get("kin", {}), _split_words),
+        posts=_read_each(table.get("posts", {}), _split_words),
         updates=MappingProxyType(table.get("updates", {})),
         lasting=MappingProxyType(table.get("lasting", {})),
         dates=MappingProxyType(table.get("dates", {})),
