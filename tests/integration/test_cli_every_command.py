@@ -40,6 +40,7 @@ ANSWER = {"items": [ITEM], "text": str, "rev": int, "tokens": int, "relevant": b
 NAMESPACE = {"tenant": str, "path": str}
 SAID = {"role": str, "content": str}
 ASKED = {"text": str, "items": [ITEM], "queries": list[str], "rounds": int}
+OVERVIEW = {"text": str, "tokens": int, "lines": list[Any]}
 EXCHANGE = {"message": str, "answer": str, "block": {"text": str, "items": list[Any]}, "stored": list[Any]}
 HOOKED = {"hookSpecificOutput": {"hookEventName": str, "additionalContext": str}}
 
@@ -71,6 +72,7 @@ CASES: Mapping[str, Case] = {
     "query": Case("Where_does_Ana_live?", ANSWER, "x --top-k 0", 2, "InvalidInput"),
     "context": Case("Where_does_Ana_live?", ANSWER, "x --budget-tokens -1", 2, "InvalidInput"),
     "ask": Case("Where_does_Ana_live?", ASKED, "Where_does_Ana_live?", 2, "InvalidConfig"),
+    "overview": Case("", OVERVIEW, "--budget-tokens 0", 2, "InvalidInput"),
     "chat": Case("--script lines.txt", EXCHANGE, "", 2, "InvalidInput"),
     "get": Case("@fact", records.Memory, "none", 3, "NotFound"),
     "find": Case("--limit 2", [records.Memory], "--order-by colour", 2, "InvalidFilter"),

@@ -38,6 +38,7 @@ LOOKS = {
     "integrations",
     "install",
     "ask",
+    "overview",
     "users",
     "export",
     "verify",

@@ -65,6 +65,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     ),
     "ask": CommandPlace(f"{_HERE}.commands.ask:ask", "Let the chat model answer from memory; it cites what it used."),
     "context": CommandPlace(f"{_HERE}.commands.ask:context", "Print the <memories> block to put before a message."),
+    "overview": CommandPlace(f"{_HERE}.commands.ask:overview", "Show what is certain of a person, with its sources."),
     "chat": CommandPlace(
         f"{_HERE}.commands.chat:chat", "Talk to a model that remembers; shows what it was given and what was kept."
     ),

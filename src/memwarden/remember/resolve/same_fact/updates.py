@@ -143,11 +143,13 @@ def _mean_same_one(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
 
 def _mean_others(stems: frozenset[str], old: ReadText, new: ReadText) -> bool:
     """Whether each text says which thing it means, and not the same: "a piano lesson", "the swimming lesson"."""
-    strange = [
-        {word for word in modifiers_of(stems, text) if not (word in other.content or (text.glued and word in other.plain))}
-        for text, other in ((old, new), (new, old))
-    ]
-    return bool(strange[1] and (strange[0] or new.glued))
+    return bool(_strange_modifiers(stems, new, old) and (new.glued or _strange_modifiers(stems, old, new)))
+
+
+def _strange_modifiers(stems: frozenset[str], text: ReadText, other: ReadText) -> frozenset[str]:
+    """Modifiers of stems in a text that the other does not hold."""
+    missing = modifiers_of(stems, text) - other.content
+    return frozenset(word for word in missing if not (text.glued and word in other.plain))
 
 
 def modifiers_of(stems: frozenset[str], text: ReadText) -> frozenset[str]:
@@ -296,7 +298,8 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
     rest, other = old.content - shared, told - old.content - stems_of_names(new)
     if rest and other and shared & told and not old.glued:
         return False
-    return len(rest) <= (MAX_UNSHARED_SIGNS if old.glued else MAX_UNSHARED) and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
+    most = MAX_UNSHARED_SIGNS if old.glued else MAX_UNSHARED
+    return len(rest) <= most and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
 
 
 def stems_of_names(text: ReadText) -> frozenset[str]:

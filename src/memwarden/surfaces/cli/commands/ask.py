@@ -207,6 +207,39 @@ async def ask(
 
 
 @command
+async def overview(
+    options: Options,
+    about: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A name or a relation, for example Ines or sister.")
+    ] = None,
+    budget_tokens: Annotated[int, typer.Option(help="Maximum tokens of the overview.")] = 400,
+) -> None:
+    """Show what is certain of a person: facts, else quotations by topic, each with its day and source.
+
+    Correct a line with memwarden edit ID, reject it with memwarden forget ID.
+
+    \b
+    Examples:
+      memwarden overview
+      memwarden overview Ines --budget-tokens 100
+    """
+    async with options.open(existing=True) as warden:
+        shown = await options.scope(warden).overview(about, budget_tokens=budget_tokens)
+        if options.as_json:
+            print_json(shown)
+            return
+        console = printer()
+        if not shown:
+            console.print("Nothing is certain: no fact, and no plain statement of what lasts.")
+            return
+        for line in shown.lines:
+            label = " ".join(filter(None, (line.about, line.attribute)))
+            console.print(Text(clean(f"{label}: {line.value}" if label else line.value)))
+            changed = ", changed lately" if line.changed else ""
+            console.print(Text(f"  {line.said_at:%Y-%m-%d}{changed} · {line.source}", style="dim"))
+
+
+@command
 async def context(
     options: Options,
     message: Annotated[
