@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -212,6 +213,26 @@ async def test_a_browser_that_comes_from_another_site_passes_a_page_of_ours(app:
         client = await register(browser)
         page = await browser.get("/ui/connect", params=client.request(), headers={"Sec-Fetch-Site": "cross-site"})
         assert 'http-equiv="refresh" content="0; url=/ui/connect?response_type=code&amp;' in page.text
+
+
+async def test_a_person_sees_and_ends_the_connections_of_their_key_alone(app: FastAPI) -> None:
+    async with logged_in(app, name="one") as browser, logged_in(app, name="two") as other, reach(app) as http:
+        client = await register(http, client_name="<b>Assistant")
+        tokens = await client.connect(browser)
+        page = await browser.get("/ui/connections")
+        assert "&lt;b&gt;Assistant" in page.text
+        found = re.findall(r'name="(token|id)" value="([^"]+)"', page.text)
+        form = dict(found)
+        page = await other.get("/ui/connections")
+        assert "No assistant is connected" in page.text
+        own_token = re.findall(r'name="token" value="(\w+)"', page.text)[0]
+        stolen = await other.post("/ui/connections/end", data={"id": form["id"], "token": own_token})
+        assert stolen.status_code == 404
+        assert (await browser.post("/ui/connections/end", data={"id": form["id"]})).status_code == 403
+        assert await greet(http, tokens["access_token"]) == 200
+        assert (await browser.post("/ui/connections/end", data=form)).status_code == 303
+        assert await greet(http, tokens["access_token"]) == 401
+        assert (await http.get("/ui/connections")).headers["location"] == "/ui/login"
 
 
 async def test_a_person_may_refuse(app: FastAPI) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from memwarden import AsyncWarden
+from memwarden.surfaces.oauth.clients import Client
 from memwarden.surfaces.oauth.tokens import TokenPair, TokenStore, new_connection
 
 CONFIG = {"embedder": "none"}
-CONNECTION = new_connection("key", "client", ("read", "write"), "https://memory.example.org/mcp")
+CLIENT = Client("client", "Assistant", (), ("read", "write"), ())
+CONNECTION = new_connection("key", CLIENT, ("read", "write"), "https://memory.example.org/mcp")
 
 
 @pytest.fixture
@@ -27,6 +29,17 @@ async def redeem(tokens: TokenStore, code: str) -> TokenPair | None:
 async def rotate(tokens: TokenStore, token: str) -> TokenPair | None:
     connection = await tokens.read_refresh(token)
     return None if connection is None else await tokens.rotate(token, connection, connection.operations)
+
+
+async def test_connections_are_listed_by_their_key(async_warden: AsyncWarden) -> None:
+    tokens = TokenStore(async_warden.store)
+    made = [new_connection(key, CLIENT, ("read",), "r") for key in ("a1", "b2", "a1")]
+    for connection in made:
+        await tokens.issue_code(connection, "challenge", "https://a.example/cb")
+    assert await tokens.find_connections("a1") == [made[2], made[0]]
+    await tokens.end(made[0].id)
+    assert await tokens.find_connections("a1") == [made[2]]
+    assert await tokens.find_connections("c3") == []
 
 
 async def test_a_code_and_a_refresh_token_work_once(async_warden: AsyncWarden) -> None:

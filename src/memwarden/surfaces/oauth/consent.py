@@ -1,4 +1,4 @@
-"""The page on which a person lets a client use one of their keys, or refuses."""
+"""The pages on which a person lets a client use one of their keys, and ends that again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,18 @@ from memwarden.surfaces.oauth.authorization import (
     read_parameters,
 )
 from memwarden.surfaces.oauth.redirects import add_answer, is_on_loopback, origin_of
-from memwarden.surfaces.oauth.tokens import new_connection
-from memwarden.surfaces.web.page import POLICY, PageRoutes, WebPage, bare_values, root_of, show_login, with_headers
+from memwarden.surfaces.oauth.tokens import ClientConnection, new_connection
+from memwarden.surfaces.web.page import (
+    POLICY,
+    PageRoutes,
+    WebPage,
+    bare_values,
+    go_to_login,
+    not_found,
+    root_of,
+    show_login,
+    with_headers,
+)
 from memwarden.surfaces.web.render import render
 
 if TYPE_CHECKING:
@@ -28,11 +38,13 @@ MAX_QUERY_CHARACTERS: Final = 8_000
 
 
 def ask_for_login(request: Request) -> Response:
-    """Return the login that leads back to the request.
+    """Return the login; for a request for consent one that leads back to it.
 
     The page of another site that led here does not carry the session's cookie along. A page of ours does, so a browser
     that says where it comes from is sent through one before anybody is asked for a key.
     """
+    if not request.url.path.endswith("/connect"):
+        return go_to_login(request)
     if request.headers.get("sec-fetch-site") == "cross-site" and request.method == "GET":
         values = {"root": root_of(request), "query": request.url.query}
         return show_bare(request, "connect_again.html", **values)
@@ -80,10 +92,32 @@ async def decide(page: WebPage) -> Response:
     operations = choose_operations(page, authorization)
     assert key is not None  # with OAuth the server takes nobody without a key
     client = authorization.client
-    connection = new_connection(key.id, client.id, operations, server.addresses.resource)
+    connection = new_connection(key.id, client, operations, server.addresses.resource)
     code = await server.tokens.issue_code(connection, authorization.challenge, authorization.redirect_uri)
     await server.clients.mark_connected(client)
     return RedirectResponse(authorization.answer_with(issuer, code=code), HTTPStatus.SEE_OTHER)
+
+
+@routes.get("/connections")
+async def list_connections(page: WebPage) -> Response:
+    """List the assistants that use the visitor's key."""
+    return page.show("connections.html", connections=await find_own(page))
+
+
+@routes.post("/connections/end", Operation.READ)
+async def end_connection(page: WebPage) -> Response:
+    """End a connection of the visitor's key. Raises NotFound."""
+    id = page.asked("id")
+    if id not in [connection.id for connection in await find_own(page)]:
+        raise not_found("connection")
+    await server_of(page).tokens.end(str(id))
+    return page.go("/connections", "disconnected")
+
+
+async def find_own(page: WebPage) -> list[ClientConnection]:
+    """Return the connections of the visitor's key."""
+    assert page.visitor.key is not None  # with OAuth the server takes nobody without a key
+    return await server_of(page).tokens.find_connections(page.visitor.key.id)
 
 
 async def read_request(page: WebPage) -> Authorization:

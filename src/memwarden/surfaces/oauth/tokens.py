@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -12,14 +12,15 @@ import msgspec
 from memwarden import clock
 from memwarden.clock import new_id
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.items import DropItem, Items, PutItem, require_items
-from memwarden.surfaces.oauth.clients import PLACE, digest_of, store_item
+from memwarden.stores.shared.items import DropItem, Items, ItemSearch, PutItem, require_items
+from memwarden.surfaces.oauth.clients import PLACE, Client, digest_of, store_item
 
 CODE_LIFETIME: Final = timedelta(seconds=60)
 ACCESS_LIFETIME: Final = timedelta(hours=1)
 # Counted from the last refresh. A connection that nobody uses for so long ends.
 CONNECTION_LIFETIME: Final = timedelta(days=30)
 ACCESS_PREFIX: Final = "mwa_"
+MAX_LISTED: Final = 200
 _CODE_PREFIX, _REFRESH_PREFIX = "mwc_", "mwr_"
 _SECRET_BYTES: Final = 32
 _CONNECTIONS, _CODES, _ACCESS, _REFRESH = "connections", "codes", "access", "refresh"
@@ -34,6 +35,8 @@ class ClientConnection:
 
     Attributes:
         key_id: the key that it rests on.
+        client_name: what the client calls itself; not verified.
+        connected_at: when the person allowed it, UTC.
         operations: scopes; a token has the same or fewer.
         resource: URL that its tokens are for.
     """
@@ -41,8 +44,10 @@ class ClientConnection:
     id: str
     key_id: str
     client_id: str
+    client_name: str
     operations: tuple[str, ...]
     resource: str
+    connected_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,15 @@ class TokenStore:
                 return await self._find_connection(record.connection_id)
         return None
 
+    async def find_connections(self, key_id: str) -> list[ClientConnection]:
+        """Return the connections of a key, the newest first, 200 at most. Raises StoreError."""
+        now = clock.microseconds(clock.now())
+        # Ids of keys are hexadecimal, so their text occurs in the stored JSON as it is.
+        search = ItemSearch(_CONNECTIONS, MAX_LISTED, matches=lambda text: _decode(text).key_id == key_id, alive_at=now)
+        hits = await self._items.search(PLACE, search._replace(needles=((key_id,),)))
+        connections = [_decode(hit.item.value) for hit in hits]
+        return sorted(connections, key=lambda connection: connection.connected_at, reverse=True)
+
     async def end(self, connection_id: str) -> None:
         """End a connection with all of its tokens, in every process. Raises StoreError."""
         await self._items.write(PLACE, [DropItem(_CONNECTIONS, connection_id)])
@@ -171,6 +185,10 @@ class TokenStore:
         return require_items(self._store)
 
 
-def new_connection(key_id: str, client_id: str, operations: tuple[str, ...], resource: str) -> ClientConnection:
-    """Return a connection with an id of its own."""
-    return ClientConnection(new_id(), key_id, client_id, operations, resource)
+def new_connection(key_id: str, client: Client, operations: tuple[str, ...], resource: str) -> ClientConnection:
+    """Return a connection that begins now, with an id of its own."""
+    return ClientConnection(new_id(), key_id, client.id, client.name, operations, resource, clock.now())
+
+
+def _decode(text: str) -> ClientConnection:
+    return msgspec.json.decode(text, type=ClientConnection)

@@ -51,6 +51,7 @@ SAID: Final = {
     "approved": "Approved.",
     "declined": "Declined. Nothing was changed.",
     "rejected": "Given up. That can be undone for 30 days.",
+    "disconnected": "Disconnected.",
     "revoked": "The key opens nothing any more.",
     "cleared": "Removed.",
     "looked": "What was said in the last week was looked through.",
@@ -99,6 +100,11 @@ class WebPage:
     def is_fragment(self) -> bool:
         """Whether a part of a page is wanted, to be put into the page that is there."""
         return "hx-request" in self.request.headers
+
+    @property
+    def connects(self) -> bool:
+        """Whether the server lets assistants connect by OAuth."""
+        return getattr(self.request.app.state, "oauth", None) is not None
 
     def can(self, operation: str) -> bool:
         """Whether the visitor's key allows an operation."""

