@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from memwarden.models.reasoning import strip_reasoning
@@ -37,6 +39,20 @@ from memwarden.models.reasoning import strip_reasoning
         ("<think>cut off after a while", ""),
         ("The pump is new.\ue200cite\ue202turn0search1\ue201", "The pump is new."),
         ("The pump is new 【10†source】.", "The pump is new."),
+        ('<think type="deep">plan</think >Take it.', "Take it."),
+        ("<think>a<think>b</think>c</think>Take it.", "Take it."),
+        ("<think>I close with </think>Take it.", "Take it."),
+        ("<scratchpad>計画</scratchpad>ポンプです。", "ポンプです。"),
+        ("<reflection>plan</reflection>\nPrends-la.", "Prends-la."),
+        ("The pump is new. citeturn0search1turn0news2", "The pump is new."),
+        ("[cite_start]La bomba es nueva.[cite: 1, 12]", "La bomba es nueva."),
+        ("Die Pumpe ist neu[^1^].", "Die Pumpe ist neu."),
+        ('The <cite index="1-2">pump</cite> is new.', "The pump is new."),
+        ("It is <cite>Moby Dick</cite>.",) * 2,
+        (
+            'Neu.<grok:render card_id="a" type="render_inline_citation"><argument name="id">3</argument></grok:render>',
+            "Neu.",
+        ),
         ("Plain text.", "Plain text."),
         ("Wrap it in <think> and </think> tags.", "Wrap it in <think> and </think> tags."),
         ("```xml\n<think>shown</think>\n```", "```xml\n<think>shown</think>\n```"),
@@ -52,3 +68,10 @@ from memwarden.models.reasoning import strip_reasoning
 def test_only_what_is_hidden_is_removed(answer: str, left: str) -> None:
     assert strip_reasoning(answer) == left
     assert strip_reasoning(left) == left
+
+
+def test_many_tags_are_read_in_little_time() -> None:
+    for tags in ("x\n" + "<think>\n" * 20_000, "<think>\n" * 20_000 + "</think>", "x <cite index=1>" * 20_000):
+        begun = time.process_time()
+        strip_reasoning(tags)
+        assert time.process_time() - begun < 5
