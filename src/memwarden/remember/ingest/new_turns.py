@@ -149,4 +149,5 @@ def _turn_key(turn: Memory) -> tuple[str | None, str | None, str]:
 
 
 def _comparable_words(role: str | None, text: str) -> str:
-    return "".join(text.split()) if role == ASSISTANT else text
+    """Return a text without what a client changes when it sends a message again: line ends, blanks at the ends."""
+    return "".join(text.split()) if role == ASSISTANT else "\n".join(text.split("\r\n")).strip()
