@@ -32,6 +32,10 @@ _FLAGS: Final = (
     ("cqlsh", "-p"),
     ("clickhouse", "--password"),
     ("svn", "--password"),
+    ("az login", "-p"),
+    ("plink", "-pw"),
+    ("pscp", "-pw"),
+    ("schtasks", "/rp"),
 )
 _LABEL: Final = r"(?:secret|credential|private|privat|token|api|key|schlüssel|clave|clé|chave|chiave|ключ|密钥|キー)"
 _PRIVATE_KEY: Final = (
@@ -86,6 +90,17 @@ _RULES: Final[tuple[tuple[str, str, str], ...]] = (
         "password",
     ),
     ("net use", rf"(?i)\bnet use\s[^\n]{{0,80}}?\\\\\S{{1,80}}\s{{1,3}}(?!/){_VALUE}", "password"),
+    (
+        "setx",
+        rf"(?i)\bsetx\s{{1,3}}(?:/m\s{{1,3}})?\w{{0,40}}(?:pass|pwd|secret|token|key)\w{{0,20}}\s{{1,3}}(?![%$]){_VALUE}",
+        "password",
+    ),
+    ("chpasswd", rf"(?i)\bchpasswd\s{{0,3}}<<<\s{{0,3}}['\"]?[\w.-]{{1,60}}:{_VALUE}", "password"),
+    (
+        "chpasswd",
+        r"(?i)\becho\s{1,3}['\"]?[\w.-]{1,60}:([^\s'\"|]{3,100})['\"]?\s{0,3}\|\s{0,3}(?:sudo )?chpasswd",
+        "password",
+    ),
     ("sudo", r"\becho\s{1,3}['\"]?([^\s'\"|]{3,100})['\"]?\s{0,3}\|\s{0,3}sudo\s{1,3}-S\b", "password"),
     ("htpasswd", r"\bhtpasswd\s{1,3}-\w{0,5}b\w{0,5}\s{1,3}\S{1,200}\s{1,3}\S{1,60}\s{1,3}" + _VALUE, "password"),
     ("smbclient", r"\bsmbclient\s[^\n]{0,120}?-U\s{0,3}['\"]?[^\s%'\"]{1,60}%([^\s'\"]{3,100})", "password"),

@@ -113,6 +113,22 @@ _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("airtable-token", ("pat",), r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
     ("atlassian-token", ("atctt3", "atatt3"), r"\bAT[AC]TT3[A-Za-z0-9_-]{80,}={0,2}[A-Za-z0-9]{0,8}"),
     ("fal-api-key", (":",), rf"(?<![A-Za-z0-9-]){_UUID}:[a-f0-9]{{32}}(?![a-f0-9])"),
+    ("nuget-api-key", ("oy2",), r"(?<![A-Za-z0-9])oy2(?=[a-z]*[0-9])[a-z0-9]{43}(?![A-Za-z0-9])"),
+    ("buildkite-token", ("bkua_",), r"\bbkua_[a-z0-9]{40}"),
+    (
+        "asana-token",
+        ("/", ":"),
+        r"(?<![A-Za-z0-9/])[12]/[0-9]{15,17}(?:/[0-9]{15,17})?:[0-9a-f]{32}(?![0-9a-f])",
+    ),
+    ("mailgun-key", ("key-",), r"(?<![A-Za-z0-9_-])key-[0-9a-f]{32}(?![0-9a-f])"),
+    ("context7-api-key", ("ctx7sk-",), rf"\bctx7sk-{_UUID}"),
+    ("convex-deploy-key", ("prod:", "dev:"), r"\b(?:prod|dev):[a-z]+-[a-z]+-[0-9]{1,4}\|([A-Za-z0-9+/=_-]{40,})"),
+    ("wandb-api-key", ("wandb_v1_",), r"\bwandb_v1_[A-Za-z0-9_]{50,}"),
+    (
+        "modal-token",
+        ("as-",),
+        r"(?<![A-Za-z0-9_-])as-(?=[A-Za-z]*[0-9])(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{22}(?![A-Za-z0-9_-])",
+    ),
     ("sentry-dsn", ("ingest",), r"https://([a-f0-9]{32})@[a-z0-9.]{1,40}ingest"),
 )
 

@@ -65,6 +65,11 @@ _LABELS: Final = (
         "net use",
         "securestring",
         "manual key",
+        "az login",
+        "plink",
+        "pscp",
+        "schtasks",
+        "setx",
     ),
     *"sicherheitsfrage pregunta domanda account konto melde login unlock compte connect cuenta acced".split(),
     *("log in", "sign in", "security question", "secret question", "question secr", "question de s"),
@@ -433,7 +438,7 @@ _FOR = (
     r"voor|do|dla)"
     r"[ \t][^\n.!?:=]{1,40}?)?"
 )
-_ASSIGNED = re.compile(rf"{_NAME_END}{_FOR}[ \t]{{0,3}}(?::=|=>|->|==?|:|：|\|)[ \t*]{{0,4}}\n?[ \t]{{0,4}}")
+_ASSIGNED = re.compile(rf"{_NAME_END}{_FOR}[ \t]{{0,3}}(?::=|=>|->|==?|[:：＝]|\|)[ \t*]{{0,4}}\n?[ \t]{{0,4}}")
 _SAID = re.compile(
     rf"[\"'`*]{{0,2}}{_FOR}[ \t]{{0,2}}(?:\([^()\n]{{1,30}}\)[ \t])?"
     r"(?:[ \t](?:is now|is set to|is still|is|was|will be|has been changed to|changed to|set to|lautet jetzt|"
