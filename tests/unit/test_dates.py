@@ -197,3 +197,8 @@ def test_holidays() -> None:
 def test_what_was_booked_or_is_on_a_day_lies_ahead(said: str, day: str) -> None:
     (span,) = spans_in(said, datetime(2026, 3, 2, 12, tzinfo=UTC))
     assert span.last.isoformat() == day
+
+
+@pytest.mark.parametrize("text", ["3.{}", "{}/2/2024", "2024-{}-02", "CVE-{}-1", "v1.{}.0", "{} days ago"])
+def test_thousands_of_digits_are_no_day(text: str) -> None:
+    assert spans_in(text.format("9" * 5_000), datetime(2026, 3, 4, tzinfo=UTC)) == ()

@@ -535,7 +535,8 @@ def _of_digits(word: str, language: TimeWords) -> tuple[str, Any]:
     return _of_numbers(word, language)
 
 
-_PARTS: Final = re.compile(r"([0-9]+)([./–-])([0-9]+)(?:\2([0-9]+))?")
+# Python reads no number of more than 4,300 digits.
+_PARTS: Final = re.compile(r"([0-9]{1,9})([./–-])([0-9]{1,9})(?:\2([0-9]{1,9}))?")
 
 
 def _of_numbers(word: str, language: TimeWords) -> tuple[str, Any]:
