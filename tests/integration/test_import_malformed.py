@@ -6,8 +6,10 @@ What is wrong stands behind many good records, so that reading had long begun.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -155,8 +157,8 @@ def malformed() -> Iterator[Malformed]:
     yield Malformed("csv", "a cell too many", "file", "\n".join([*table, "Oven,2024-01-01,a,b"]), last, "4 cells")
     early = "Oven,0001-01-01T00:30:00+09:00,a"
     yield Malformed("csv", "a year before the first", "file", "\n".join([*table, early]), last, "is no time")
-    for time in ("99999999999999999999", "²"):
-        yield Malformed("csv", time, "file", "\n".join([*table, f"Oven,{time},a"]), last, "is no time")
+    for when in ("99999999999999999999", "²"):
+        yield Malformed("csv", when, "file", "\n".join([*table, f"Oven,{when},a"]), last, "is no time")
     yield Malformed("csv", "no day", "file", "\n".join([*table, "Oven,noon,a"]), last, "'noon' is no time")
     talk = ["thread,role,text,id", *(f"t{number % 3},user,{number} miles,{number}" for number in many)]
     yield Malformed("csv", "a long id", "file", "\n".join([*talk, f"t1,user,Oi,{'x' * 2_000}"]), last, "id")
@@ -282,3 +284,70 @@ def test_a_note_of_another_encoding_is_read(text: str, encoding: str, tmp_path: 
     with Warden.open("memory://", config=CONFIG) as warden:
         assert warden.import_files(vault, user="ana").stored == 2
         assert [item.text for item in warden.scope(user="ana").find() if text in item.text] == [f"old: {text}"]
+
+
+def said(text: str, more: str = "") -> str:
+    return f'{{"role": "user", "content": "{text}"{more}}}'
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (said("x", ', "id": ' + "9" * 5_000), "is a printable text"),
+        (said("x", ', "id": -' + "9" * 200_000), "is a printable text"),
+        (said("x", ', "created_at": 1e400'), "is a datetime"),
+        ('{"role": "user", "content": ' + "[" * 3_000 + "]" * 3_000 + "}", "nested more than 200 deep"),
+        ('{"role": "user", "content": ' + '{"a":' * 300 + "1" + "}" * 300 + "}", "nested more than 200 deep"),
+    ],
+    ids=["digits", "many digits", "infinite", "lists", "objects"],
+)
+def test_numbers_and_depths_that_no_reader_takes_end_no_import(bad: str, reason: str, tmp_path: Path) -> None:
+    """ijson's parser in C ended the process at the digits."""
+    file = tmp_path / "chat.json"
+    file.write_text(f"[{said('The kettle is copper.')},\n{bad},\n{said('The oven is steel.')}]", "utf-8")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        done = warden.import_files(file, user="ana")
+    assert done.stored == 2
+    assert [reason in name and "line 2" in name for name in done.refused] == [True]
+
+
+@pytest.mark.parametrize("bad", ["1e99999999999999999999", '{"role": "us', "NaN"])
+def test_the_messages_before_a_broken_end_come_in(bad: str, tmp_path: Path) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(f"[{said('The kettle is copper.')},{said('Der Herd ist neu.')},{bad}", "utf-8")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        done = warden.import_files(file, user="ana")
+        assert done.stored == 2
+        assert ["nothing after it was read" in name for name in done.refused] == [True]
+        with pytest.raises(InvalidInput):
+            warden.import_files(file, user="bo", options=ImportOptions(strict=True))
+        assert warden.scope(user="bo").find() == []
+
+
+def test_long_digits_within_a_text_are_words(tmp_path: Path) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(f"[{said('Pi is 3.' + '1' * 5_000)}, {said('The oven is steel.')}]", "utf-8")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        assert warden.import_files(file, user="ana").stored == 2
+        assert any("1" * 5_000 in item.text for item in warden.scope(user="ana").find())
+
+
+def test_a_note_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("Ana walked three miles.", "utf-8")
+    Path(os.fsdecode(os.fsencode(tmp_path / "vault") + b"/M\xfcller.md")).write_text("Bo swims daily.", "utf-8")
+    with Warden.open("memory://", config=CONFIG) as warden:
+        assert warden.import_files(tmp_path / "vault", user="ana").stored == 2
+        assert {item.text for item in warden.scope(user="ana").find()} == {
+            "a: Ana walked three miles.",
+            "M\ufffdller: Bo swims daily.",
+        }
+
+
+def test_lists_of_a_million_levels_take_little_time(tmp_path: Path) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(f"[{said('The kettle is copper.')}," + "[" * 1_000_000, "utf-8")
+    begun = time.process_time()
+    with Warden.open("memory://", config=CONFIG) as warden, pytest.raises(InvalidInput):
+        warden.import_files(file, user="ana")
+    assert time.process_time() - begun < 10

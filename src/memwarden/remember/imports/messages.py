@@ -61,7 +61,7 @@ def _read_talk(source: ImportSource, item: Any, number: int) -> ImportedThread:
 def read_one(source: ImportSource, rows: Iterable[Any], thread: str) -> Iterator[ImportedThread]:
     """Yield a long conversation in parts."""
     parts = ThreadParts(source, thread, source.place(source.main))
-    for row in rows:
+    for row in source.until_broken(iter(rows)):
         parts.add(row)
         if parts.held >= PART or parts.characters >= MAX_PART:
             yield parts.take()

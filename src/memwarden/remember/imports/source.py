@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -20,6 +22,7 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.remember.imports.encodings import detect_encoding, read_mark
 from memwarden.remember.imports.records import ImportRecord, MalformedPart, Refuse, Spot
 from memwarden.stores.shared.raw_files import read_raw
+from memwarden.text.language import repair_text
 
 ZIP = b"PK\x03\x04"
 # Bytes that tell what a file is.
@@ -33,6 +36,9 @@ MAX_WHOLE = 16 * 1024**2
 # Malformed entries that are named, and those of them whose line is looked up: in JSON that reads the file again.
 MAX_REFUSED, MAX_LINES = 1_000, 20
 FURTHER = "further malformed entries"
+NOTHING_AFTER = "; nothing after it was read"
+# Objects and lists within each other in a JSON value.
+MAX_DEPTH = 200
 # Parts of a folder or zip.
 MAX_PARTS = 200_000
 # The files of a zip that the exports of chats hold beside their conversations.
@@ -70,22 +76,24 @@ class ImportSource:
         self.spot: Spot | None = None
         # Malformed entries that were left out: their places with the reasons, each once.
         self.refused: dict[str, int] = {}
+        # Names of files that are not UTF-8, by the names of their parts.
+        self._odd_names: dict[str, str] = {}
 
     @property
     def name(self) -> str:
         """The name of the file without its ending."""
-        return self.path.stem
+        return repair_text(self.path.stem)
 
     @cached_property
     def size(self) -> int:
         """Bytes of the file, or of a folder's files; of a zip packed."""
         if self.path.is_dir():
-            return sum((self.path / part).stat().st_size for part in self.parts)
+            return sum(self._file_of(part).stat().st_size for part in self.parts)
         return self.path.stat().st_size
 
     def check_unchanged(self) -> None:
         """Raise MalformedPart when a file is no longer as it was at the first call: an import reads it twice."""
-        names = [self.path / part for part in self.parts] if self.path.is_dir() else [self.path]
+        names = [self._file_of(part) for part in self.parts] if self.path.is_dir() else [self.path]
         try:
             found = [(found.st_size, found.st_mtime_ns) for found in map(Path.stat, names)]
         except OSError as error:
@@ -103,7 +111,9 @@ class ImportSource:
         """The names of a folder's or zip's files, sorted; of a file its own name."""
         if self.path.is_dir():
             found = (item for item in self.path.rglob("*") if item.is_file() and not item.is_symlink())
-            names = [item.relative_to(self.path).as_posix() for item in found]
+            real = [item.relative_to(self.path).as_posix() for item in found]
+            names = [repair_text(name) for name in real]
+            self._odd_names = {name: kept for name, kept in zip(names, real, strict=True) if name != kept}
         elif self.is_zip:
             with _unpacking(self.path):
                 entries = [item for item in self._archive.infolist() if not item.is_dir()]
@@ -133,11 +143,13 @@ class ImportSource:
                 with _unpacking(self.path), self._archive.open(part) as opened:
                     yield opened  # type: ignore[misc]  # a stream of bytes, which is all that is read of it
             else:
-                place = self.path / part if self.path.is_dir() else self.path
-                with place.open("rb") as opened_file:
+                with self._file_of(part).open("rb") as opened_file:
                     yield opened_file
         except OSError as error:
             raise MalformedPart(f"{self.place(part)} cannot be read: {error.strerror or error}") from error
+
+    def _file_of(self, part: str) -> Path:
+        return self.path / self._odd_names.get(part, part) if self.path.is_dir() else self.path
 
     def place(self, part: str) -> str:
         """Return the name of a part for errors."""
@@ -176,12 +188,12 @@ class ImportSource:
         found: dict[str, str] = {}
         try:
             for path, event, value in islice(
-                ijson.parse(io.BytesIO(self.head.lstrip().encode()), multiple_values=True), MAX_EVENTS
+                ijson.parse(_Unmarked(io.BytesIO(self.head.lstrip().encode())), multiple_values=True), MAX_EVENTS
             ):
                 found.setdefault(path, event)
                 if event == "string" and path.endswith(("type", "role")):
                     found.setdefault(f"{path}={value}", event)
-        except ijson.JSONError:
+        except _UNREADABLE:
             pass  # the head may end within a value
         return found
 
@@ -195,11 +207,16 @@ class ImportSource:
             return
         with self.open(part) as opened:
             try:
-                values = ijson.items(_Unmarked(opened), path, use_float=True, multiple_values=lines)
+                values = ijson.items(_Unmarked(opened), path, multiple_values=lines)
                 for number, value in enumerate(values, 1):
                     self.spot = Spot(part, steps=((path, number),), lines=lines)
-                    yield value
-            except (ijson.JSONError, UnicodeDecodeError) as error:
+                    try:
+                        plain = _as_plain(value, MAX_DEPTH)
+                    except MalformedPart as error:
+                        self.refuse(MalformedPart(f"{self.place(part)}: {error}"))
+                    else:
+                        yield plain
+            except _UNREADABLE as error:
                 said = str(error).splitlines()[0]
                 line = self._line_at(part, lambda stream: _parse_all(stream, lines=lines))
                 self.spot = None
@@ -221,12 +238,21 @@ class ImportSource:
                 continue
             self.spot = Spot(part, line=number)
             try:
-                value = json.loads(line)
+                value = _as_plain(json.loads(line), MAX_DEPTH)
+            except MalformedPart as error:
+                self.refuse(MalformedPart(f"{self.place(part)}: {error}"))
             except (ValueError, RecursionError) as error:
                 self.refuse(MalformedPart(f"{self.place(part)}: no valid JSON ({error})"))
             else:
                 yield value
         self.spot = None
+
+    def until_broken(self, values: Iterator[Any]) -> Iterator[Any]:
+        """Yield values until one cannot be read, and note that one."""
+        try:
+            yield from values
+        except MalformedPart as error:
+            self.refuse(error, rest=NOTHING_AFTER)
 
     def sifted(
         self, records: Iterator[ImportRecord], sift: Callable[[ImportRecord, Refuse], ImportRecord | None]
@@ -242,7 +268,7 @@ class ImportSource:
                     if kept is not None:
                         yield kept
         except MalformedPart as error:
-            self.refuse(error, rest="; nothing after it was read")
+            self.refuse(error, rest=NOTHING_AFTER)
 
     @contextmanager
     def entry(self) -> Iterator[None]:
@@ -291,7 +317,7 @@ class ImportSource:
         if marked is not None:  # a line break has two bytes
             yield from enumerate(self.text(part).splitlines(), 1)
             return
-        encoding = "utf-8"
+        encoding, ends = "utf-8", 0  # ends: line ends of old Macs before this line
         with self.open(part) as opened:
             for number, line in enumerate(iter(lambda: opened.readline(MAX_WHOLE + 1), b""), 1):
                 if len(line) > MAX_WHOLE:
@@ -302,7 +328,11 @@ class ImportSource:
                 except UnicodeDecodeError:
                     encoding = self._other_encoding(part, number)
                     said = line.decode(encoding, errors="replace")
-                yield number, said.rstrip("\r\n")
+                first, *others = said.rstrip("\r\n").split("\r")
+                yield number + ends, first
+                for other in others:
+                    ends += 1
+                    yield number + ends, other
 
     def text(self, part: str) -> str:
         """Return a whole part as text. Raises MalformedPart for a part of unknown encoding."""
@@ -344,7 +374,7 @@ class ImportSource:
 
 def _parse_all(stream: Any, *, lines: bool) -> None:
     """Parse JSON until the parser gives up."""
-    with suppress(ijson.JSONError, UnicodeDecodeError):
+    with suppress(*_UNREADABLE):
         for _ in ijson.basic_parse(stream, buf_size=HEAD, multiple_values=lines):
             pass
 
@@ -352,7 +382,7 @@ def _parse_all(stream: Any, *, lines: bool) -> None:
 def _parse_to(stream: Any, spot: Spot) -> None:
     """Parse JSON until a value begins."""
     steps, seen = list(spot.steps), 0
-    with suppress(ijson.JSONError, UnicodeDecodeError):
+    with suppress(*_UNREADABLE):
         for path, event, _ in ijson.parse(stream, buf_size=HEAD, multiple_values=spot.lines):
             if path != steps[0][0] or event in ("end_map", "end_array", "map_key"):
                 continue
@@ -363,7 +393,33 @@ def _parse_to(stream: Any, spot: Spot) -> None:
                     return
 
 
+# A number whose exponent has twenty digits is an arithmetic error.
+_UNREADABLE = (ijson.JSONError, UnicodeDecodeError, ArithmeticError)
 _MARK = b"\xef\xbb\xbf"
+# Python reads integers of 4,300 digits.
+MAX_DIGITS = 4_300
+# Parsing a value of this depth takes about a second.
+MAX_OPEN = 10_000
+_DIGITS = b"0123456789"
+# In a text between quotation marks they may come before digits too.
+_BEFORE_NUMBERS = (b" ", b"\t", b"\r", b"\n", b",", b":", b"[", b"-")
+_LONG_NUMBER = re.compile(rb"(?<=[ \t\r\n,:\[-])[0-9]{%d,}" % (MAX_DIGITS + 1))
+
+
+def _as_plain(value: Any, depth: int) -> Any:
+    """Return a JSON value with floats for decimal numbers, changed in place.
+
+    depth: how many objects and lists may be within each other. Raises MalformedPart for more.
+    """
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict | list):
+        if depth == 0:
+            raise MalformedPart(f"nested more than {MAX_DEPTH} deep")
+        for place, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(item, Decimal | dict | list):
+                value[place] = _as_plain(item, depth - 1)
+    return value
 
 
 class _LineCounter:
@@ -400,18 +456,54 @@ class _Stepping:
 
 
 class _Unmarked:
-    """A stream after its byte order mark."""
+    """A stream of JSON after its byte order mark, whose integers have at most :data:`MAX_DIGITS` digits.
+
+    ijson's parser in C follows a null pointer at an integer of more digits than Python reads. The further digits are
+    left out, and what reads the value refuses it. The time of the parser grows with the square of the depth, so that
+    reading raises JSONError for values that are nested too deep.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._begun = stream, False
+        # Digits at the end of the last block that may be of a number.
+        self._digits = 0
+        # Brackets that are open, those within texts included.
+        self._open = 0
 
     def read(self, size: int = -1) -> bytes:
-        if size == 0 or self._begun:
+        if size == 0:
+            return b""
+        while block := self._next(size):
+            self._open += sum(block.count(sign) for sign in (b"[", b"{")) - sum(
+                block.count(sign) for sign in (b"]", b"}")
+            )
+            if self._open > MAX_OPEN:
+                raise ijson.JSONError("nested too deep")
+            if shortened := self._shorten(block):
+                return shortened
+        return b""
+
+    def _next(self, size: int) -> bytes:
+        if self._begun:
             return bytes(self._stream.read(size))
         self._begun, first = True, b""
         while len(first) <= len(_MARK) and (more := self._stream.read(size)):
             first += more
         return first.removeprefix(_MARK)
+
+    def _shorten(self, block: bytes) -> bytes:
+        rest = block.lstrip(_DIGITS)
+        leading = block[: len(block) - len(rest)]
+        if self._digits:
+            kept = leading[: max(MAX_DIGITS - self._digits, 0)]
+            self._digits += len(leading)
+        else:
+            kept = leading
+        if rest:
+            before = rest.rstrip(_DIGITS)
+            self._digits = len(rest) - len(before) if before[-1:] in _BEFORE_NUMBERS else 0
+            rest = _LONG_NUMBER.sub(lambda found: found[0][:MAX_DIGITS], rest)
+        return kept + rest
 
 
 def _decode_head(first: bytes) -> str:
