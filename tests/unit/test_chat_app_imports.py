@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from memwarden import Warden
+from memwarden import InvalidInput, Warden
 from memwarden.api.imports import ImportSummary
 from memwarden.records import Memory
 
@@ -150,3 +150,67 @@ def test_a_file_of_mails(several: bool, tmp_path: Path) -> None:
     content = f"From bo Wed May  1 12:00:00 2024\n{MAIL}\nFrom bo Wed May  1 12:00:00 2024\n{PAGE}" if several else MAIL
     done, memories = imported(written(tmp_path, content, "archive.mbox" if several else "a.eml"))
     assert (done.formats, len(memories)) == (("mail",), 1 + several)
+
+
+def test_an_export_of_all_chats_of_telegram_is_known_by_its_account(tmp_path: Path) -> None:
+    contacts = [{"first_name": f"Ann {number}", "phone_number": "1"} for number in range(3_000)]
+    left = {**TELEGRAM, "id": 78, "messages": TELEGRAM["messages"][1:2]}
+    content = {
+        "about": "Here is the data you requested.", "personal_information": {"user_id": 1},
+        "contacts": {"list": contacts}, "chats": {"list": [TELEGRAM, {"id": 5, "messages": None}]},
+        "left_chats": {"list": [left]},
+    }  # fmt: skip
+    done, memories = imported(written(tmp_path, content, "result.json"))
+    assert (done.formats, len(done.refused)) == (("telegram",), 2)
+    assert sorted({item.thread_id for item in memories}) == ["telegram/77", "telegram/78"]
+
+
+def test_slack_writes_three_characters_as_entities(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    (folder / "allgemein").mkdir(parents=True)
+    written(folder, [{"id": "U1", "name": "bo"}], "users.json")
+    text = "1 &lt; 2 &amp; 3, <https://a.example/?x=1&amp;y=2>"
+    day = [{"type": "message", "user": "U1", "text": text, "ts": f"{NOON}.000200"}]
+    written(folder / "allgemein", day, "2024-05-01.json")
+    assert said(imported(folder)[1]) == [("user", "bo", "1 < 2 & 3, https://a.example/?x=1&y=2")]
+
+
+def test_claude_code_keeps_titles_and_the_words_beside_a_reminder(tmp_path: Path) -> None:
+    def user(identity: str, content: Any) -> dict[str, Any]:
+        own = {"sessionId": "s1", "timestamp": "2025-10-01T10:00:00.000Z", "uuid": identity}
+        return {**own, "type": "user", "message": {"role": "user", "content": content}}
+
+    rows = [
+        {"type": "summary", "summary": "Kesseltausch", "leafUuid": "b"},
+        user("a", "<system-reminder>Todos: none.</system-reminder>\nNimm Tabs."),
+        user("b", [{"type": "text", "text": "[Request interrupted by user for tool use]"}]),
+        user("c", [{"type": "text", "text": "<system-reminder>cut off"}, {"type": "text", "text": "Weiter."}]),
+    ]
+    memories = imported(written(tmp_path, "\r\n".join(map(json.dumps, rows)), "s1.jsonl"))[1]
+    assert said(memories) == [("user", None, "Nimm Tabs."), ("user", None, "Weiter.")]
+    assert {item.metadata["title"] for item in memories} == {"Kesseltausch"}
+
+
+def test_a_mail_of_an_unknown_character_set_and_a_line_that_begins_with_from(tmp_path: Path) -> None:
+    odd = MAIL.replace("utf-8", "x-unknown").replace("plumber", "Müller").encode("latin-1")
+    (tmp_path / "a.eml").write_bytes(odd)
+    assert "The Müller comes on Friday." in imported(tmp_path / "a.eml")[1][0].text
+    box = f"From bo Wed May  1 12:00:00 2024\n{MAIL.replace('The plumber', '>From May on the plumber')}"
+    assert "From May on the plumber comes" in imported(written(tmp_path, box, "all.mbox"))[1][0].text
+
+
+UNREAD = {
+    "Discord": {"guild": {"id": "1"}, "channel": {"id": "2"}, "messages": [{"content": "hi", "author": {"id": "4"}}]},
+    "Messenger": {"participants": [{"name": "Ann"}], "messages": [{"sender_name": "Ann", "content": "hi"}]},
+    "Gemini": [{"header": "Gemini Apps", "title": "Prompted hi", "products": ["Gemini Apps"]}],
+    "ShareGPT": [{"conversations": [{"from": "human", "value": "hi"}]}],
+    "LibreChat": {"conversationId": "c", "messages": [{"text": "hi", "isCreatedByUser": True}]},
+    "Grok": {"conversations": [{"conversation": {"id": "1"}, "responses": [{"response": {"message": "hi"}}]}]},
+    "DeepSeek": [{"id": "1", "inserted_at": "2025-01-01", "mapping": {"root": {"id": "root", "message": None}}}],
+}
+
+
+@pytest.mark.parametrize("program", UNREAD)
+def test_exports_that_are_not_read_are_named(program: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=f"an export of {program}.*, which is not read"):
+        imported(written(tmp_path, UNREAD[program], "export.json"))

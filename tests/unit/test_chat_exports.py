@@ -293,3 +293,22 @@ def test_a_text_that_is_no_log_is_refused(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(InvalidInput, match="plain logs"):
         read_conversations(file)
+
+
+@pytest.mark.parametrize("name", ["projects.json", "projects/p1.json"])
+def test_projects_of_claude_are_documents(name: str, tmp_path: Path) -> None:
+    docs = [{"uuid": "d1", "filename": "dach.md", "content": "Das Dach ist aus Schiefer."}, 7, {"uuid": "d2"}]
+    project = {"uuid": "p1", "name": "Haus", "prompt_template": "Answer in German.", "docs": docs}
+    file = tmp_path / "data.zip"
+    with ZipFile(file, "w") as archive:
+        archive.writestr("conversations.json", json.dumps([{"uuid": "c1", "chat_messages": []}]))
+        archive.writestr(name, json.dumps([project] if name == "projects.json" else project))
+    with Warden.open("memory://", config={"embedder": "none", "extraction": "off"}) as warden:
+        done = warden.import_files(file, user="ana")
+        kept = warden.scope(user="ana").find()
+    assert {item.text for item in kept} == {
+        "Haus · instructions: Answer in German.",
+        "Haus · dach.md: Das Dach ist aus Schiefer.",
+    }
+    assert {item.trust for item in kept} == {"external"}
+    assert len(done.refused) == 1

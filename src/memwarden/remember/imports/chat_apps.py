@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from html import unescape
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -29,20 +31,28 @@ _SLACK_USERS: Final = "users.json"
 
 # --- Telegram
 
+_TELEGRAM_CHATS: Final = ("chats.list.item.", "left_chats.list.item.")
+_TELEGRAM_FIELDS: Final = ("text_entities", "date_unixtime")
+_TELEGRAM_PARTS: Final = frozenset({"personal_information", "contacts", "chats", "left_chats"})
+
 
 def is_telegram(source: ImportSource) -> bool:
     """Return whether a file is an export of Telegram."""
-    return any(f"{at}messages.item.text_entities" in source.shape for at in ("", "chats.list.item.")) or (
-        "messages.item.date_unixtime" in source.shape
-    )
+    if any(f"{at}messages.item.{name}" in source.shape for at in ("", *_TELEGRAM_CHATS) for name in _TELEGRAM_FIELDS):
+        return True
+    # An export of all chats begins with the account, and its contacts may be longer than what is looked at.
+    return "about" in source.shape and not _TELEGRAM_PARTS.isdisjoint(source.shape)
 
 
 def read_telegram(source: ImportSource) -> Iterator[ImportRecord]:
     """Yield the chats of an export of Telegram, a chat in memory at a time."""
-    path = "chats.list.item" if "chats" in source.shape else ""
-    for number, chat in enumerate(source.items(source.main, path), 1):
-        with source.entry():
-            yield _telegram_chat(source, chat, number)
+    paths = ("",) if "messages" in source.shape else [f"{at}list.item" for at in ("chats.", "left_chats.")]
+    number = 0
+    for path in paths:
+        for chat in source.items(source.main, path):
+            number += 1
+            with source.entry():
+                yield _telegram_chat(source, chat, number)
 
 
 def _telegram_chat(source: ImportSource, chat: Any, number: int) -> ImportedThread:
@@ -136,7 +146,7 @@ def _slack_row(item: Any, users: Mapping[str, str], skipped: Counter[str]) -> An
         return f"{sign.replace('!', '@')}{label or name}"
 
     speaker = str(item.get("user") or "")
-    text = _SLACK_MARK.sub(shown, str(item.get("text") or ""))
+    text = unescape(_SLACK_MARK.sub(shown, str(item.get("text") or "")))
     said = {"role": "user", "name": users.get(speaker, speaker) or None, "content": text, "timestamp": item.get("ts")}
     return {**said, "id": f"{speaker}-{item.get('ts')}"}
 
@@ -186,6 +196,9 @@ def _shown_branch(nodes: Mapping[str, Any], leaf: Any) -> list[Any]:
 
 # --- Claude Code
 
+# Fields of entries with the title of a session.
+_SESSION_TITLES: Final = ("customTitle", "aiTitle", "summary")
+
 
 def is_claude_code(source: ImportSource) -> bool:
     """Return whether a file is a transcript of Claude Code."""
@@ -196,10 +209,12 @@ def read_claude_code(source: ImportSource) -> Iterator[ImportRecord]:
     """Yield a transcript of Claude Code: what was said, without tools, summaries and side chains."""
     skipped = Counter[str]()
     sessions: dict[str, ThreadParts] = {}
+    title: Any = None
     for item in source.items(source.main, "", lines=True):
         with source.entry():
             if not isinstance(item, Mapping):
                 raise MalformedPart(f"{source.place(source.main)}: {describe(item)} is no entry of a transcript")
+            title = next((item[name] for name in _SESSION_TITLES if item.get(name)), title)
             content = read_said(item)
             if content is None:
                 skipped["entries that nobody said"] += 1
@@ -209,7 +224,9 @@ def read_claude_code(source: ImportSource) -> Iterator[ImportRecord]:
             at = {"created_at": item["timestamp"]} if item.get("timestamp") else {}
             parts.add({**item["message"], "content": content, "id": item.get("uuid"), **at})
     for parts in sessions.values():
-        yield parts.take()
+        taken = parts.take()
+        # A transcript of several sessions does not say whose title it is.
+        yield replace(taken, messages=_titled(taken.messages, title)) if len(sessions) == 1 else taken
     if skipped:
         yield ImportedDocument("claude-code/others", (), source.name, skipped=skipped)
 

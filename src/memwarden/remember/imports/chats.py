@@ -5,6 +5,7 @@
 * **Claude**: ``conversations.json`` of the export, a list of ``{"uuid", "name", "chat_messages"}``, with the sender
   ``human`` or ``assistant``. Exports with ``parent_message_uuid`` have branches too. What Claude noted of the person
   stands in ``memories.json`` or ``memories/ACCOUNT.json``, as ``{"conversations_memory", "project_memories"}``.
+  Projects are in ``projects.json`` or ``projects/ID.json``, as ``{"name", "prompt_template", "docs"}``.
 
 Both come as a zip, its folder or its JSON file; large exports in several, such as ``conversations-000.json``.
 """
@@ -39,6 +40,7 @@ from memwarden.remember.imports.source import ImportSource
 from memwarden.remember.ingest.messages import MAX_NAME
 
 CHATS = "chat_messages"
+PROJECT_FIELDS = {"prompt_template", "docs"}
 NOTED, NOTED_OF_PROJECTS = "conversations_memory", "project_memories"
 # What Claude noted has its headings in bold.
 _BOLD_LINE = re.compile(r"(?m)^\*\*(.+?)\*\*[ \t]*$")
@@ -85,6 +87,7 @@ def read_export(content: Sequence[Mapping[str, Any]]) -> Iterator[ExportedChat]:
 def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
     """Yield the chats of an export, a chat in memory at a time, and what Claude noted. Raises MalformedPart."""
     noted = [name for name in source.parts if _is_noted(name)]
+    projects = [name for name in source.parts if _is_projects(name)]
     parts = [name for name in source.parts if _is_chats(name)]
     if not (parts or noted):
         alone = [source.main]
@@ -96,7 +99,10 @@ def read_chats(source: ImportSource) -> Iterator[ImportRecord]:
     for part in noted:
         with source.entry():
             yield from _read_noted(source, part)
-    others = len(source.parts) - len(parts) - len(noted)
+    for part in projects:
+        with source.entry():
+            yield from _read_projects(source, part)
+    others = len(source.parts) - len(parts) - len(noted) - len(projects)
     if others:
         yield ImportedDocument("export/beside", (), source.name, skipped={BESIDE: others})
 
@@ -121,6 +127,34 @@ def _read_noted(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
             identity = name if name not in projects else f"claude/{account}/{name}"
             note = Note(part, {"title": "What Claude noted"}, _BOLD_LINE.sub(r"## \1", text or ""), 1)
             yield ImportedDocument(identity, tuple(map(ImportedStatement, dict.fromkeys(read_sections(note)))), where)
+
+
+def _read_projects(source: ImportSource, part: str) -> Iterator[ImportedDocument]:
+    """Yield what Claude's projects hold as documents: instructions and added texts."""
+    for number, row in enumerate(source.items(part, "item" if _is_list(source, part) else ""), 1):
+        where = f"{source.place(part)}, project {number}"
+        with source.entry():
+            if not isinstance(row, Mapping):
+                raise MalformedPart(f"{where} is {describe(row)}, not a project")
+            if not PROJECT_FIELDS & row.keys():
+                yield ImportedDocument("export/beside", (), where, skipped={BESIDE: 1})
+                continue
+            name = str(row.get("name") or "Project").strip()
+            texts = {"instructions": row.get("prompt_template")}
+            for doc in row.get("docs") or ():
+                if not isinstance(doc, Mapping):
+                    source.refuse(MalformedPart(f"{where} holds {describe(doc)}, not a document"))
+                    continue
+                texts[str(doc.get("filename") or doc.get("uuid"))] = doc.get("content")
+            for title, text in texts.items():
+                if text is not None and not isinstance(text, str):
+                    source.refuse(MalformedPart(f"{where}: {title!r:.40} is {describe(text)}, not a text"))
+                    continue
+                note = Note(part, {"title": f"{name} · {title}"}, text or "", 1)
+                identity = f"claude/project/{row.get('uuid') or name}/{title}"
+                yield ImportedDocument(
+                    identity, tuple(map(ImportedStatement, dict.fromkeys(read_sections(note)))), where
+                )
 
 
 def _is_list(source: ImportSource, part: str) -> bool:
@@ -199,6 +233,11 @@ def _is_chats(name: str) -> bool:
 def _is_noted(name: str) -> bool:
     place = PurePosixPath(name)
     return place.name == "memories.json" or (place.parent.name == "memories" and place.suffix == ".json")
+
+
+def _is_projects(name: str) -> bool:
+    place = PurePosixPath(name)
+    return place.name == "projects.json" or (place.parent.name == "projects" and place.suffix == ".json")
 
 
 def _all_hold(content: Sequence[Any], key: str) -> bool:

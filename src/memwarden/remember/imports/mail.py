@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from memwarden.remember.imports.encodings import detect_encoding
 from memwarden.remember.imports.notes import Note, read_sections
 from memwarden.remember.imports.records import ImportedDocument, ImportedStatement, MalformedPart, digest_parts
 from memwarden.remember.imports.source import MAX_WHOLE, ImportSource
@@ -22,6 +23,8 @@ _HEADERS: Final = re.compile(r"(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]*:[^\n]*
 _NAMED: Final = re.compile(r"(?im)^(?:from|subject|date|message-id):")
 # Lines of an earlier mail that an answer quotes.
 _QUOTED: Final = re.compile(r"(?m)^>.*\n?")
+# In an mbox a line of a mail that begins with From has a mark more.
+_QUOTED_FROM: Final = re.compile(rb"(?m)^>(>*)From ")
 _ENDINGS: Final = (".eml",)
 
 
@@ -54,7 +57,7 @@ def read_mail(source: ImportSource) -> Iterator[ImportedDocument]:
 
 def _read_mbox(source: ImportSource) -> Iterator[ImportedDocument]:
     def make(opened: Any) -> Message:
-        return message_from_bytes(opened.read(MAX_WHOLE), policy=policy.default)
+        return message_from_bytes(_QUOTED_FROM.sub(rb"\1From ", opened.read(MAX_WHOLE)), policy=policy.default)
 
     with closing(mailbox.mbox(source.path, factory=make, create=False)) as box:  # type: ignore[arg-type]
         for number, mail in enumerate(box, 1):
@@ -101,8 +104,18 @@ def _text_of(mail: Message) -> str:
     body = mail.get_body(preferencelist=("plain", "html"))
     if body is None:
         return ""
-    content = str(body.get_content())
+    content = _decoded(body)
     return read_html(content) if body.get_content_type() == "text/html" else content
+
+
+def _decoded(body: Any) -> str:
+    """Return the text of a part; in a character set that Python lacks, in the one that its bytes look like."""
+    try:
+        return str(body.get_content())
+    except LookupError:
+        raw = body.get_payload(decode=True)
+        assert isinstance(raw, bytes), "a part with a text has no parts"
+        return raw.decode(detect_encoding(raw) or "utf-8", errors="replace")
 
 
 class _Words(HTMLParser):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput
@@ -59,6 +59,17 @@ READERS: tuple[FormatReader, ...] = (
 )
 FORMATS = tuple(reader.name for reader in READERS)
 
+# Paths of the JSON that show an export of a program whose exports are not read.
+UNREAD: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "DeepSeek": (("item.mapping", "item.inserted_at"),),
+    "Discord": (("guild.id", "messages"), ("channel.id", "messages")),
+    "Messenger or Instagram": (("participants.item.name", "messages.item.sender_name"),),
+    "Gemini": (("item.header", "item.products.item"),),
+    "Grok": (("conversations.item.responses", "conversations.item.conversation"),),
+    "LibreChat": (("conversationId", "messages.item.isCreatedByUser"),),
+    "ShareGPT": (("item.conversations.item.from", "item.conversations.item.value"),),
+}
+
 
 def find_reader(source: ImportSource, name: str | None = None) -> FormatReader:
     """Return the reader of a file: the named reader, or the first that recognises it. Raises InvalidInput."""
@@ -67,6 +78,12 @@ def find_reader(source: ImportSource, name: str | None = None) -> FormatReader:
             if reader.name == name:
                 return reader
         raise InvalidInput(f"format is one of {', '.join(FORMATS)}, not {name!r:.40}")
+    for program, shapes in UNREAD.items():
+        if any(all(path in source.shape for path in paths) for paths in shapes):
+            raise InvalidInput(
+                f"{str(source.path)!r} is an export of {program}, which is not read. "
+                "Give its messages as a list of {'role': ..., 'content': ..., 'created_at': ...}"
+            )
     for reader in READERS:
         if reader.recognises(source):
             return reader
