@@ -194,6 +194,14 @@ def test_notices_files_and_calls_are_no_memories(notice: str, warden: Warden, tm
     assert sum(done.skipped.values()) == 1
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\r\n", "\r\n"])
+def test_a_line_of_another_system_is_glued_to_nobody(end: str, warden: Warden, tmp_path: Path) -> None:
+    text = end.join(["20/12/2023, 17:46 - Ann: Tee?", "20/12/2023, 17:47 - Bob: ja", ""])
+    (tmp_path / "WhatsApp Chat.txt").write_bytes(text.encode())
+    warden.import_files(tmp_path / "WhatsApp Chat.txt", user="ana")
+    assert {item.text for item in warden.scope(user="ana").find()} == {"Tee?", "ja"}
+
+
 def test_the_caption_of_a_picture_is_kept(warden: Warden, tmp_path: Path) -> None:
     text = "20/12/2023, 17:46 - Ann: IMG-20231220-WA0001.jpg (file attached)\nthe new boiler"
     assert chat(warden, tmp_path, text)[1] == [("17:46", "Ann", "the new boiler")]
@@ -233,12 +241,32 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character(ana: BoundScope
     assert any(item.text == "The lamp\ufffd is brass." for item in ana.find())
 
 
+def test_tags_sources_names_and_state_keep_the_replacement_character(ana: BoundScope) -> None:
+    ana.remember("The kettle is copper.", tags=["kitchen \ud83d"], source="Küche\0")
+    ana.observe({"role": "user", "content": "The oven is steel.", "name": "Zoé \ud83d", "id": "m\udc00"})
+    ana.state.save("kettle", {"note \ud83d": ["copper \udc00"]})
+    held = {item.text: item for item in ana.find() if item.channel != "state"}
+    assert held["The kettle is copper."].tags == ("kitchen \ufffd",)
+    assert held["The kettle is copper."].source == "Küche\ufffd"
+    assert held["The oven is steel."].name == "Zoé \ufffd"
+    assert ana.state.load("kettle") == {"note \ufffd": ["copper \ufffd"]}
+
+
 def test_metadata_keeps_the_replacement_character(ana: BoundScope) -> None:
     ana.remember("The kettle is copper.", metadata={"shop \ud83d": ["a\0b", "\ud83d\ude00"]})
     assert dict(ana.find()[0].metadata) == {"shop \ufffd": ["a\ufffdb", "\U0001f600"]}
 
 
 # --- turns
+
+
+@pytest.mark.parametrize("again", ["Which pump fits?\nIt is wet.\n", "Which pump fits?\r\nIt is wet.", " {} "])
+def test_a_first_message_is_the_same_with_other_line_ends_and_blanks(again: str, ana: BoundScope) -> None:
+    asked = "Which pump fits?\nIt is wet."
+    for number, text in enumerate((asked, again.format(asked))):
+        with ana.turn({"messages": [{"role": "user", "content": text}]}) as turn:
+            turn.record_response({"choices": [{"message": {"role": "assistant", "content": f"Pump {number}."}}]})
+    assert len(ana.find({"channel": "turn", "role": "user"})) == 1
 
 
 @report("retry-first")
@@ -334,7 +362,13 @@ def test_the_other_notes_of_a_folder_come_in(bad: bytes, warden: Warden, tmp_pat
 
 
 @report("ts-digits")
-@pytest.mark.parametrize("stamp", ["1714557600", "1714557600.000200", "1714557600000"])
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "1714557600", "1714557600.000200", "1714557600000", "1714557600000000", 1714557600000000000,
+        "Wed, 01 May 2024 12:00:00 +0200", "١٧١٤٥٥٧٦٠٠",
+    ],
+)  # fmt: skip
 def test_digits_in_a_text_are_a_time(stamp: str, ana: BoundScope) -> None:
     ana.observe({"role": "user", "content": "I love hiking.", "timestamp": stamp})
     (item,) = ana.find()
@@ -345,7 +379,33 @@ def test_digits_in_a_text_are_a_time(stamp: str, ana: BoundScope) -> None:
 def test_one_part_without_a_list_is_a_part(ana: BoundScope) -> None:
     ana.observe({"role": "user", "content": {"type": "text", "text": "I love hiking."}})
     ana.observe({"role": "user", "content": {"type": "input_text", "text": "I love rowing."}})
-    assert {item.text for item in ana.find()} == {"I love hiking.", "I love rowing."}
+    ana.observe({"role": "user", "content": {"text": "Ich segle gern."}})
+    ana.observe({"role": "user", "content": {"content_type": "text", "parts": ["J'aime nager."]}})
+    texts = {"I love hiking.", "I love rowing.", "Ich segle gern.", "J'aime nager."}
+    assert {item.text for item in ana.find()} == texts
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        ({"role": "model", "parts": [{"text": "我喜欢徒步。"}, {"inline_data": {"data": "x"}}]}, "assistant"),
+        ({"type": "human", "data": {"content": "我喜欢徒步。", "additional_kwargs": {}, "name": None}}, "user"),
+        ({"type": "ai", "content": [{"type": "text", "text": "我喜欢徒步。"}], "id": "run-1"}, "assistant"),
+        (
+            {
+                "lc": 1,
+                "type": "constructor",
+                "id": ["langchain", "HumanMessage"],
+                "kwargs": {"content": "我喜欢徒步。"},
+            },
+            "user",
+        ),
+    ],
+    ids=["google", "langchain", "langchain, flat", "langchain, dumped"],
+)
+def test_messages_that_other_libraries_write_are_read(message: Any, role: str, ana: BoundScope) -> None:
+    ana.observe(message)
+    assert [(item.role, item.text) for item in ana.find()] == [(role, "我喜欢徒步。")]
 
 
 @report("roles-langchain")
@@ -374,7 +434,11 @@ def test_a_url_that_means_something_else_is_no_file_of_that_name(
     (tmp_path / "home").mkdir()
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    for url in (f"sqlite:///{tmp_path}/x.db?mode=ro", "json:///folder?mode=ro", "sqlite:///x.db?pgbouncer=true"):
+    for url in (
+        f"sqlite:///{tmp_path}/x.db?mode=ro", "json:///folder?mode=ro", "sqlite:///x.db?pgbouncer=true",
+        "sqlite:///$HOME/x.db", "json:///${HOME}/x", "sqlite:///a%20b.db", "sqlite:///a\0b.db", "sqlite:///\ud83d.db",
+        "sqlite:///~nobody-of-this-name/x.db",
+    ):  # fmt: skip
         with pytest.raises(InvalidInput):
             Warden.open(url).close()
     with Warden.open("sqlite:///~/x.db") as warden:

@@ -29,6 +29,7 @@ from memwarden.remember.ingest.redaction import redact_value
 from memwarden.remember.ingest.screening import screen
 from memwarden.runtime.services import Runtime
 from memwarden.settings import ITEM_THRESHOLD
+from memwarden.text.language import repair_json
 
 if TYPE_CHECKING:
     from memwarden.agent.goal_names import NamedGoal
@@ -127,7 +128,7 @@ class AsyncState:
         meta: Mapping[str, Any] | None,
         trust: Trust,
     ) -> StateKey:
-        memory = await self._read_value(key, value, description, expires_in, trust)
+        memory = await self._read_value(key, repair_json(value), description, expires_in, trust)
         items, by_tool = self._runtime.services.items, meta is not None
 
         async def write() -> StateKey:

@@ -30,6 +30,7 @@ from memwarden.records import Channel, ContextBlock, Scope, Trust, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import (
     Draft,
+    checked_label,
     checked_metadata,
     checked_name,
     checked_names,
@@ -244,7 +245,7 @@ class AsyncScope(ScopeChanges):
         is: they replace nothing that a person said. Raises InvalidInput when there is no such list in it.
         """
         settings = self._runtime.settings
-        given = checked_name(source, "source")
+        given = checked_label(source, "source")
         from memwarden.remember.extract.model import read_response  # patterns that only this verb reads with
 
         listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
@@ -439,7 +440,7 @@ def _check_channel(channel: object) -> None:
 
 def _stated_source(source: str | None, document_id: str | None, key: str | None) -> str | None:
     """Return the source of statements: as given, else the URI of their document."""
-    given = checked_name(source, "source")
+    given = checked_label(source, "source")
     if checked_name(document_id, "document_id") is None:
         return given
     if key is not None:

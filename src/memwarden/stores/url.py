@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from memwarden.errors import InvalidConfig, missing_extra
 from memwarden.stores.protocol import Store
+
+# A variable of a shell, or a character in the encoding of URLs.
+_NOT_WRITTEN_OUT = re.compile(r"\$\{?[A-Za-z_]|%[0-9A-Fa-f]{2}")
 
 
 def store_at(url: str) -> Store:
@@ -41,9 +45,22 @@ def store_at(url: str) -> Store:
 
 
 def place_of(url: str) -> Path | None:
-    """Return the file or folder of a URL, ``~`` as the home folder. None for a store in memory or on a server."""
+    """Return the file or folder of a URL, ``~`` as the home folder. None for a store in memory or on a server.
+
+    Raises InvalidConfig for a path that means another than it says.
+    """
     prefix, _, path = url.partition(":///")
-    return Path(path).expanduser() if prefix in ("sqlite", "json") and path else None
+    if prefix not in ("sqlite", "json") or not path:
+        return None
+    if "\0" in path or _NOT_WRITTEN_OUT.search(path):
+        raise InvalidConfig(
+            f"{url!r:.200}: the path is taken as it is; write out variables such as $HOME and characters such as %20"
+        )
+    try:
+        os.fsencode(path)
+        return Path(path).expanduser()
+    except (UnicodeError, RuntimeError) as error:
+        raise InvalidConfig(f"{url!a:.200} names no file ({error})") from None
 
 
 def without_login(url: str) -> str:

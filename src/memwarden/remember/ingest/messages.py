@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from memwarden import clock
@@ -21,8 +22,10 @@ from memwarden.text.requests import cut_request
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 # Names of roles in other libraries.
 _OTHER_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
-# Seconds, or milliseconds, in a text.
-_DIGITS = re.compile(r"\d{9,13}(?:\.\d{1,9})?")
+# Types of messages in LangChain, with their roles.
+_LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
+# Seconds, milliseconds, microseconds or nanoseconds in a text.
+_DIGITS = re.compile(r"\d{9,19}(?:\.\d{1,9})?")
 _TOOL_ROLES = ("tool", "function")
 # The optional fields of a message beside its role and content.
 OWN_FIELDS = ("name", "id", "created_at")
@@ -32,8 +35,9 @@ MAX_METADATA_BYTES = 65_536
 MAX_METADATA_DEPTH = 16
 # A smaller number (before March 1973) is a duration or a count, and no time.
 MIN_SECONDS = 100_000_000
-# A number of so many seconds would be in the year 5138: it counts milliseconds.
+# A number of so many seconds would be in the year 5138: it counts milliseconds, and so on.
 MIN_MILLISECONDS = 100_000_000_000
+_UNITS = (1_000_000_000, 1_000_000, 1_000)
 # C0 but for white space, and DEL and C1.
 _NEVER_IN_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -111,6 +115,14 @@ def checked_name(value: Any, what: str) -> str | None:
     return name
 
 
+def checked_label(value: Any, what: str) -> str | None:
+    """Return a short text that names no person, place or thread: a tag, a source, the name of a speaker.
+
+    Half a surrogate pair and NUL become the replacement character, as in texts. Raises as :func:`checked_name`.
+    """
+    return checked_name(repair_text(value) if isinstance(value, str) else value, what)
+
+
 def normalize_line(value: Any) -> str | None:
     """Return a text of a single line in NFC, with every sort of space as a blank; None for any other value.
 
@@ -133,7 +145,7 @@ def checked_field(name: str, value: Any, what: str) -> Any:
     """
     if name == "created_at":
         return None if value is None else clock.parse_local(value, what)
-    return checked_name(str(value) if name == "id" and isinstance(value, int) else value, what)
+    return checked_label(str(value) if name == "id" and isinstance(value, int) else value, what)
 
 
 def read_time(message: Mapping[str, Any], what: str = "created_at") -> datetime | None:
@@ -162,12 +174,22 @@ def _try_time(value: Any) -> datetime | None:
     if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, int | float):
-        value = value / 1000 if value >= MIN_MILLISECONDS else value
+        value = next((value / unit for unit in _UNITS if value >= MIN_MILLISECONDS * unit / 1_000), value)
         # A small number is how long something took, or a count.
         value = value if value >= MIN_SECONDS else None
     try:
         return None if value is None else clock.parse_local(value, "a time")
     except InvalidInput:
+        return _read_mail_time(value)
+
+
+def _read_mail_time(value: Any) -> datetime | None:
+    """Return a time as mails and HTTP write it: ``Wed, 01 May 2024 10:00:00 +0000``."""
+    if not isinstance(value, str) or not value[:1].isalpha():
+        return None
+    try:
+        return clock.parse_local(parsedate_to_datetime(value), "a time")
+    except (ValueError, TypeError, OverflowError, InvalidInput):
         return None
 
 
@@ -216,7 +238,7 @@ def checked_names(value: Any, what: str) -> tuple[str, ...]:
     """Return a sequence of short texts as a tuple without repetitions, in the given order."""
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
         raise InvalidInput(f"{what} is a list of texts, not {quote(value)}")
-    names = [checked_name(item, f"{what}[{number}]") for number, item in enumerate(value)]
+    names = [checked_label(item, f"{what}[{number}]") for number, item in enumerate(value)]
     if None in names:
         raise InvalidInput(f"{what} holds None; leave it out")
     return tuple(dict.fromkeys(name for name in names if name is not None))
@@ -238,6 +260,7 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
     where = f"messages[{number}]"
     if not isinstance(message, Mapping):
         raise InvalidInput(f"{where} is a mapping like {{'role': 'user', 'content': '...'}}, not {quote(message)}")
+    message = _unwrap(message)
     role = read_role(message)
     if role not in ROLES:
         raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {quote(message.get('role'))}")
@@ -253,6 +276,41 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
         metadata=checked_metadata(message.get("metadata"), f"{where}.metadata"),
         **{name: checked_field(name, message.get(name), f"{where}.{name}") for name in ("name", "id")},
     )
+
+
+def _unwrap(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message of LangChain, as its functions write it into a file, or of Google's API in our own fields.
+
+    LangChain: ``{"type": "human", "data": {"content": ...}}``, ``{"type": "human", "content": ...}`` or
+    ``{"lc": 1, "kwargs": {"type": "human", ...}}``. Google: ``{"role": "model", "parts": [{"text": ...}]}``.
+    """
+    if "role" in message:
+        as_parts = "content" not in message and isinstance(message.get("parts"), list)
+        return {**message, "content": message["parts"]} if as_parts else message
+    inner, kind = message, message.get("type")
+    if "lc" in message and isinstance(message.get("kwargs"), Mapping):
+        inner = message["kwargs"]
+        kind = inner.get("type") or _class_kind(message.get("id"))
+    elif isinstance(message.get("data"), Mapping):
+        inner = message["data"]
+    if not isinstance(kind, str) or kind not in _LANGCHAIN or "content" not in inner:
+        return message
+    return {"role": _LANGCHAIN[kind], **_own_fields(inner)}
+
+
+def _class_kind(path: Any) -> str:
+    """Return "human" for the path of the class ``HumanMessage`` or ``HumanMessageChunk``; "" for what is no path."""
+    name = str(path[-1]) if isinstance(path, Sequence) and path else ""
+    return name.partition("Message")[0].lower()
+
+
+def _own_fields(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a message of LangChain has in common with ours; those that are unset are left out."""
+    return {
+        name: message[name]
+        for name in ("content", "tool_calls", "metadata", "timestamp", *OWN_FIELDS)
+        if message.get(name) is not None
+    }
 
 
 def _with_words(message: Message, number: int) -> Message:
@@ -275,6 +333,8 @@ def _content(content: Any, where: str, role: str) -> str:
     """Return the text of a content, as it was said; empty for white space alone."""
     if content is None:
         return ""
+    if isinstance(content, Mapping) and role not in _TOOL_ROLES and isinstance(content.get("parts"), list):
+        content = content["parts"]  # as ChatGPT's export has it
     if isinstance(content, Mapping):  # a part without its list, or the result of a tool
         content = json.dumps(content, ensure_ascii=False, default=str) if role in _TOOL_ROLES else [content]
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
@@ -292,7 +352,8 @@ def _part(part: Any, where: str) -> str:
         raise InvalidInput(
             f"{where} is text or a content part like {{'type': 'text', 'text': '...'}}, not {quote(part)}"
         )
-    text = part.get("text", "") if str(part.get("type", "")).endswith("text") else ""
+    # Google's parts have no type.
+    text = part.get("text", "") if str(part.get("type", "text")).endswith("text") else ""
     if not isinstance(text, str):
         raise InvalidInput(f"{where}.text must be text, not {type(text).__name__}")
     return text

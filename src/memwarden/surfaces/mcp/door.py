@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from memwarden import AsyncScope, AsyncWarden
 from memwarden.agent.tools import Permission
 from memwarden.errors import KeyRefused
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.keys import Operation, open_scope
+from memwarden.text.language import repair_json
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from memwarden.surfaces.oauth.server import AuthorizationServer
 
 THREAD = "mcp"
+# Half a surrogate pair, or a whole one.
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Without sessions there is no stream to open and nothing to delete.
 METHODS = ["POST"]
 # The package answers in a task that inherits the context of the request.
@@ -68,7 +73,7 @@ class McpDoor:
         try:
             may_write, may_decide = (item in grant.operations for item in (Operation.WRITE, Operation.DECIDE))
             manager = await self._find_manager("write" if may_write else "read", may_decide)
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, _repaired(receive), send)
         finally:
             _SCOPE.reset(token)
 
@@ -105,3 +110,24 @@ class McpDoor:
         self._tasks.append(asyncio.create_task(run()))
         await ready.wait()
         return manager
+
+
+def _repaired(receive: Receive) -> Receive:
+    """Return what gives a request's body with the replacement character for half a surrogate pair.
+
+    The package's parser refuses such a body, and the call would be lost.
+    """
+
+    async def receive_whole() -> Message:
+        message = await receive()
+        while message["type"] == "http.request" and message.get("more_body"):
+            following = await receive()
+            if following["type"] != "http.request":
+                return following
+            message = {**following, "body": message.get("body", b"") + following.get("body", b"")}
+        if message["type"] == "http.request" and _SURROGATE.search(message.get("body", b"")):
+            with suppress(ValueError, RecursionError):  # the package names what is wrong
+                message = {**message, "body": json.dumps(repair_json(json.loads(message["body"]))).encode()}
+        return message
+
+    return receive_whole
