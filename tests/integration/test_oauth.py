@@ -235,10 +235,11 @@ async def test_a_person_sees_and_ends_the_connections_of_their_key_alone(app: Fa
         assert (await http.get("/ui/connections")).headers["location"] == "/ui/login"
 
 
-async def test_a_person_may_refuse(app: FastAPI) -> None:
+@pytest.mark.parametrize("word", ["refuse", "", "Allow"])
+async def test_anything_but_allowing_is_a_refusal(app: FastAPI, word: str) -> None:
     async with logged_in(app) as browser:
         client = await register(browser)
-        answer = await consent(browser, client.request(), "refuse")
+        answer = await consent(browser, client.request(), word)
         assert (answer["error"], answer["state"], answer["iss"]) == ("access_denied", "s t&te", BASE)
         assert "code" not in answer
 

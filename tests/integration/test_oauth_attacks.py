@@ -373,9 +373,17 @@ async def test_a_token_in_the_address(stage: Stage) -> None:
 
 
 async def test_secrets_in_the_address_of_the_token_endpoint(stage: Stage) -> None:
-    values = {"grant_type": "authorization_code", "code": await stage.code(), "client_id": stage.client.id}
-    answer = await stage.attacker.post("/token", params=values, data=values)
+    code, client = await stage.code(), stage.client
+    form = {
+        "grant_type": "authorization_code",
+        "client_id": client.id,
+        "redirect_uri": CALLBACK,
+        "code_verifier": client.verifier,
+        "code": code,
+    }
+    answer = await stage.attacker.post("/token", params={"code": code}, data=form)
     assert await refusal(answer) == "invalid_request"
+    assert (await stage.attacker.post("/token", data=form)).status_code == 200
 
 
 async def test_other_secrets_as_access_tokens(stage: Stage) -> None:
