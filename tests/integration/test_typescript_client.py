@@ -86,3 +86,19 @@ def test_vitest_runs_the_client_against_a_server(
         vitest = MODULES / "vitest/vitest.mjs"
         done = node(vitest, "run", program=program, MEMWARDEN_URL=server.url, MEMWARDEN_KEY=key)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.soak
+def test_mastra_runs_its_processor_against_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Mastra is 130 MB, so it is installed for this test alone."""
+    npm, folder = Path(sys.executable).with_name("npm"), CLIENT / "test/mastra"
+    subprocess.run([npm, "ci", "--prefer-offline", "--silent"], cwd=folder, check=True, timeout=4 * SECONDS)
+    checked = node(MODULES / "typescript/bin/tsc", "--noEmit", "--project", folder / "tsconfig.json")
+    assert checked.stdout == ""
+    vitest = (MODULES / "vitest/vitest.mjs", "run", "--config", folder / "vitest.config.ts")
+    db = f"sqlite:///{tmp_path / 'notes.db'}"
+    assert run(["key", "create", "--db", db, "--embedder", "none"]) == 0
+    key = capsys.readouterr().out.strip()
+    with ServerProcess(db, tmp_path, "--embedder", "none") as server:
+        done = node(*vitest, MEMWARDEN_URL=server.url, MEMWARDEN_KEY=key)
+    assert done.returncode == 0, done.stdout + done.stderr
