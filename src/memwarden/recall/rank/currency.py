@@ -83,28 +83,40 @@ def find_pairs(
 
     times: of each place. In a question for what held before, the earlier text is the later one by these times.
     """
-    second = combined.closeness.kind in ("both", "multilingual")
-    vectors = view.passages.second if second else view.passages.vectors
-    if vectors is None or combined.closeness.kind == "words":
+    leads = "second" if combined.closeness.kind in ("both", "multilingual") else "first"
+    sides = {"first": view.passages.vectors, "second": view.passages.second}
+    if sides[leads] is None or combined.closeness.kind == "words":
         return None
-    starts, told, best = view.passages.starts, _measure_told(question, view), len(compared.passed)
+    told, best = _measure_told(question, view), len(compared.passed)
     others = compared.passing[best:]
     # Of three values that tell what is asked for, the last passes the second, wherever that is.
     older = np.concatenate([compared.passed, others[told[others] >= MIN_TOLD][:MAX_TELLING]])
-    cosines = multiply(vectors[starts[older]], vectors[starts[compared.passing]].T)
+    cosines = {name: _cosines(view, vectors, older, compared.passing) for name, vectors in sides.items()}
     follows = times[compared.passing][None] > times[older][:, None]
     both_tell = np.minimum(told[older][:, None], told[compared.passing][None]) >= MIN_TOLD
     follows &= ~_is_said_again(question, combined, older)[:, None]
-    near = (cosines >= MIN_COSINE) & (np.arange(len(older)) < best)[:, None]
+    near = (cosines[leads] >= MIN_COSINE) & (np.arange(len(older)) < best)[:, None]
     rows, columns = np.nonzero((near | both_tell) & follows)
     passed, passing = older[rows], compared.passing[columns]
-    return Pairs(passed, passing, _measure(question, view, combined, told, passed, passing))
+    alike = {name: values[rows, columns] for name, values in cosines.items()}
+    return Pairs(passed, passing, _measure(question, view, combined, told, passed, passing, alike))
 
 
 def _measure(
-    question: Question, view: NamespaceView, combined: Combination, told: Floats, passed: Ints, passing: Ints
+    question: Question,
+    view: NamespaceView,
+    combined: Combination,
+    told: Floats,
+    passed: Ints,
+    passing: Ints,
+    alike: Mapping[str, Floats],
 ) -> dict[str, Floats]:
-    """Return the signals of pairs by name. told: how much each place tells the attribute that is asked for."""
+    """Return the signals of pairs by name.
+
+    Args:
+        told: how much each place tells the attribute that is asked for.
+        alike: cosine of each pair by the first and the multilingual model.
+    """
     nothing = np.zeros(len(passing), np.float32)
     of_change = view.nothing if view.statements is None else view.statements.share_change(view.size)
     values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
@@ -112,11 +124,10 @@ def _measure(
     session = view.session
     told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
-    related = _cosines(view, view.passages.second, passed, passing)
     return {
         "constant": nothing + 1,
-        "second": related,
-        "first": _cosines(view, view.passages.vectors, passed, passing) if question.english else nothing,
+        "second": alike["second"],
+        "first": alike["first"] if question.english else nothing,
         "told_before": told[passed],
         "told_after": told[passing],
         "told_both": told_both,
@@ -129,7 +140,7 @@ def _measure(
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
-        "told_change": _tells_change(view, passed, passing, told_both) * (related >= MIN_COSINE),
+        "told_change": _tells_change(view, passed, passing, told_both) * (alike["second"] >= MIN_COSINE),
     }
 
 
@@ -161,12 +172,12 @@ def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: F
     return told.astype(np.float32) * np.float32(trust)
 
 
-def _cosines(view: NamespaceView, vectors: Floats | None, one: Ints, other: Ints) -> Floats:
+def _cosines(view: NamespaceView, vectors: Floats | None, ones: Ints, others: Ints) -> Floats:
+    """Return the cosine of each of some places with each of others, by their first passages; 0 without vectors."""
     if vectors is None:
-        return np.zeros(len(one), np.float32)
+        return np.zeros((len(ones), len(others)), np.float32)
     starts = view.passages.starts
-    cosines: Floats = np.vecdot(vectors[starts[one]], vectors[starts[other]])
-    return cosines
+    return multiply(vectors[starts[ones]], vectors[starts[others]].T)
 
 
 def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:

@@ -84,7 +84,7 @@ def best_matches(question: Floats, pieces: PieceVectors, starts: Ints, compared:
     Args:
         question: (pieces, 64) of unit length.
         pieces, starts: of all passages; see :class:`memwarden.recall.index.passages.Passages`.
-        compared: numbers of passages.
+        compared: numbers of passages, ascending, each once.
     """
     best = np.full((len(question), len(compared)), -1, np.float32)
     sizes = starts[compared + 1] - starts[compared]
@@ -93,8 +93,9 @@ def best_matches(question: Floats, pieces: PieceVectors, starts: Ints, compared:
         return best
     sizes = sizes[filled]
     begins = np.cumsum(sizes) - sizes
-    rows = np.arange(int(sizes.sum())) + np.repeat(starts[compared[filled]] - begins, sizes)
-    products = multiply(pieces[rows].astype(np.float32), question.T * _ONE)
+    if len(compared) < len(starts) - 1:
+        pieces = pieces[np.arange(int(sizes.sum())) + np.repeat(starts[compared[filled]] - begins, sizes)]
+    products = multiply(pieces.astype(np.float32), np.multiply(question.T, _ONE, order="C"))
     best[:, filled] = np.maximum.reduceat(products, begins, axis=0).T
     return best
 
