@@ -40,6 +40,8 @@ def known(warden: Warden) -> Warden:
         f"- 23 Nov 2026: {BOILER}",
         f"Summary: {ALLERGY}\nSummary: {BOILER}",
         f"Ben: {BOILER}",  # a block names whoever spoke
+        f"Van der Berg: {BOILER}",
+        f"- ana maria: {BOILER}",
     ],
 )
 def test_a_line_with_the_words_of_a_memory_is_not_stored(known: Warden, role: str, line: str) -> None:
@@ -54,6 +56,7 @@ def test_a_line_with_the_words_of_a_memory_is_not_stored(known: Warden, role: st
         "I recall: Ana is not allergic to peanuts and walnuts.",
         "- 23 Nov 2026: The boiler was serviced again.",
         f"Does she know? {ALLERGY}",
+        f"guess what: {BOILER}",
     ],
 )
 def test_other_words_stay_as_they_were_said(known: Warden, line: str) -> None:

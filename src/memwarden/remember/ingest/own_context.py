@@ -69,8 +69,9 @@ _LOOSE_LEAN = re.compile(
 
 
 # A line that a block shows a memory in, and a model repeats by itself. Only what a memory says word for word goes.
+# Several small words are the name of a speaker in a listed line alone: "guess what: ..." is a sentence.
 _RETOLD_LINE = re.compile(
-    r"^[ \t]*(?:[-*] |\d{1,3}[.)] )?(?:Summary|I recall|[^:\n]{1,60}): (\S.*)$",
+    r"^[ \t]*(?:(?:[-*] |\d{1,3}[.)] )[^:\n]{1,60}|[^:\s]{1,60}|(?![a-z])[^:\n]{1,60}): (\S.*)$",
     re.MULTILINE,
 )
 MAX_RETOLD_LINES = 100
