@@ -361,6 +361,21 @@ def test_a_person_is_erased_for_good_once_their_name_is_typed_and_the_receipt_is
     assert (receipt.path, receipt.counts["memories"]) == ("user/bo", 1)
 
 
+def test_conversations_without_facts_are_named_as_what_is_kept(chromium: Browser, pages: Site) -> None:
+    headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
+    with httpx2.Client(base_url=pages.url, headers=headers) as client:
+        body = {"messages": [{"role": "user", "content": "Good morning."}], "user_id": "cy", "thread_id": "letters"}
+        assert client.post("/v1/memory/observe", json=body, timeout=300).is_success
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/memories?user=cy")
+        results = page.locator("#results")
+        expect(results).to_contain_text("No facts yet.")
+        assert find_violations(page) == []
+        results.get_by_role("link", name="Show conversations").press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Conversations")
+        expect(page.locator("main")).to_contain_text("letters")
+
+
 def test_an_agent_and_a_reader_find_no_way_to_erase_or_bring_in(chromium: Browser, pages: Site) -> None:
     for who in ("planner", "reader"):
         with tab(chromium, pages, who) as page:

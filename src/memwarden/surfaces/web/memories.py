@@ -70,6 +70,8 @@ async def memories(page: WebPage) -> Response:
     return page.show(
         template,
         found=found,
+        talks=not found and await has_turns(scope),
+        extraction=page.warden.settings.extraction,
         cursor=cursor,
         further=further,
         words=words,
@@ -78,6 +80,12 @@ async def memories(page: WebPage) -> Response:
         trusts=TRUSTS,
         categories=sorted(page.warden.settings.categories.declared),
     )
+
+
+async def has_turns(scope: AsyncScope) -> bool:
+    """Whether anything that was said is kept."""
+    listed = await list_memories(scope, 1, None, json.dumps({"channel": str(Channel.TURN)}))
+    return bool(listed["items"])
 
 
 async def find_page(
