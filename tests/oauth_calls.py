@@ -135,7 +135,7 @@ async def form_token(browser: httpx2.AsyncClient, request: dict[str, str]) -> st
 
 async def consent(browser: httpx2.AsyncClient, request: dict[str, str], answer: str = "allow") -> Answer:
     """Decide as the person; return what the redirect says to the client."""
-    form = {"token": await form_token(browser, request), "answer": answer}
+    form = {"token": await form_token(browser, request), "answer": answer, "sure": "1"}
     decided = await browser.post("/ui/connect", params=request, data=form)
     assert decided.status_code == 303, decided.text
     assert decided.headers["location"].startswith(request["redirect_uri"])

@@ -66,7 +66,9 @@ async def assert_no_way_out(stage: Stage, request: dict[str, str], target: str =
     """Neither the page nor the form leads to a target, and no code is made."""
     token = await form_token(stage.browser, stage.client.request())
     shown = await stage.browser.get("/ui/connect", params=request)
-    sent = await stage.browser.post("/ui/connect", params=request, data={"token": token, "answer": "allow"})
+    sent = await stage.browser.post(
+        "/ui/connect", params=request, data={"token": token, "answer": "allow", "sure": "1"}
+    )
     for answer in (shown, sent):
         assert answer.status_code >= 400
         assert "location" not in answer.headers
@@ -134,7 +136,9 @@ async def test_an_open_redirect_by_an_error(stage: Stage, changes: dict[str, str
     assert "location" not in shown.headers
     assert "refresh" not in shown.text
     token = await form_token(stage.browser, stage.client.request())
-    sent = await stage.browser.post("/ui/connect", params=request, data={"token": token, "answer": "allow"})
+    sent = await stage.browser.post(
+        "/ui/connect", params=request, data={"token": token, "answer": "allow", "sure": "1"}
+    )
     assert sent.status_code == 422
     assert "location" not in sent.headers
 
@@ -174,7 +178,7 @@ async def test_a_foreign_host_does_not_change_the_metadata(stage: Stage) -> None
 
 async def test_consent_without_the_token_of_the_form(stage: Stage) -> None:
     for token in ("", "0" * 64):
-        form = {"token": token, "answer": "allow"}
+        form = {"token": token, "answer": "allow", "sure": "1"}
         answer = await stage.browser.post("/ui/connect", params=stage.client.request(), data=form)
         assert answer.status_code == 403
         assert "location" not in answer.headers
@@ -183,22 +187,31 @@ async def test_consent_without_the_token_of_the_form(stage: Stage) -> None:
 async def test_consent_with_the_token_of_another_session(stage: Stage) -> None:
     async with logged_in(stage.app, user="mallory") as own:
         token = await form_token(own, stage.client.request())
-    form = {"token": token, "answer": "allow"}
+    form = {"token": token, "answer": "allow", "sure": "1"}
     assert (await stage.browser.post("/ui/connect", params=stage.client.request(), data=form)).status_code == 403
 
 
 async def test_consent_sent_by_a_page_of_another_site(stage: Stage) -> None:
     request = stage.client.request()
-    form = {"token": await form_token(stage.browser, request), "answer": "allow"}
+    form = {"token": await form_token(stage.browser, request), "answer": "allow", "sure": "1"}
     answer = await stage.browser.post(
         "/ui/connect", params=request, data=form, headers={"Origin": "https://evil.example"}
     )
     assert answer.status_code == 403
 
 
+async def test_consent_by_a_single_click(stage: Stage) -> None:
+    """A page of another site may open ours under the second click of a double click, so one click allows nothing."""
+    request = stage.client.request()
+    form = {"token": await form_token(stage.browser, request), "answer": "allow"}
+    answer = await stage.browser.post("/ui/connect", params=request, data=form)
+    assert answer.status_code == 422
+    assert "location" not in answer.headers
+
+
 async def test_consent_by_a_link(stage: Stage) -> None:
     token = await form_token(stage.browser, stage.client.request())
-    request = {**stage.client.request(), "answer": "allow", "token": token}
+    request = {**stage.client.request(), "answer": "allow", "sure": "1", "token": token}
     answer = await stage.browser.get("/ui/connect", params=request)
     assert answer.status_code == 200
     assert "location" not in answer.headers
@@ -218,7 +231,9 @@ async def test_consent_in_a_frame_and_by_a_session_of_another_site(stage: Stage)
 
 
 async def test_consent_of_a_stranger(stage: Stage) -> None:
-    answer = await stage.attacker.post("/ui/connect", params=stage.client.request(), data={"answer": "allow"})
+    answer = await stage.attacker.post(
+        "/ui/connect", params=stage.client.request(), data={"answer": "allow", "sure": "1"}
+    )
     assert "location" not in answer.headers
     assert 'name="key"' in answer.text
 

@@ -213,7 +213,8 @@ class AssistantSite(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(f'<!doctype html><title>a</title><a href="{self.link}">Connect</a>'.encode())
+        links = (f'<a href="{self.link}">Connect</a>', f'<a href="{self.link}" target="_blank" rel="opener">Open</a>')
+        self.wfile.write(f"<!doctype html><title>a</title>{' '.join(links)}".encode())
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -246,10 +247,17 @@ def test_a_person_comes_from_another_site_logs_in_once_and_goes_back(pair: Pair,
         page.wait_for_url(f"{callback}**")
         assert read_answer(page.url)["error"] == "access_denied"
         # The session goes on, although the browser sends its cookie along from no other site.
-        page.get_by_role("link", name="Connect").click()
-        page.get_by_role("button", name="Allow").click()
-        page.wait_for_url(f"{callback}**")
-        assert read_answer(page.url)["code"].startswith("mwc_")
+        # The callback in a window of its own may still talk to the page that opened it.
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name="Open").click()
+        window = opened.value
+        window.get_by_role("button", name="Allow").click()
+        assert window.url.startswith(f"{url}/ui/connect"), "without the tick nothing is allowed"
+        window.get_by_label("I started this at").check()
+        window.get_by_role("button", name="Allow").click()
+        window.wait_for_url(f"{callback}**")
+        assert read_answer(window.url)["code"].startswith("mwc_")
+        assert window.evaluate("window.opener !== null")
         page.goto("/ui/")
         page.get_by_role("link", name="Connected assistants").click()
         page.get_by_role("button", name="Disconnect Browser assistant").wait_for()

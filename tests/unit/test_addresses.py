@@ -49,6 +49,12 @@ def test_oauth_needs_mcp_at_a_host_of_its_own(options: dict[str, str]) -> None:
         find_addresses(ServerOptions(oauth="https://memory.example.org", **options))  # type: ignore[arg-type]
 
 
+def test_oauth_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memwarden.surfaces.http.app.find_spec", lambda name: None)
+    with pytest.raises(InvalidConfig, match=r"\.\[mcp\]"):
+        find_addresses(ServerOptions(oauth="https://memory.example.org"))
+
+
 def test_a_resource_is_named_in_any_case() -> None:
     addresses = read_addresses("https://memory.example.org")
     assert all(map(addresses.is_resource, ("https://Memory.example.org/mcp", "https://memory.example.org/mcp/")))

@@ -24,6 +24,7 @@ from memwarden.surfaces.web.page import (
     WebPage,
     bare_values,
     go_to_login,
+    keep_opener,
     not_found,
     root_of,
     show_login,
@@ -47,13 +48,13 @@ def ask_for_login(request: Request) -> Response:
         return go_to_login(request)
     if request.headers.get("sec-fetch-site") == "cross-site" and request.method == "GET":
         values = {"root": root_of(request), "query": request.url.query}
-        return show_bare(request, "connect_again.html", **values)
+        return keep_opener(show_bare(request, "connect_again.html", **values))
     return show_login(request, then=request.url.query)
 
 
 async def lead_to_consent(request: Request) -> Response:
     """Lead the authorization endpoint to the page, which is where the session's cookie is sent."""
-    return with_headers(RedirectResponse(f"{root_of(request)}/connect?{request.url.query}", HTTPStatus.SEE_OTHER))
+    return with_headers(lead_to(f"{root_of(request)}/connect?{request.url.query}"))
 
 
 routes = PageRoutes(ask_for_login)
@@ -88,14 +89,16 @@ async def decide(page: WebPage) -> Response:
     issuer, key = server.addresses.issuer, page.visitor.key
     if page.form.get("answer") != "allow":
         answer = authorization.answer_with(issuer, error="access_denied", error_description="the person refused")
-        return RedirectResponse(answer, HTTPStatus.SEE_OTHER)
+        return lead_to(answer)
+    if page.form.get("sure") != "1":
+        raise InvalidInput("nothing was allowed: say first that you started this at the named address")
     operations = choose_operations(page, authorization)
     assert key is not None  # with OAuth the server takes nobody without a key
     client = authorization.client
     connection = new_connection(key.id, client, operations, server.addresses.resource)
     code = await server.tokens.issue_code(connection, authorization.challenge, authorization.redirect_uri)
     await server.clients.mark_connected(client)
-    return RedirectResponse(authorization.answer_with(issuer, code=code), HTTPStatus.SEE_OTHER)
+    return lead_to(authorization.answer_with(issuer, code=code))
 
 
 @routes.get("/connections")
@@ -147,16 +150,20 @@ def refuse_request(page: WebPage, error: AuthorizationRefused) -> Response:
     state = page.request.query_params.get("state")
     answer = {"error": error.error, "error_description": str(error), "state": state, "iss": issuer}
     back = add_answer(error.redirect_uri, answer)
-    return page.show(
-        "connect_refused.html", HTTPStatus.BAD_REQUEST, host=origin_of(error.redirect_uri), back=back, why=str(error)
-    )
+    values = {"host": origin_of(error.redirect_uri), "back": back, "why": str(error)}
+    return keep_opener(page.show("connect_refused.html", HTTPStatus.BAD_REQUEST, **values))
 
 
 def allow_redirect(response: Response, uri: str) -> Response:
     """Let the form of a page lead to a redirect URI: browsers hold redirects of forms to the policy, too."""
     policy = POLICY.replace("form-action 'self'", f"form-action 'self' {origin_of(uri)}")
     response.headers["Content-Security-Policy"] = policy
-    return response
+    return keep_opener(response)
+
+
+def lead_to(url: str) -> Response:
+    """Return the way to a URL, whichever method the request had."""
+    return keep_opener(RedirectResponse(url, HTTPStatus.SEE_OTHER))
 
 
 def show_bare(request: Request, template: str, **values: Any) -> Response:

@@ -22,6 +22,7 @@ from memwarden.surfaces.web.page import (
     PageRoutes,
     WebPage,
     address_of,
+    keep_opener,
     not_found,
     put_session,
     root_of,
@@ -84,7 +85,7 @@ async def log_in(request: Request) -> Response:
     place = f"/connect?{urlencode(parse_qsl(then, keep_blank_values=True))}" if then else "/"
     response = RedirectResponse(f"{root_of(request)}{place}", HTTPStatus.SEE_OTHER)
     put_session(request, response, session)
-    return with_headers(response)
+    return with_headers(keep_opener(response) if then else response)
 
 
 async def send_file(request: Request) -> Response:

@@ -290,7 +290,8 @@ def go_to_login(request: Request) -> Response:
 def show_login(request: Request, said: str = "", status: int = HTTPStatus.OK, then: str = "") -> Response:
     """Return the page that asks for a key. then: query of the request for consent that follows."""
     values = {**bare_values(request), "said_error": said, "then": then}
-    return with_headers(HTMLResponse(render("login.html", values), status))
+    response = HTMLResponse(render("login.html", values), status)
+    return with_headers(keep_opener(response) if then else response)
 
 
 def put_session(request: Request, response: Response, session: str) -> None:
@@ -305,6 +306,12 @@ def with_headers(response: Response) -> Response:
     """Return a response with the headers that keep pages apart."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
+    return response
+
+
+def keep_opener(response: Response) -> Response:
+    """Return a page on the way to consent. An assistant may open it in a window whose callback answers the opener."""
+    response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
     return response
 
 
