@@ -46,10 +46,15 @@ def read_passages(text: str) -> list[str]:
 
 def _limit(text: str) -> int:
     """Maximum characters of a passage of this text."""
-    if len(text) <= MAX_PASSAGE // 2 or text.isascii():
-        return MAX_PASSAGE
-    glued = len(GLUED_SCRIPT.findall(text[:MAX_PASSAGE]))
-    return MAX_PASSAGE // 2 if glued >= GLUED_SHARE * min(len(text), MAX_PASSAGE) else MAX_PASSAGE
+    return MAX_PASSAGE if len(text) <= MAX_PASSAGE // 2 else limit_characters(text, MAX_PASSAGE)
+
+
+def limit_characters(text: str, most: int) -> int:
+    """Return the maximum of a text in characters: half of ``most`` without spaces between words."""
+    if text.isascii():
+        return most
+    glued = len(GLUED_SCRIPT.findall(text[:most]))
+    return most // 2 if glued >= GLUED_SHARE * min(len(text), most) else most
 
 
 def _cut_long(text: str, start: int, end: int, limit: int) -> Iterator[PassageSpan]:

@@ -33,18 +33,41 @@ def split_to_passages(text: str, terms: Callable[[str], Iterable[str]]) -> tuple
     return tuple(TermedSentence(one_line(part), tuple(dict.fromkeys(terms(part)))) for part in read_passages(text))
 
 
-def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float]) -> str:
-    """Return the weightiest passage, the first of equals. An ellipsis marks omitted text.
+def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float]) -> int:
+    """Return the number of the weightiest passage, the first of equals.
 
     weigh: returns how much the terms of a passage say about the question.
     """
-    if len(passages) == 1:
-        return passages[0].text
     weights = [weigh(passage.terms) for passage in passages]
-    best = weights.index(max(weights))
-    before = f"{ELLIPSIS} " if best else ""
-    after = f" {ELLIPSIS}" if best < len(passages) - 1 else ""
-    return f"{before}{passages[best].text}{after}"
+    return weights.index(max(weights))
+
+
+def show_passage(passages: Sequence[TermedSentence], number: int) -> str:
+    """Return a passage. An ellipsis marks omitted text."""
+    return mark_omitted(passages[number].text, before=number > 0, after=number < len(passages) - 1)
+
+
+def mark_omitted(text: str, *, before: bool, after: bool) -> str:
+    """Return a text with an ellipsis on each side on which something is left out."""
+    return f"{f'{ELLIPSIS} ' if before else ''}{text}{f' {ELLIPSIS}' if after else ''}"
+
+
+def choose_sentences(sentences: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], most: int) -> slice:
+    """Return which neighbouring sentences to show: the weightiest one, and those around it, the weightier side first.
+
+    most: characters of all together. The weightiest sentence is taken, however long it is.
+    """
+    weights = [weigh(sentence.terms) for sentence in sentences]
+    first = last = weights.index(max(weights))
+    left = most - len(sentences[first].text)
+    while True:
+        sides = [place for place in (last + 1, first - 1) if 0 <= place < len(sentences)]
+        fitting = [place for place in sides if len(sentences[place].text) < left]
+        if not fitting:
+            return slice(first, last + 1)
+        place = max(fitting, key=lambda each: weights[each])
+        left -= len(sentences[place].text) + 1
+        first, last = min(first, place), max(last, place)
 
 
 def normalize_text(text: str) -> str:

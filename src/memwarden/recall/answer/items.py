@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
-from memwarden.recall.answer.excerpt import choose_passage
+from memwarden.recall.answer.excerpt import choose_passage, choose_sentences, mark_omitted, show_passage
 from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.render import until_of
@@ -22,22 +23,45 @@ from memwarden.records import (
 from memwarden.statements.reader import load_weights
 from memwarden.statements.shown import show_statements
 from memwarden.statements.statement import PackedStatement
+from memwarden.text.passages import limit_characters
 from memwarden.text.small_talk import content_terms
 
+# Maximum characters of a memory in a block, half of it without spaces between words. At 500, a passage, fewer memories
+# fit and less of the answer is shown.
+MAX_IN_BLOCK: Final = 250
 
-def show_whole(question: Question, held: CachedMemory) -> str:
+
+def show_whole(question: Question, held: CachedMemory, passage: int) -> str:
     """Return a bullet with the whole text."""
     return held.bullet_start + frame_memory(held.memory, held.whole) + until_of(held.memory)
 
 
-def show_excerpt(question: Question, held: CachedMemory) -> str:
-    """Return a single-line bullet with the best passage."""
-    return held.bullet_start + plain_excerpt(question, held) + until_of(held.memory)
+def show_excerpt(question: Question, held: CachedMemory, passage: int) -> str:
+    """Return a single-line bullet with the best passage. passage: its number by the ranking."""
+    passages = held.passages
+    text = show_passage(passages, _number_of(question, held, passage))
+    return held.bullet_start + frame_memory(held.memory, text) + until_of(held.memory)
 
 
-def plain_excerpt(question: Question, held: CachedMemory) -> str:
-    """Return the best passage for a question as a single line. An ellipsis marks omitted text."""
-    return frame_memory(held.memory, choose_passage(held.passages, question.weigh))
+def show_sentences(question: Question, held: CachedMemory, passage: int) -> str:
+    """Return the best sentences of the best passage as a single line. An ellipsis marks omitted text."""
+    number = _number_of(question, held, passage)
+    text = held.passages[number].text
+    most = limit_characters(text, MAX_IN_BLOCK)
+    if len(text) <= most:
+        return frame_memory(held.memory, show_passage(held.passages, number))
+    sentences = held.sentences_of(number)
+    chosen = choose_sentences(sentences, question.weigh, most)
+    before, after = number > 0 or chosen.start > 0, number < len(held.passages) - 1 or chosen.stop < len(sentences)
+    shown = " ".join(sentence.text for sentence in sentences[chosen])
+    return frame_memory(held.memory, mark_omitted(shown, before=before, after=after))
+
+
+def _number_of(question: Question, held: CachedMemory, passage: int) -> int:
+    """Return the number of the passage to show: a summary is not what was ranked, so that its words decide."""
+    if held.memory.summary is None and passage < len(held.passages):
+        return passage
+    return choose_passage(held.passages, question.weigh)
 
 
 # A fact stands for a turn that says at most so many words more than its facts; else both may be shown.
@@ -59,7 +83,7 @@ def _words_beside(turn: Candidate, found: Found) -> int:
 
 
 # Makes the text of an item.
-Shown = Callable[[Question, CachedMemory], str]
+Shown = Callable[[Question, CachedMemory, int], str]
 
 
 def make_item(
@@ -75,7 +99,7 @@ def make_item(
     memory = held.memory
     return RecallItem(
         id=memory.id,
-        text=shown(question, held),
+        text=shown(question, held, ranking.passage_of(candidate.place)),
         category=memory.category,
         channel=memory.channel,
         kind=memory.kind,
@@ -132,7 +156,7 @@ def make_block_items(searches: Sequence[QuestionSearch]) -> tuple[list[RecallIte
     def make(owned: OwnedCandidate) -> RecallItem:
         asked, _, _, found = searches[owned.question]
         return make_item(
-            asked.question, asked.ranking, asked.ctx.index.statements, plain_excerpt, found, owned.candidate
+            asked.question, asked.ranking, asked.ctx.index.statements, show_sentences, found, owned.candidate
         )
 
     ranked = interleave_questions(searches, [search.selection.ranked for search in searches])

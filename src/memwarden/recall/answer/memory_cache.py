@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages
+from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, split_with_terms
 from memwarden.recall.answer.frame import fit_to_show
 from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
@@ -40,6 +40,10 @@ class CachedMemory:
     def passages(self) -> Sequence[TermedSentence]:
         """The passages of the summary, else of the text, with their terms."""
         return split_to_passages(self._shown_text, tokenizer.words_and_forms)
+
+    def sentences_of(self, passage: int) -> Sequence[TermedSentence]:
+        """Return the sentences of a passage with their terms. passage: its number."""
+        return split_with_terms(self.passages[passage].text, tokenizer.words_and_forms)
 
     @cached_property
     def whole(self) -> str:

@@ -35,6 +35,8 @@ MIN_TOLD: Final = 0.6
 MAX_SURE_ROWS: Final = 100
 # Maximum terms of such a text. A longer one tells several things.
 MAX_SURE_TERMS: Final = 15
+# Maximum terms of a text that replaces another one. A longer one says several things.
+MAX_TERMS: Final = 40
 # Maximum places beyond the best that tell the attribute.
 MAX_TELLING: Final = 20
 # Lead of a text that surely states the later value.
@@ -68,6 +70,11 @@ def best_places(total: Floats, allowed: Mask, most: int) -> Ints:
     if len(places) > most:
         places = places[np.argpartition(-total[places], most - 1)[:most]]
     return places[np.argsort(-total[places], kind="stable")]
+
+
+def says_one_thing(view: NamespaceView, places: Ints) -> Mask:
+    """Return which texts are short enough to say one thing."""
+    return np.asarray(view.length[places] <= MAX_TERMS, np.bool_)
 
 
 def choose_compared(total: Floats, allowed: Mask) -> Compared:
@@ -184,12 +191,12 @@ def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float])
     """Return for each pair how far the passing text counts as another value of what the other states, 0..1.
 
     A text that announces a change, or says that something holds now, counts in any case where both tell the attribute
-    that is asked for. Texts about different people do not count.
+    that is asked for. Texts about different people do not count, nor does a later text that says several things.
     """
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
     fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
     chances = np.asarray(np.maximum(fitted, pairs.signals["told_change"]), np.float32)
-    chances[chances < MIN_CHANCE] = 0
+    chances[(chances < MIN_CHANCE) | ~says_one_thing(view, pairs.passing)] = 0
     if view.statements is None:
         return chances
     counted = np.flatnonzero(chances)

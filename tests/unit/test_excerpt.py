@@ -1,0 +1,45 @@
+"""What of a long text is shown: its best passage, and in a block the best sentences of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from memwarden.recall.answer.excerpt import (
+    TermedSentence,
+    choose_passage,
+    choose_sentences,
+    mark_omitted,
+    show_passage,
+)
+
+SENTENCES = [TermedSentence(text, tuple(text.lower().rstrip(".").split())) for text in (
+    "The garden is green.",
+    "Ana keeps bees.",
+    "They sleep in winter.",
+    "The roof leaks.",
+)]  # fmt: skip
+
+
+def weigh(terms: object) -> float:
+    return sum(weight for word, weight in (("bees", 3.0), ("winter", 1.0)) if word in terms)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (3, ["Ana keeps bees."]),  # whole, however long it is
+        (40, ["Ana keeps bees.", "They sleep in winter."]),
+        (60, ["Ana keeps bees.", "They sleep in winter.", "The roof leaks."]),
+        (900, [sentence.text for sentence in SENTENCES]),
+    ],
+)
+def test_sentences_around_the_weightiest_fill_the_limit(most: int, shown: list[str]) -> None:
+    assert [sentence.text for sentence in SENTENCES[choose_sentences(SENTENCES, weigh, most)]] == shown
+
+
+def test_the_weightiest_passage_is_chosen_and_omissions_are_marked() -> None:
+    number = choose_passage(SENTENCES, weigh)
+    assert number == 1
+    assert show_passage(SENTENCES, number) == "… Ana keeps bees. …"
+    assert show_passage(SENTENCES, 0) == "The garden is green. …"
+    assert mark_omitted("all", before=False, after=False) == "all"
