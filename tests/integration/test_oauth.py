@@ -14,10 +14,22 @@ from fastapi import FastAPI
 
 from http_calls import calling, make_key
 from memwarden import AsyncWarden, clock
-from memwarden.surfaces.http.app import ServerOptions
+from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.oauth.clients import Client, ClientRegistry
-from oauth_calls import BASE, CALLBACK, GREETING, consent, greet, logged_in, oauth_app, reach, register
+from oauth_calls import (
+    BASE,
+    CALLBACK,
+    GREETING,
+    consent,
+    form_token,
+    greet,
+    logged_in,
+    oauth_app,
+    reach,
+    read_answer,
+    register,
+)
 
 CONFIG = {"embedder": "none"}
 
@@ -266,12 +278,39 @@ async def test_too_many_unconnected_clients_push_out_the_oldest() -> None:
         assert [id for id in ids if await registry.find(id) is None] == ids[:10]
 
 
+async def test_behind_a_proxy_with_tls_everything_is_https() -> None:
+    base = "https://memory.example.org"
+    async with AsyncWarden.open("memory://", config=CONFIG) as warden:
+        app = create_app(warden, ServerOptions(oauth=f"{base}:443/"), start=False)
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url=base) as http:
+            server = (await http.get("/.well-known/oauth-authorization-server")).json()
+            ends = ("authorize", "token", "register", "revoke")
+            assert {value for name, value in server.items() if name.endswith("endpoint")} == {
+                f"{base}/{end}" for end in ends
+            }
+            login = await http.post("/ui/login", data={"key": await make_key(warden, user="ana")})
+            assert "Secure" in login.headers["set-cookie"]
+            client = await register(http)
+            request = client.request(resource=f"{base}/mcp")
+            form = {"token": await form_token(http, request), "answer": "allow", "sure": "1"}
+            sent = await http.post("/ui/connect", params=request, data=form, headers={"Origin": base})
+            answer = read_answer(sent.headers["location"])
+            assert answer["iss"] == base
+            token = (await client.redeem(answer["code"])).json()["access_token"]
+            assert await greet(http, token) == 200
+        await app.state.proxy.close()
+
+
 async def test_without_the_option_there_is_none_of_it(app: FastAPI) -> None:
     async with calling(app.state.warden, ServerOptions()) as http:
         for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"):
             assert (await http.get(path)).status_code == 404
         for path in ("register", "token", "revoke"):
             assert (await http.post(f"/{path}", json={})).status_code == 404
+        key = await make_key(app.state.warden)
+        login = await http.post("/ui/login", params={"client_id": "x"}, data={"key": key})
+        assert login.headers["location"] == "/ui/"
         refused = await http.post("/mcp", json=GREETING)
         assert refused.headers["www-authenticate"] == 'Bearer realm="memwarden"'
 

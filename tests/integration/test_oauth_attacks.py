@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import NamedTuple
@@ -474,3 +476,25 @@ async def test_a_store_without_keys_is_closed_too() -> None:
         assert (await http.post("/mcp", json=GREETING)).status_code == 401
         client = await register(http)
         assert 'name="key"' in (await http.get("/ui/connect", params=client.request())).text
+
+
+async def test_nonsense_is_refused_and_fails_nothing(stage: Stage) -> None:
+    choose = random.Random(1)
+    fields = ("grant_type", "client_secret", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "token",
+              "resource", "state", "code_challenge", "response_type")  # fmt: skip
+    values = ("", "\x00", "\ud800", "é\u202e", 5_000 * "A", "{{7*7}}", "../..", CALLBACK, "read", "code", "S256",
+              "none", "authorization_code", "refresh_token", 43 * "a", "mwr_x", "\r\nX: y")  # fmt: skip
+    for _ in range(100):
+        form = {name: choose.choice(values).encode(errors="surrogatepass") for name in fields if choose.random() < 0.5}
+        text = urlencode({**form, "client_id": stage.client.id})
+        metadata = {
+            name: choose.choice((choose.choice(values), [choose.choice(values)], {}, 1, None)) for name in fields
+        }
+        answers = (
+            await stage.attacker.post(f"/{choose.choice(('token', 'revoke'))}", content=text.encode(), headers=FORM),
+            await stage.browser.get(f"/ui/connect?{text}"),
+            await stage.browser.post(f"/ui/connect?{text}", content=text.encode(), headers=FORM),
+        )
+        assert all(400 <= answer.status_code < 500 or answer.text == "" for answer in answers)
+        body = json.dumps({"redirect_uris": [CALLBACK], **metadata, "client_name": choose.choice(values)})
+        assert (await stage.attacker.post("/register", content=body.encode())).status_code in (201, 400, 429)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.surfaces.oauth.clients import Client
+from memwarden.surfaces.oauth.clients import Client, ClientRegistry
 from memwarden.surfaces.oauth.tokens import TokenPair, TokenStore, new_connection
 
 CONFIG = {"embedder": "none"}
@@ -40,6 +40,15 @@ async def test_connections_are_listed_by_their_key(async_warden: AsyncWarden) ->
     await tokens.end(made[0].id)
     assert await tokens.find_connections("a1") == [made[2]]
     assert await tokens.find_connections("c3") == []
+
+
+async def test_a_client_keeps_the_name_that_it_gave(async_warden: AsyncWarden) -> None:
+    registry, id = ClientRegistry(async_warden.store), "00000000-0000-0000-0000-000000000000"
+    for name in ('Ana\'s "assistant"', "a\x00b\u202e\ud7ff\U0001f95c", 200 * "é"):
+        await registry.add(Client(id, name, ("https://a.example/cb",), ("read",), ()))
+        found = await registry.find(id)
+        assert found is not None
+        assert found.name == name
 
 
 async def test_a_code_and_a_refresh_token_work_once(async_warden: AsyncWarden) -> None:

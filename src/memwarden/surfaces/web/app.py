@@ -22,6 +22,7 @@ from memwarden.surfaces.web.page import (
     PageRoutes,
     WebPage,
     address_of,
+    consent_query,
     keep_opener,
     not_found,
     put_session,
@@ -61,14 +62,14 @@ def find_pages() -> list[Route]:
 
 async def ask_for_key(request: Request) -> Response:
     """Show the login. A query is that of a request for consent, which follows."""
-    return show_login(request, then=request.url.query)
+    return show_login(request, then=consent_query(request))
 
 
 async def log_in(request: Request) -> Response:
     """Begin a session for whoever has a key, and go on with the request for consent that asked for it."""
     entrance: Entrance = request.app.state.entrance
     state = request.scope.setdefault("state", {})
-    length, then = request.headers.get("content-length", ""), request.url.query
+    length, then = request.headers.get("content-length", ""), consent_query(request)
     # The body of a stranger is read: it is to be a key, and no more.
     if not length.isdecimal() or int(length) > MAX_LOGIN_BYTES:
         return show_login(request, "that is no key", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -104,7 +104,7 @@ class WebPage:
     @property
     def connects(self) -> bool:
         """Whether the server lets assistants connect by OAuth."""
-        return getattr(self.request.app.state, "oauth", None) is not None
+        return has_oauth(self.request)
 
     def can(self, operation: str) -> bool:
         """Whether the visitor's key allows an operation."""
@@ -307,6 +307,16 @@ def with_headers(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
+
+
+def has_oauth(request: Request) -> bool:
+    """Whether the server lets assistants connect by OAuth."""
+    return getattr(request.app.state, "oauth", None) is not None
+
+
+def consent_query(request: Request) -> str:
+    """Return the query of the request for consent that a login leads back to; empty without one."""
+    return request.url.query if has_oauth(request) else ""
 
 
 def keep_opener(response: Response) -> Response:
