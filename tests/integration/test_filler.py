@@ -13,6 +13,7 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
 from memwarden.models import choice as embedder_choice
+from memwarden.recall.index import encode
 
 
 class SlowEmbedder:
@@ -73,6 +74,22 @@ async def test_observe_does_not_wait_for_a_slow_model_and_words_answer_meanwhile
         found = await me.query("What is my beagle called?")
         assert "Rolf" in found.text
         assert None not in await vectors(warden)
+
+
+async def test_vectors_are_made_when_the_writer_pauses_or_at_once_for_a_question(
+    tmp_path: Path, model: SlowEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "QUIET_SECONDS", 90.0)
+    monkeypatch.setattr(encode, "MAX_DELAY", 90.0)
+    async with open_store(tmp_path) as warden:
+        me = warden.scope(user="ana", thread="a")
+        for text in ("My beagle is called Rolf.", "The bus leaves at nine.", "The tram leaves at ten."):
+            await me.observe(said(text))
+        assert model.calls == 0
+        assert "Rolf" in (await me.query("What is my beagle called?")).text
+        assert None not in await vectors(warden)
+        await me.observe(said("The ferry leaves at noon."))
+    # Closing waits for no pause.
 
 
 async def test_what_was_left_is_made_when_the_store_is_read_again(tmp_path: Path, model: SlowEmbedder) -> None:

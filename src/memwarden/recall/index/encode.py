@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
@@ -265,6 +265,10 @@ def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
 BATCH_ROWS = 64
 # The same for an embedder that loads its models anew for each batch.
 LARGE_BATCH_ROWS = 512
+# Seconds without new rows after which vectors are made, and the longest delay while rows keep coming. The models share
+# the interpreter with the calls that write, which take up to three times as long beside them.
+QUIET_SECONDS = 0.05
+MAX_DELAY = 2.0
 # A model or a store that failed is left alone for so long.
 RETRY_SECONDS = 30.0
 
@@ -287,6 +291,8 @@ class SignalFiller:
         self._under_way: dict[Namespace, frozenset[str]] = {}
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
+        self._wanted = asyncio.Event()
+        self._added_at = 0.0
         self._paused = self._ignoring = 0
         self._closed = False
 
@@ -311,6 +317,7 @@ class SignalFiller:
         if not ids:
             return
         self._due.setdefault(namespace, {}).update(ids)
+        self._added_at = asyncio.get_running_loop().time()
         self._begin()
 
     def _begin(self) -> None:
@@ -335,6 +342,7 @@ class SignalFiller:
 
         if is_done():
             return True
+        self._wanted.set()
         try:
             async with asyncio.timeout(seconds), self._progress:
                 await self._progress.wait_for(is_done)
@@ -353,11 +361,21 @@ class SignalFiller:
         """Stop after the batch that is being made. What is left is made when the namespace is read again."""
         self._closed = True
         self._due.clear()
+        self._wanted.set()
         if self._task is not None:
             await asyncio.wait([self._task])
 
+    async def _await_pause(self) -> None:
+        """Wait until no rows come, or until a caller waits for them."""
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + MAX_DELAY
+        while (left := min(self._added_at + QUIET_SECONDS, latest) - loop.time()) > 0 and not self._wanted.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), left)
+
     async def _run(self) -> None:
         try:
+            await self._await_pause()
             while self._due and not self._paused:
                 namespace, ids = next(iter(self._due.items()))
                 alternating = getattr(self._embedder, "alternating", False)
@@ -381,6 +399,7 @@ class SignalFiller:
                         self._progress.notify_all()
         finally:
             self._task = None
+            self._wanted.clear()
             async with self._progress:
                 self._progress.notify_all()
 
