@@ -487,9 +487,9 @@ async def test_nonsense_is_refused_and_fails_nothing(stage: Stage) -> None:
     for _ in range(100):
         form = {name: choose.choice(values).encode(errors="surrogatepass") for name in fields if choose.random() < 0.5}
         text = urlencode({**form, "client_id": stage.client.id})
-        metadata = {
-            name: choose.choice((choose.choice(values), [choose.choice(values)], {}, 1, None)) for name in fields
-        }
+        value = choose.choice(values)
+        kinds: tuple[object, ...] = (value, [value], {}, 1, None)
+        metadata = {name: choose.choice(kinds) for name in fields}
         answers = (
             await stage.attacker.post(f"/{choose.choice(('token', 'revoke'))}", content=text.encode(), headers=FORM),
             await stage.browser.get(f"/ui/connect?{text}"),
