@@ -123,7 +123,7 @@ adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an
 	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= -o addopts= tests/adapters
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
