@@ -88,7 +88,9 @@ class ChatEndpoint:
     Args:
         kind: ``strict`` takes strict schemas; ``object`` knows ``json_object`` alone; ``plain`` knows no
             ``response_format``; ``silent`` refuses both without naming why; ``reasoning`` also refuses ``max_tokens``
-            and ``temperature`` and thinks aloud; ``hangs``, ``fails`` and ``chats`` are of no use.
+            and ``temperature`` and thinks aloud; ``parts`` answers with parts, the first of them hidden; ``detail``
+            refuses ``response_format`` as FastAPI does; ``hangs``, ``fails``, ``chats`` and ``wraps``, which answers 200
+            with an error, are of no use.
         answer: what is answered to a request, as JSON; None: the shortest answer that the schema allows.
     """
 
@@ -107,10 +109,14 @@ class ChatEndpoint:
             self.over.wait(60)
         if self.kind == "fails":
             return 500, {"error": {"message": "internal error"}}
+        if self.kind == "wraps":
+            return 200, {"error": {"message": "provider returned error", "code": 502}}
         refusal = self._refusal(body)
         if refusal is not None:
             message, parameter = refusal
             self.refused.append(message)
+            if self.kind == "detail":
+                return 422, {"detail": [{"loc": ["body", parameter], "msg": "Extra inputs are not permitted"}]}
             named = {} if self.kind == "silent" else {"param": parameter}
             return 400, {"error": {"message": "bad request" if self.kind == "silent" else message, **named}}
         return 200, self._completion(body)
@@ -125,7 +131,7 @@ class ChatEndpoint:
         form = body.get("response_format")
         if form is None:
             return None
-        if self.kind in ("plain", "silent"):
+        if self.kind in ("plain", "silent", "detail"):
             return "response_format is not supported by this model", "response_format"
         if form["type"] == "json_object":
             said = " ".join(message["content"] for message in body["messages"])
@@ -139,6 +145,7 @@ class ChatEndpoint:
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
         form = body.get("response_format") or {}
+        said: Any
         if self.kind == "chats":
             said = "Sure! I would be glad to help you with that. What would you like to know?"
         elif self.answer is not None:
@@ -147,6 +154,9 @@ class ChatEndpoint:
             said = json.dumps(fill(form["json_schema"]["schema"])) if "json_schema" in form else "{}"
         if self.kind == "reasoning":
             said = f'<think>They want {{"facts": []}}, or [1, 2].</think>\n{said}'
+        if self.kind == "parts":
+            thought = {"type": "thinking", "thinking": [{"type": "text", "text": "They want [1, 2]."}]}
+            said = [thought, {"type": "text", "text": said}]
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}

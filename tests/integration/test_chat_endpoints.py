@@ -17,7 +17,7 @@ from memwarden.agent.overseer import OverseerSettings
 from memwarden.api.scope import AsyncScope
 from strict_endpoint import ChatEndpoint, fill, serve_endpoint
 
-KINDS = ("strict", "object", "plain", "silent", "reasoning")
+KINDS = ("strict", "object", "plain", "silent", "reasoning", "parts", "detail")
 BOAT = "My sister Ottilie bought a boat called Heron in March."
 
 
@@ -78,11 +78,11 @@ async def test_every_request_is_accepted(endpoint: ChatEndpoint, size: str) -> N
         await use_everything(me, warden)
         facts = await me.find({"actor_id": "memwarden"})
         assert [fact for fact in facts if "Heron" in fact.text]
-    once = {"strict": 0, "object": 1, "plain": 2, "silent": 2, "reasoning": 2}
+    once = {"strict": 0, "object": 1, "plain": 2, "silent": 2, "reasoning": 2, "parts": 0, "detail": 2}
     assert len(endpoint.refused) == once[endpoint.kind], endpoint.refused  # what is refused is remembered
 
 
-@pytest.mark.parametrize("kind", ["hangs", "fails", "chats"])
+@pytest.mark.parametrize("kind", ["hangs", "fails", "chats", "wraps"])
 async def test_an_endpoint_of_no_use_loses_nothing(kind: str) -> None:
     with serve_endpoint(ChatEndpoint(kind)) as served:
         async with AsyncWarden.open("memory://", config(served, chat_seconds=0.5)) as warden:

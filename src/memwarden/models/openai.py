@@ -170,7 +170,15 @@ class OpenAIChat:
             **dialect.parameters(schema, max_tokens, self._reasoning_tokens),
         )
         _record_tokens(answer.usage)
-        return answer.choices[0].message.content or ""
+        return _text_of(answer.choices[0].message.content)
+
+
+def _text_of(content: Any) -> str:
+    """Return the words of an answer. Mistral's reasoning models answer with parts, hidden reasoning and texts."""
+    if isinstance(content, list):
+        said = (part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text")
+        return "".join(text for text in said if isinstance(text, str))
+    return content or ""
 
 
 def _unavailable(what: str, error: Exception) -> ModelUnavailable:
