@@ -65,6 +65,23 @@ class Agent(NamedTuple):
         assert done == Answered(0, "", ""), done.err
 
 
+def test_an_output_without_room_is_an_error_without_a_traceback(tmp_path: Path) -> None:
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": str(tmp_path)}
+    db = f"sqlite:///{tmp_path / 'store.db'}"
+    with Warden.open(db, {"embedder": "none"}) as warden:
+        warden.scope(user="ana").remember("The kettle is copper.")
+    for command in (["find", "--user", "ana"], ["hook"]):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [MEMWARDEN, *command, "--db", db],
+                input=json.dumps(event).encode(), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False,
+            )  # fmt: skip
+        if command == ["find", "--user", "ana"]:
+            assert done.returncode == 1
+            assert done.stderr.startswith(b"memwarden: the output cannot be written: No space left")
+        assert b"Traceback" not in done.stderr
+
+
 def answer(event: str, *arguments: str) -> Answered:
     """Run the hook in this process, with an event on stdin."""
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(event.encode()))

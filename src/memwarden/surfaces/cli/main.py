@@ -206,6 +206,12 @@ def run(arguments: Sequence[str]) -> int:
         # Whoever reads has enough: "find | head" is no failure.
         let_go_of_stdout()
         return 0
+    except OSError as error:
+        if error.filename is not None:  # an error of a file, and not of stdout
+            raise
+        let_go_of_stdout()
+        _say(type(error).__name__, f"the output cannot be written: {error.strerror or error}", as_json)
+        return FAILED
 
 
 def _interrupt(number: int, frame: object) -> None:
