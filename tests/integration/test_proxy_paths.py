@@ -6,16 +6,19 @@ import gzip
 import json
 import zlib
 
+import httpx
 import httpx2
 import pytest
+from openai import AsyncAzureOpenAI
 
 from http_calls import calling
 from memwarden import AsyncWarden
 from memwarden.errors import NotFound
-from memwarden.surfaces.http.app import ServerOptions
+from memwarden.surfaces.http.app import ServerOptions, create_app
 from memwarden.surfaces.http.keys import KeyRing
 from memwarden.surfaces.proxy.exchange import read_request
 from memwarden.surfaces.proxy.upstream import quote_path
+from provider_rules import find_chat_breaches
 from raw_upstream import raw_upstream, whole
 
 
@@ -143,6 +146,51 @@ async def test_a_body_that_cannot_be_read_is_passed_on_untouched(
         ((head, sent),) = upstream.calls
         assert sent == body
         assert all(f"{name}: {value}".lower().encode() in head.lower() for name, value in headers.items())
+
+
+SPEAKING = {"role": "assistant", "content": "Copper."}
+
+
+@pytest.mark.parametrize("end", ["", "/openai", "/openai/v1"])
+async def test_paths_of_azure_have_memory(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Azure's own client names a deployment, in one process with a client of the v1 API."""
+    monkeypatch.setenv("MEMWARDEN_UPSTREAM_KEY", "azure-secret")
+    with raw_upstream() as upstream:
+        upstream.says(whole(json.dumps({"choices": [{"index": 0, "message": SPEAKING}]}).encode()))
+        site = upstream.url.removesuffix("/v1")
+        warden = AsyncWarden.open("memory://", config={"embedder": "none", "upstream": site + end})
+        async with (
+            warden,
+            httpx.AsyncClient(transport=httpx.ASGITransport(app=create_app(warden, start=False))) as http,
+        ):
+            await warden.scope(user="ana").remember("Ana's kettle in the Küche is copper.")
+            key = (await KeyRing(warden.store).create(user="ana")).text
+            azure = AsyncAzureOpenAI(
+                azure_endpoint="http://localhost",
+                api_key=key,
+                api_version="2024-10-21",
+                http_client=http,
+                max_retries=0,
+            )
+            messages = [{"role": "user", "content": ASKED}]
+            thread = {"X-Memory-Thread": "t"}
+            said = await azure.chat.completions.create(model="gpt 4o", messages=messages, extra_headers=thread)
+            assert said.choices[0].message.content == "Copper."
+            turns = await warden.scope(user="ana", thread="t").find({"channel": "turn"})
+            assert {turn.text for turn in turns} == {ASKED, "Copper."}
+            head, sent = upstream.calls[0]
+            first = b"POST /openai/deployments/gpt%204o/chat/completions?api-version=2024-10-21 HTTP/1.1"
+            assert head.split(b"\r\n")[0] == first
+            assert b"api-key: azure-secret" in head.lower()
+            assert key.encode() not in head
+            assert b"copper" in sent
+            assert list(find_chat_breaches(json.loads(sent))) == []
+            upstream.says(whole(b'{"object": "list", "data": []}'))
+            await azure.embeddings.create(model="ada", input="x", encoding_format="float")
+            assert b"/openai/deployments/ada/embeddings?" in upstream.calls[0][0]
+            newer = await http.get("http://localhost/openai/v1/models", headers={"api-key": key})
+            assert newer.status_code == 200
+            assert upstream.calls[-1][0].startswith(f"GET {end or ''}/models ".encode())
 
 
 def test_a_charset_that_takes_long_is_not_decoded() -> None:

@@ -24,7 +24,7 @@ from memwarden.observability.instrument import REQUEST_ID
 from memwarden.surfaces.http.access import find_grant
 from memwarden.surfaces.http.metrics import count_request
 from memwarden.surfaces.http.problems import EXPLANATIONS, problem, problem_of
-from memwarden.surfaces.proxy.shapes import find_provider, path_of
+from memwarden.surfaces.proxy.shapes import find_provider, path_of, unify_azure
 
 log = structlog.get_logger("memwarden.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -65,6 +65,7 @@ class Gate:
             return
         if scope["method"] == "HEAD":  # answered as GET; the server leaves the body out
             scope = {**scope, "method": "GET"}
+        scope = unify_azure(scope)
         call = Call(scope, send)
         # Whatever is logged or traced on the way has the id: the log of the library, spans of verbs.
         REQUEST_ID.set(call.id)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 # Paths that are passed on, with the form of their requests (:mod:`memwarden.conversation.formats`); "" for those
 # without a conversation.
@@ -20,6 +22,12 @@ PASSED_PATHS: Final[Mapping[str, str]] = {
     "/v1/models": "",
 }
 _MODEL: Final = "/v1/models/"
+# Paths of Azure OpenAI: of a deployment with ``?api-version=...``, and of its v1 API.
+_OF_AZURE: Final = re.compile(
+    r"/openai/deployments/[^/]+(?P<rest>/chat/completions|/completions|/embeddings)|/openai/v1(?P<same>/.+)"
+)
+# Key of a request's scope: the path of a deployment as the caller named it.
+AZURE_PATH: Final = "memwarden.azure_path"
 _OF_ANTHROPIC: Final = "/v1/messages"
 # Clients of Anthropic send it with every call, and say by it whose list of models they mean.
 ANTHROPIC_VERSION: Final = "anthropic-version"
@@ -51,6 +59,18 @@ ERROR_SCHEMA: Final[Mapping[str, Any]] = {
 def path_of(scope: Mapping[str, Any]) -> str:
     """Return the path of a request below the place where the server is mounted."""
     return str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
+
+
+def unify_azure(scope: Scope) -> Scope:
+    """Return a request with OpenAI's path in place of Azure's; :data:`AZURE_PATH` keeps that of a deployment."""
+    path = path_of(scope)
+    found = _OF_AZURE.fullmatch(path)
+    if found is None:
+        return scope
+    root = str(scope["path"]).removesuffix(path)
+    if found["same"]:
+        return {**scope, "path": f"{root}/v1{found['same']}"}
+    return {**scope, "path": f"{root}/v1{found['rest']}", AZURE_PATH: path}
 
 
 def is_passed_on(path: str) -> bool:

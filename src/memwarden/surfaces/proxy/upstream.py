@@ -15,7 +15,7 @@ from starlette.requests import Request
 from memwarden.errors import InvalidConfig, ModelUnavailable, NotFound, missing_extra
 from memwarden.settings import Settings
 from memwarden.surfaces.proxy.headers import has_credential, headers_for_upstream
-from memwarden.surfaces.proxy.shapes import path_of
+from memwarden.surfaces.proxy.shapes import AZURE_PATH, path_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -69,10 +69,14 @@ class UpstreamClient:
         headers = headers_for_upstream(
             request.headers, plain=plain, decompressed=body.decompressed, rewritten=body.rewritten
         )
+        deployment = request.scope.get(AZURE_PATH)
         if self.lends_key(request.headers, provider):
-            headers.append(_credential(provider, self._keys[provider]))
+            headers.append(_credential("azure" if deployment else provider, self._keys[provider]))
         query = request.scope["query_string"].decode("latin-1")
-        url = self._urls[provider] + quote_path(path_of(request.scope)) + (f"?{query}" if query else "")
+        base = self._urls[provider]
+        if deployment:  # it is beside the v1 API, which the setting may name
+            base = base.removesuffix("/v1").removesuffix("/openai")
+        url = base + quote_path(deployment or path_of(request.scope)) + (f"?{query}" if query else "")
         timeout = httpx2.Timeout(self._seconds, connect=CONNECT_SECONDS)
         content = body.content if body.content or request.method != "GET" else None
 
@@ -127,7 +131,7 @@ def open_upstream(settings: Settings) -> UpstreamClient | None:
 
 def quote_path(path: str) -> str:
     """Return a path below the upstream's URL, quoted. Raises NotFound for a path that would lead elsewhere."""
-    parts = path.removeprefix("/v1/").split("/")
+    parts = path.removeprefix("/v1").removeprefix("/").split("/")
     # The server decoded the path: what it holds now could be read as a way up, a query or a fragment.
     if not {"", ".", ".."}.isdisjoint(parts) or any(mark in path for mark in "?#%\\"):
         raise NotFound(f"nothing is passed on under {path!r:.80}; name a model as the upstream lists it")
@@ -144,6 +148,6 @@ def _check_url(name: str, url: str) -> str:
     return url.rstrip("/")
 
 
-def _credential(provider: str, key: str) -> tuple[bytes, bytes]:
-    name, value = (b"x-api-key", key) if provider == "anthropic" else (b"authorization", f"Bearer {key}")
-    return name, value.encode()
+def _credential(api: str, key: str) -> tuple[bytes, bytes]:
+    names = {"anthropic": b"x-api-key", "azure": b"api-key"}
+    return (names[api], key.encode()) if api in names else (b"authorization", f"Bearer {key}".encode())
