@@ -89,8 +89,8 @@ class ChatEndpoint:
         kind: ``strict`` takes strict schemas; ``object`` knows ``json_object`` alone; ``plain`` knows no
             ``response_format``; ``silent`` refuses both without naming why; ``reasoning`` also refuses ``max_tokens``
             and ``temperature`` and thinks aloud; ``parts`` answers with parts, the first of them hidden; ``detail``
-            refuses ``response_format`` as FastAPI does; ``hangs``, ``fails``, ``chats`` and ``wraps``, which answers 200
-            with an error, are of no use.
+            refuses ``response_format`` as FastAPI does; ``hangs``, ``fails``, ``chats`` and ``wraps``, an error behind
+            the status 200, are of no use.
         answer: what is answered to a request, as JSON; None: the shortest answer that the schema allows.
     """
 
