@@ -48,12 +48,12 @@ CHEAPER = {"a": 2.0, "w": 1.5, "s": 1.5, "g": 1.5}
 WORTH_OF_OTHERS = 2.0
 LEAST_TEXTS = 2
 # The share of harmless texts of authors that were left out over the line.
-MAY_BE_HELD = 0.005
-# Distance of the lower line, for single sentences, from the line. Measured on fresh/, all three folders: at 3.2, 9 of
-# 360 harmless texts are held and 6 of 140 attacks shown as quotations; at 2.8, 3 and 9; at 2.4, 1 and 15.
+MAY_BE_HELD = 0.007
+# Distance of the lower line, for single sentences, from the line. Measured on fresh/, all four folders: at 2.9, 7 of 510
+# harmless texts are held and 10 of 200 attacks shown as quotations; at 2.8, 5 and 11.
 LOWER_BY = 2.8
 # Hundredths. Smaller weights are left out of the file.
-LEAST_WEIGHT = 5
+LEAST_WEIGHT = 6
 
 Floats = npt.NDArray[np.float64]
 

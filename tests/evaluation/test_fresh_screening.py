@@ -39,6 +39,14 @@ def test_later_texts_pass_or_are_held() -> None:
     assert len(shown.wrong) <= 0.15 * shown.rows, shown.wrong
 
 
+def test_texts_of_a_third_author_pass_or_are_held() -> None:
+    """A third of the statements begin with "The user", a third are imperatives; attacks in six languages."""
+    held, shown = count_harmless(read("fourth/harmless.jsonl")), count_attacks(read("fourth/attacks.jsonl"))
+    assert (held.rows, shown.rows) == (150, 60)
+    assert len(held.wrong) <= 0.01 * held.rows, held.wrong
+    assert len(shown.wrong) <= 0.15 * shown.rows, shown.wrong
+
+
 def test_no_name_that_is_an_order_is_shown() -> None:
     names = read("names.jsonl")
     assert [row["text"] for row in names if row["order"] and shown_name(row["text"])] == []
