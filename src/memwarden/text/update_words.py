@@ -113,7 +113,7 @@ def read_announcement(text: str) -> Announcement:
         return Announcement(False, False, False)
     plain = normalize_text(" ".join(text.split())[:MAX_CHARACTERS])
     parts = [False] * len(_ANNOUNCED)
-    for part, pattern in phrases.find_likely({"", *_WORD.findall(plain)}):
+    for part, pattern in phrases.find_likely(plain):
         parts[part] = parts[part] or pattern.search(plain) is not None
     return Announcement(*parts)
 
@@ -135,12 +135,10 @@ class _PhrasesByWord:
         self._beginnings = tuple(word[:-1] for word in self._phrases if word.endswith("*"))
         self._patterns: dict[str, list[tuple[int, re.Pattern[str]]]] = {}
 
-    def find_likely(self, words: set[str]) -> Iterator[tuple[int, re.Pattern[str]]]:
-        """Yield the expressions of phrases that a text with these words may have, each with its part."""
-        needed = self._phrases.keys() & words
-        for word in words:
-            if word.startswith(self._beginnings):
-                needed.update(f"{begun}*" for begun in self._beginnings if word.startswith(begun))
+    def find_likely(self, plain: str) -> Iterator[tuple[int, re.Pattern[str]]]:
+        """Yield the expressions of phrases that a normalised text may have, each with its part."""
+        needed = self._phrases.keys() & {"", *_WORD.findall(plain)}
+        needed.update(f"{begun}*" for begun in self._beginnings if begun in plain)
         for word in needed:
             if word not in self._patterns:
                 listed = self._phrases[word].items()
