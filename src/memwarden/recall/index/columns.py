@@ -312,6 +312,13 @@ class TableRow(NamedTuple):
     end: int
 
 
+def _number_distinct(values: npt.NDArray[np.signedinteger[Any]], size: int) -> tuple[Ints, Ints]:
+    """Return the distinct values, ascending, and the place of each value among them. values: below ``size``."""
+    present = np.zeros(size, np.bool_)
+    present[values] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
+
+
 def _people_of(statements: Sequence[PackedStatement]) -> frozenset[str]:
     """Return the keys of the people that statements are about."""
     return frozenset(key for each in statements if each.subject for key in each.subject.split("+"))
@@ -392,11 +399,11 @@ class StatementTable:
         ones, others: places of the pairs, in shapes that broadcast.
         """
         codes, groups = self._people.codes, self._people.values
-        pairs = codes[ones] * np.int64(len(groups)) + codes[others]
-        distinct, numbers = np.unique(pairs, return_inverse=True)
-        sides = (divmod(pair, len(groups)) for pair in distinct.tolist())
-        apart = [bool(groups[a] and groups[b]) and groups[a].isdisjoint(groups[b]) for a, b in sides]
-        return np.array(apart, np.bool_)[numbers].reshape(pairs.shape)
+        first, at_first = _number_distinct(codes[ones], len(groups))
+        second, at_second = _number_distinct(codes[others], len(groups))
+        pairs, at_pair = _number_distinct(at_first * len(second) + at_second, len(first) * len(second))
+        sides = ((groups[first[pair // len(second)]], groups[second[pair % len(second)]]) for pair in pairs.tolist())
+        return np.array([bool(a and b) and a.isdisjoint(b) for a, b in sides], np.bool_)[at_pair]
 
     def rows(self, allowed: Mask, least: float) -> list[TableRow]:
         """Return what the texts at allowed places state with at least a chance; of clauses in clauses the inner."""
