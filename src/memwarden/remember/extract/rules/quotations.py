@@ -25,11 +25,13 @@ from memwarden.remember.extract.rules.rejections import (
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
+from memwarden.statements.explicit import read_text
 from memwarden.statements.reader import CommonWords, StatementWeights, load_weights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.statements.wording import names_in
 from memwarden.text.language import is_english
 from memwarden.text.sentences import SentenceSpan, split_spans
+from memwarden.text.time_words import has_time_word
 
 # The chances that a clause states something that holds, and that it tells its attribute, from which on its words are
 # kept; chosen on labelled histories.
@@ -60,6 +62,8 @@ _PASTED: Final = re.compile(
     r"^\s*(?:>|[-•*]\s|\d+[.)]\s)|[\"“„«»”]\s*[^\"“„«»”]{40,}|[「『][^「」『』]{40,}[」』]\s*$", re.MULTILINE
 )
 MAX_LINES: Final = 4
+# Content words of a sentence that says something of its own.
+MIN_CONTENT: Final = 2
 # "Yes!", before the answer itself.
 MAX_WORDS_BEFORE: Final = 2
 # "ok." tells nothing, whoever says that it does.
@@ -382,7 +386,15 @@ def _end_of(words: str, at: datetime, best: PackedStatement | None = None) -> da
     last = date.fromordinal(until) if until is not None and until >= at.toordinal() else appointed_end(words, at)
     if last is None or last == date.max:  # "valid until 9999-12-31" has no day after it
         return None
+    # "Her last day is 27 June. The baby is due in July": the second sentence is not over with the first.
+    if sum(map(_says_something, split_spans(words, small_starts=True))) > 1:
+        return None
     return datetime.combine(last + timedelta(days=1), time(), at.tzinfo)
+
+
+def _says_something(sentence: SentenceSpan) -> bool:
+    read = read_text(sentence.text)
+    return len(read.content) >= MIN_CONTENT or bool(read.numbers) or has_time_word(sentence.text)
 
 
 def _is_own_words(text: str, *, two_person: bool) -> bool:
