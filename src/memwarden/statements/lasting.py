@@ -165,7 +165,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
-        *(signs[sign] for sign in ("ended", "again", "parted", "meals", *_BEGINS.values())),
+        *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", *_BEGINS.values())),
     )
     sentences = []
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
@@ -323,6 +323,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return False
     if words.diets and later.returns and words.topic in _MANY and not later.diets:
         return later.read.person != "third" and not later.read.relations
+    if words.topic == "habits" and _moves_habit(words, later):
+        return True
     if words.topic in later.begins and later.read.person != "third" and not later.read.relations:
         return True
     if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
@@ -342,6 +344,13 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _moves_habit(words: LastingWords, later: LastingWords) -> bool:
+    """Whether a habit ended or has another day: "climbing is on Wednesdays, I stopped the Tuesdays"."""
+    if later.read.person == "third" or words.content.isdisjoint(later.read.content):
+        return False
+    return any(map(later.read.has, _CHANGES)) or bool(later.read.weekdays - words.read.weekdays)
 
 
 def _about(words: LastingWords) -> frozenset[str]:
