@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from memwarden.conversation.recording import assemble_response
 from memwarden.surfaces.proxy.events import DocumentReader, EventReader
 
 WORDS = ["Zürich", "東京の", "👩‍👩‍👧 ", "naïve\n", "\r\n", "\u2028", "end"]
@@ -49,6 +50,22 @@ def test_an_event_without_an_empty_line_after_it_is_read_at_the_end() -> None:
     assert read == []
     reader.end()
     assert read == [{"a": "東"}]
+
+
+def test_a_stream_may_begin_with_a_byte_order_mark() -> None:
+    read: list[Any] = []
+    reader = EventReader(read.append)
+    for piece in (b"\xef\xbb", b'\xbfdata: {"a": 1}\n\n', b'\xef\xbb\xbfdata: {"a": 2}\n\n'):
+        reader.feed(piece)
+    assert read == [{"a": 1}]
+
+
+def test_an_answer_that_streams_in_parts_is_read() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    parts = ([thought], [{"type": "text", "text": "Cop"}], "per.", None)
+    events = [{"choices": [{"index": 0, "delta": {"content": part}}]} for part in parts]
+    response = assemble_response("openai_chat", events)
+    assert response["choices"][0]["message"]["content"] == "Copper."
 
 
 def test_a_line_without_end_costs_no_more_than_its_length() -> None:

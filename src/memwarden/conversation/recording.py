@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from memwarden.conversation.formats.reading import as_dict, as_list, field
+from memwarden.conversation.formats.reading import words as read_words
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import instrumented, record_event
@@ -228,7 +229,7 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
         choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
         seen = seen or delta is not None
-        words.append(field(delta, "content") or "")
+        words.append(read_words(field(delta, "content"), between=""))  # Mistral's reasoning models send parts
         for piece in as_list(field(delta, "tool_calls")):
             call = calls.setdefault(
                 field(piece, "index") or 0, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}

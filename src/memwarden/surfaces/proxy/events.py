@@ -9,6 +9,8 @@ from typing import Any, Final
 # Bytes of an event, and of a document, that are kept to be read; the bytes themselves pass all the same.
 MAX_EVENT_BYTES: Final = 4_194_304
 MAX_DOCUMENT_BYTES: Final = 33_554_432
+# Byte order mark, which a stream may begin with.
+_MARK: Final = b"\xef\xbb\xbf"
 # What the last event of a stream says of itself.
 _LAST: Final = frozenset(("response.completed", "response.failed", "response.incomplete", "message_stop", "error"))
 
@@ -25,6 +27,7 @@ class EventReader:
         self._after_return = False
         self._data: list[bytes] = []
         self._size = 0
+        self._is_first = True
         self.is_over = False
 
     def feed(self, piece: bytes) -> int:
@@ -54,6 +57,8 @@ class EventReader:
         self.feed(b"\n\n")
 
     def _read_line(self, line: bytes) -> None:
+        if self._is_first:
+            self._is_first, line = False, line.removeprefix(_MARK)
         if not line:
             self._read_event()
         elif line.startswith(b"data:"):
