@@ -121,12 +121,14 @@ def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:
     greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     secret = "xylophone"
     call = {"name": "memory_forget", "arguments": {"id": secret}}
+    cut = {"name": "memory_remember", "arguments": {"content": "Ana's kettle \ud83d is copper.", "importance": ""}}
     lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting},
+        "\ufeff" + json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         "no json at all",
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
         [1, 2],
+        {"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": cut},
         {"jsonrpc": "2.0", "id": 5, "method": "prompts/get", "params": {"name": "nowhere"}},
         {"jsonrpc": "2.0", "id": 3, "method": "tools/list"},
         {"jsonrpc": "2.0", "id": 4, "method": f"no/{secret}"},
@@ -135,20 +137,22 @@ def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:
     answers = {}
     malformed = []
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         for line in lines:
             server.stdin.write(f"{line if isinstance(line, str) else json.dumps(line)}\n")
         server.stdin.flush()
-        while 4 not in answers:
+        while not {4, 6} <= answers.keys():
             answer = json.loads(server.stdout.readline())
             answers[answer.get("id")] = answer
             malformed += [answer["error"]["code"]] if answer["id"] is None else []
         rest, log = server.communicate(timeout=600)
     assert not rest
     assert server.returncode == 0
+    assert answers[1]["result"]["serverInfo"]["name"] == "memwarden"
+    assert not answers[6]["result"]["isError"]
     assert answers[2]["result"]["isError"]
     assert [tool["name"] for tool in answers[3]["result"]["tools"]] == [
         "memory_query",

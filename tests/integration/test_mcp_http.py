@@ -114,6 +114,16 @@ async def test_hostile_requests_get_clear_errors(async_warden: AsyncWarden) -> N
         assert (await client.post("/mcp", json=GREETING)).status_code == 200
 
 
+async def test_half_a_surrogate_pair_loses_no_call(async_warden: AsyncWarden) -> None:
+    arguments = '{"content": "Die Teekanne \\ud83d ist aus Kupfer.", "tags": "Küche"}'
+    call = '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_remember", "arguments": %s}}'
+    async with browse(async_warden) as client:
+        answer = await client.post("/mcp", content=call % arguments, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 200
+        kept = await async_warden.scope().find()
+        assert [item.text for item in kept] == ["Die Teekanne \ufffd ist aus Kupfer."]
+
+
 async def test_the_path_can_be_switched_off_and_have_another_profile(async_warden: AsyncWarden) -> None:
     async with browse(async_warden, options=ServerOptions(open_door=True, mcp="")) as client:
         assert (await client.post("/mcp", json=GREETING)).status_code == 404

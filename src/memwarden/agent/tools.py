@@ -187,6 +187,8 @@ def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
                 raise InvalidInput(f"{tool.name} needs {item.name}: {item.description}")
             continue
         value = values[item.name] = _as_type(item.type, given[item.name])
+        if value == "" and not item.required and item.type != "string":
+            value = values[item.name] = None  # models write it for a parameter that they leave out
         if not _fits(item.type, value) and (item.required or value is not None):
             type_name = _WORDS.get(item.type, item.type)
             raise InvalidInput(f"{item.name} of {tool.name} is a {type_name}, not {quote(value)}")

@@ -6,6 +6,7 @@ The official package does the protocol; the registry checks parameters and answe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
@@ -32,6 +33,7 @@ from mcp_types import (
     JSONRPCError,
     TextContent,
     ToolAnnotations,
+    jsonrpc_message_adapter,
 )
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, ValidationError
@@ -40,8 +42,11 @@ from memwarden import __version__
 from memwarden.agent.tools import AsyncTools, Tool, parameter_schema
 from memwarden.errors import Denied, MemwardenError
 from memwarden.surfaces.mcp.schemas import Schema
+from memwarden.text.language import repair_json
 
 NAME = "memwarden"
+# Escape of half a surrogate pair, or of a whole one.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # A model reads the definition of every tool in every prompt, so what holds for all of them stands here once.
 INSTRUCTIONS = (
     "Long-term memory of this person. Search before you answer what may depend on earlier conversations, people, "
@@ -122,6 +127,8 @@ class _ValidMessages:
     async def receive(self) -> Any:
         """Return the next message. Raises anyio.EndOfStream."""
         while isinstance(item := await self._lines.receive(), Exception):
+            if (repaired := repair_line(item)) is not None:
+                return repaired
             await self._answers.send(SessionMessage(describe_malformed(item)))
         return item
 
@@ -143,6 +150,23 @@ class _ValidMessages:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def repair_line(error: Exception) -> SessionMessage | None:
+    """Return the message of a line that begins with a byte order mark or holds half a surrogate pair; else None.
+
+    Pipes of Windows put the mark there, JavaScript cuts emoji, and the package's parser refuses both.
+    """
+    if not isinstance(error, ValidationError):
+        return None
+    line = error.errors(include_url=False)[0]["input"]
+    if not isinstance(line, str) or not (line.startswith("\ufeff") or _SURROGATE.search(line)):
+        return None
+    try:
+        value = repair_json(json.loads(line.removeprefix("\ufeff")))
+        return SessionMessage(jsonrpc_message_adapter.validate_python(value, by_name=False))
+    except (ValueError, RecursionError):
+        return None
 
 
 def describe_malformed(error: Exception) -> JSONRPCError:
