@@ -352,7 +352,7 @@ def test_the_other_notes_of_a_folder_come_in(bad: bytes, warden: Warden, tmp_pat
     vault.mkdir()
     for number in range(5):
         (vault / f"{number}.md").write_text(f"Ana walked {number} miles.")
-    (vault / "bad.md").write_bytes(bad)
+    (vault / "1 bad.md").write_bytes(bad)  # among the others
     done = warden.import_files(vault, user="ana")
     assert done.stored + len(done.refused) == 6
     assert done.stored >= 5
@@ -371,6 +371,13 @@ def test_the_other_notes_of_a_folder_come_in(bad: bytes, warden: Warden, tmp_pat
 )  # fmt: skip
 def test_digits_in_a_text_are_a_time(stamp: str, ana: BoundScope) -> None:
     ana.observe({"role": "user", "content": "I love hiking.", "timestamp": stamp})
+    (item,) = ana.find()
+    assert item.created_at.replace(microsecond=0) == datetime(2024, 5, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("stamp", ["1714557600", "1714557600000"])
+def test_digits_in_a_text_are_a_time_in_our_own_field_too(stamp: str, ana: BoundScope) -> None:
+    ana.observe({"role": "user", "content": "I love hiking.", "created_at": stamp})
     (item,) = ana.find()
     assert item.created_at.replace(microsecond=0) == datetime(2024, 5, 1, 10, tzinfo=UTC)
 
