@@ -107,6 +107,17 @@ async def test_a_bad_item_spares_its_neighbours() -> None:
         assert [item.text for item in await me.find({"channel": "insight"})] == ["The user trusts plain words."]
 
 
+async def test_half_a_surrogate_pair_and_a_line_break_spare_their_neighbours(url: str) -> None:
+    broken = '{"summary": "The user trusts\nplain words \\ud83d.", "tags": ["trust \\udc00"], "importance": NaN}'
+    model = ScriptedModel(f'{{"insights": [{broken}, {{"summary": "The user worries about exams.", "tags": []}}]}}')
+    async with AsyncWarden.open(url, {"embedder": "none"}, chat_model=model) as warden:
+        me = warden.scope(user="ana")
+        await say(me, WORRIES)
+        assert (await find_insights(warden)).status == "ok"
+        held = {item.text: item.tags for item in await me.find({"channel": "insight"})}
+        assert held == {"The user trusts plain words \ufffd.": ("trust \ufffd",), "The user worries about exams.": ()}
+
+
 async def test_a_forgotten_insight_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now)

@@ -19,6 +19,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.models.reasoning import strip_reasoning
 from memwarden.observability.instrument import record_here, record_model_failure
 from memwarden.observability.records import EventDraft, Op
+from memwarden.text.language import repair_json
 
 T = TypeVar("T")
 
@@ -72,7 +73,8 @@ async def ask_json(
                 text = await isolated(model, question)
                 _paused.pop(model, None)
                 try:
-                    return read(next(json_values(strip_reasoning(text))))
+                    # Half a surrogate pair in one item would keep the store from taking its neighbours.
+                    return read(repair_json(next(json_values(strip_reasoning(text)))))
                 except (StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
                     wrong = f"\n\nYour last answer could not be used ({type(error).__name__}). Answer with JSON alone."
         log.warning("the model %s answered twice with what is no answer", model.name)
@@ -106,7 +108,8 @@ def json_values(text: str) -> Iterator[Any]:
 
     Truncated JSON is skipped as far as it was parsed: the tags of a truncated memory are no list of memories.
     """
-    decoder, at = json.JSONDecoder(), 0
+    # Not strict: models write line breaks inside of strings as they are.
+    decoder, at = json.JSONDecoder(strict=False), 0
     for _ in range(_MAX_OPENINGS):
         opening = _OPENING.search(text, at)
         if opening is None:
