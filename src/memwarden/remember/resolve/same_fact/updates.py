@@ -28,6 +28,8 @@ MAX_VALUE_WORDS: Final = 4
 MAX_VALUE_SIGNS: Final = 8
 # Words behind a number that may be its unit.
 MAX_UNIT_WORDS: Final = 2
+# Content words of a clause that say something of their own.
+MIN_OWN_CONTENT: Final = 2
 # Words behind an article that belong to it: an adjective and a noun.
 MAX_ARTICLE_WORDS: Final = 2
 # Words in which a statement and its denial differ: "eats", "does not eat".
@@ -257,7 +259,9 @@ def _denies_value(clause: ReadClause, shared: frozenset[str], old: ReadText, new
         behind = [token for token in clause.text[hit.end() :].split()[:MAX_LINK_WORDS] if not new.is_grammar(token)]
         value = behind[0] if behind else ""
         denied = frozenset(terms(value, old.language))
-        if value not in old.tokens[1:] or not shared - denied or old.content - shared - denied:
+        # "Jonas lives in Lübeck, not Kiel": he and the home are what both are about.
+        of_one = old.subject_stems & new.subject_stems if old.singles & new.singles else frozenset[str]()
+        if value not in old.tokens[1:] or not (shared - denied or of_one) or old.content - shared - denied - of_one:
             continue
         if _has_digit(value) and any(map(_has_digit, others)):
             return True
@@ -297,6 +301,9 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
     """
     rest, other = old.content - shared, told - old.content - stems_of_names(new)
     if rest and other and shared & told and not old.glued:
+        return False
+    # "I see a physio", "the school no longer offers physio": somebody else's.
+    if old.person != "third" and new.person != "self" and len(other) >= MIN_OWN_CONTENT:
         return False
     most = MAX_UNSHARED_SIGNS if old.glued else MAX_UNSHARED
     return len(rest) <= most and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
