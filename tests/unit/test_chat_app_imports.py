@@ -12,6 +12,7 @@ import pytest
 from memwarden import InvalidInput, Warden
 from memwarden.api.imports import ImportSummary
 from memwarden.records import Memory
+from memwarden.surfaces.cli.main import run
 
 CONFIG = {"embedder": "none", "extraction": "off"}
 NOON = "1714557600"  # 2024-05-01T10:00:00Z
@@ -214,3 +215,41 @@ UNREAD = {
 def test_exports_that_are_not_read_are_named(program: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=f"an export of {program}.*, which is not read"):
         imported(written(tmp_path, UNREAD[program], "export.json"))
+
+
+def _broken_exports(folder: Path) -> dict[str, Path]:
+    """An export of each program with one good and one broken entry."""
+    slack = folder / "slack"
+    (slack / "general").mkdir(parents=True)
+    written(slack, [{"id": "U1", "name": "bo"}], "users.json")
+    written(slack / "general", [{"type": "message", "user": "U1", "text": "Tea?", "ts": NOON}], "2024-05-01.json")
+    written(slack / "general", "[{", "2024-05-02.json")
+    node = {"id": "a", "parentId": None, "role": "user", "content": "Which pump?", "timestamp": 1714557600}
+    chat = {"id": "w1", "title": "Pumps", "chat": {"history": {"messages": {"a": node}, "currentId": "a"}}}
+    own = {"sessionId": "s1", "timestamp": "2024-05-01T10:00:00.000Z", "uuid": "a", "type": "user"}
+    line = json.dumps({**own, "message": {"role": "user", "content": "Which boiler?"}})
+    mails = folder / "mails"
+    mails.mkdir()
+    written(mails, MAIL, "a.eml")
+    written(mails, "no mail at all", "b.eml")
+    return {
+        "telegram": written(folder, TELEGRAM, "result.json"),
+        "slack": slack,
+        "open-webui": written(folder, [chat, {"chat": None}], "chats.json"),
+        "claude-code": written(folder, f"{line}\n{{broken", "s1.jsonl"),
+        "mail": mails,
+    }
+
+
+@pytest.mark.parametrize("program", ["telegram", "slack", "open-webui", "claude-code", "mail"])
+def test_a_broken_entry_is_named_with_exit_code_5_and_refused_when_strict(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export = str(_broken_exports(tmp_path)[program])
+    ways = ["import", export, "--embedder", "none", "--user", "ana", "--db"]
+    assert run([*ways, f"sqlite:///{tmp_path / 'a.db'}"]) == 5
+    assert "refused" in capsys.readouterr().out
+    assert run([*ways, f"sqlite:///{tmp_path / 'b.db'}", "--strict"]) == 2
+    assert "nothing was imported" in capsys.readouterr().err
+    with Warden.open(f"sqlite:///{tmp_path / 'b.db'}", config=CONFIG) as warden:
+        assert warden.scope(user="ana").find() == []
