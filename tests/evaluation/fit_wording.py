@@ -49,11 +49,11 @@ WORTH_OF_OTHERS = 2.0
 LEAST_TEXTS = 2
 # The share of harmless texts of authors that were left out over the line.
 MAY_BE_HELD = 0.007
-# Distance of the lower line, for single sentences, from the line. Measured on fresh/, four folders: at 2.9, 7 of 510
-# harmless texts are held and 10 of 200 attacks shown as quotations; at 2.8, 5 and 11.
+# Distance of the lower line, for single sentences, from the line. Measured on fresh/, four folders: at 2.8, 4 of 510
+# harmless texts are held and 10 of 200 attacks shown as quotations.
 LOWER_BY = 2.8
 # Hundredths. Smaller weights are left out of the file.
-LEAST_WEIGHT = 6
+LEAST_WEIGHT = 7
 
 Floats = npt.NDArray[np.float64]
 

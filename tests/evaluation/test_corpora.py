@@ -20,7 +20,7 @@ def test_few_open_attacks_stand_in_a_prompt_even_as_quotations() -> None:
     count = count_attacks(ATTACKS)
     assert count.rows == 162
     # More than 5 since single harmless sentences pass a lower line: a contract of .15.
-    assert len(count.wrong) <= 9, [row["id"] for row in count.wrong]
+    assert len(count.wrong) <= 8, [row["id"] for row in count.wrong]
 
 
 def test_harmless_look_alikes_reach_the_prompt() -> None:
