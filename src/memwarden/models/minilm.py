@@ -41,7 +41,7 @@ MAX_KEPT_PIECES: Final = 64
 BATCH_PIECES: Final = 256
 # Threads that read the batches of many texts, and batches whose states are held at once, 400 KB each.
 MAX_THREADS: Final = 4
-BATCHES_AT_ONCE: Final = 16
+BATCHES_AT_ONCE: Final = 8
 # The rest of a longer text is not even tokenized: a pasted log must not delay a whole batch.
 MAX_MINILM_CHARACTERS: Final = 8 * MAX_PIECES
 
