@@ -23,12 +23,8 @@ ANA = {"user_id": "ana"}
 QUIET = ("--embedder", "none", "--rate", "off")
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_each_process_answers_with_what_any_has_written(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    db = f"sqlite:///{tmp_path / 'store.db'}" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    with ServerProcess(db, tmp_path, *QUIET, "--workers", "2") as server:
+def test_each_process_answers_with_what_any_has_written(tmp_path: Path) -> None:
+    with ServerProcess(f"sqlite:///{tmp_path / 'store.db'}", tmp_path, *QUIET, "--workers", "2") as server:
         for number in range(10):
             # A connection each, so that the processes take turns.
             with server.client() as client:
@@ -94,7 +90,7 @@ def test_a_stream_tells_what_another_process_writes_and_goes_on_where_it_ended(t
 async def test_an_agent_is_told_of_what_it_may_read_and_a_revoked_key_ends_the_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("memwarden.surfaces.http.routes.changes.BEAT_SECONDS", 0.3)
+    monkeypatch.setattr("memwarden.surfaces.http.routes.changes.KEY_SECONDS", 0.1)
     async with AsyncWarden.open("memory://", config=CONFIG) as warden:
         key = await make_key(warden, user="ana", agent="planner")
         me = warden.scope(user="ana")
