@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from psycopg import errors
 
+from memwarden import clock
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, SeenMark, WriteMode
@@ -42,6 +43,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         saved = a_saved(links=(("a", "1"),))
         await store.checkpoints.put(item, saved, [ChannelValue("a", "1", "k", b"")])
         await store.checkpoints.put_writes(item, saved.key, [a_write()])
+        await store.counts.add(item, "key", 1, 1, clock.now())
         await store.items.write(item, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
     yield store
     await store.close()
@@ -88,7 +90,7 @@ async def test_every_table_holds_something_here(store: PostgresStore, postgres_u
     for item in EVERYWHERE:
         with as_app(postgres_url, item.tenant, item.path) as db:
             assert all(counts(db, tables(postgres_url)).values())
-    assert len(tables(postgres_url)) == 22
+    assert len(tables(postgres_url)) == 23
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from memwarden.stores.postgres import pages, search
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.citus import read_shares
 from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.counts import PostgresCounts
 from memwarden.stores.postgres.health import probe_row_security
 from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.read import Reader, touch_memories
@@ -99,6 +100,7 @@ class PostgresStore:
         self.place = Connections(url, connect_seconds).place
         self.checkpoints = PostgresCheckpoints(self._for_checkpoints, self._later, statement_seconds)
         self.items = PostgresItems(self._in_thread, statement_seconds)
+        self.counts = PostgresCounts(lambda work: self._in_thread(work, _never), statement_seconds)
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)
@@ -464,7 +466,7 @@ def _always(error: Error) -> bool:
 
 
 def _never(error: Error) -> bool:
-    """Return False: events are not worth a wait for the server."""
+    """Return False: events and counts of calls are not worth a wait for the server."""
     return False
 
 

@@ -84,16 +84,16 @@ class Entrance(NamedTuple):
             seconds: after so long a wait for the store what it said lately decides; None waits.
         """
         if key is None:
-            await self.limits.count(f"address {address}", state)
+            await self.limits.count(f"address {address}", state, seconds=seconds)
             await self._ask("", self._check_open, seconds)
             return EVERYTHING_GRANTED
         try:
             known = await self._ask(key, lambda: self.keys.check(key), seconds)
         except KeyRefused:
-            await self.limits.count(f"address {address}", state)
+            await self.limits.count(f"address {address}", state, seconds=seconds)
             raise
         assert known is not None
-        await self.limits.count(f"key {known.id}", state)
+        await self.limits.count(f"key {known.id}", state, seconds=seconds)
         state["key_id"] = known.id
         return known.grant
 

@@ -15,6 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from memwarden import AsyncWarden, __version__
 from memwarden.errors import InvalidConfig, missing_extra
+from memwarden.stores.shared.counts import find_counts
 from memwarden.surfaces.http.access import Entrance, RememberedKeys
 from memwarden.surfaces.http.categories import KeptCategories
 from memwarden.surfaces.http.gate import Gate
@@ -107,7 +108,7 @@ def create_app(
     :func:`memwarden.surfaces.http.keys.open_scope` makes a scope of it.
     """
     chosen = options or ServerOptions()
-    limits, categories = RateLimits(chosen.rate), KeptCategories(warden)
+    limits, categories = RateLimits(chosen.rate, find_counts(warden.store)), KeptCategories(warden)
     addresses = find_addresses(chosen)
     open_door = chosen.open_door and addresses is None
     entrance = Entrance(KeyRing(warden.store), limits, open_door, categories, RememberedKeys())

@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response
 
 from memwarden.errors import InvalidInput, KeyRefused
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.counts import find_counts
 from memwarden.surfaces.http.access import GRANT, Entrance, find_grant
 from memwarden.surfaces.http.keys import DEFAULT_OPERATIONS, Grant
 from memwarden.surfaces.http.limits import RateLimits
@@ -64,7 +65,7 @@ class AuthorizationServer:
         self.clients = ClientRegistry(store)
         self.tokens = TokenStore(store)
         self._entrance = entrance
-        self._registrations = RateLimits(REGISTRATIONS)
+        self._registrations = RateLimits(REGISTRATIONS, find_counts(store), "registrations")
 
     def add_to(self, app: Starlette) -> None:
         """Add the endpoints and the page for consent to an application, before other pages."""
