@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from test_same_figures import played, untimed
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, clock
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.surfaces.cli.main import run
@@ -53,6 +53,14 @@ def test_the_demo_is_answered_as_in_memory(citus_url: str) -> None:
     mine, reference = played(citus_url), played("memory://")
     assert untimed(mine.answers) == untimed(reference.answers)
     assert any(answer.turns for answer in mine.answers)
+
+
+async def test_calls_are_counted_on_a_node(citus_url: str) -> None:
+    place, store = Namespace("memwarden-server", "calls"), PostgresStore(citus_url)
+    await store.open()
+    counts = [await store.counts.add(place, "key", period, 2, clock.now()) for period in (5, 5, 6)]
+    assert counts == [(5, 2, 0), (5, 4, 0), (6, 2, 4)]
+    await store.close()
 
 
 async def test_a_store_of_one_server_is_distributed_with_its_rows_when_it_is_opened(citus: CitusCluster) -> None:
