@@ -61,8 +61,8 @@ async def reach(pair: Pair, key: str | None = None) -> AsyncIterator[tuple[httpx
     """A client of each server."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     async with (
-        httpx2.AsyncClient(base_url=pair.first.url, headers=headers, timeout=30.0) as one,
-        httpx2.AsyncClient(base_url=pair.second.url, headers=headers, timeout=30.0) as other,
+        httpx2.AsyncClient(base_url=pair.first.url, headers=headers, timeout=100.0) as one,
+        httpx2.AsyncClient(base_url=pair.second.url, headers=headers, timeout=100.0) as other,
     ):
         yield one, other
 
