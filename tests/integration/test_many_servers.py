@@ -114,6 +114,25 @@ async def test_a_stream_goes_on_at_another_server_without_a_gap(pair: Pair) -> N
         assert seen == list(range(1, 31))
 
 
+async def test_a_stream_begins_anew_after_an_erasure(pair: Pair) -> None:
+    key = await pair.make_key(user="kim", operations=("read", "write", "decide"))
+    async with reach(pair, key) as (one, other):
+
+        async def remember(number: int) -> None:
+            made = await one.post("/v1/memories", json={"text": f"Kim owns the boat number {number}."})
+            assert made.status_code == 201, made.text
+
+        for number in range(3):
+            await remember(number)
+        async with other.stream("GET", "/v1/changes") as stream:
+            assert (await one.delete("/v1/users/kim", params={"confirm": "kim"})).status_code == 200
+            await remember(4)
+            assert await read_ids(stream, 1) == [1]
+        headers = {"Last-Event-ID": "3"}
+        async with other.stream("GET", "/v1/changes", headers=headers, params={"seconds": 0}) as stream:
+            assert await read_ids(stream) == [1]
+
+
 async def revoke(server: httpx2.AsyncClient, key_id: str) -> None:
     """Revoke a key on the page for keys, in a browser that an operator logged in."""
     page = await server.get("/ui/keys")

@@ -85,14 +85,14 @@ async def follow(request: Request, scope: AsyncScope, since: int, ends: float) -
             if not await still_opens(request):
                 return
         now = await find_revision(request, scope)
+        if now < told:  # revisions begin anew after an erasure
+            told = 0
         entries = await scope.journal.history(since=told, limit=PAGE) if now > told else []
         for entry in entries:
             yield ServerSentEvent(json.dumps(describe_change(entry)), event="change", id=str(entry.seq))
         if len(entries) == PAGE:
             told = entries[-1].seq
             continue
-        if now < told:  # erased: revisions begin anew, and so does whoever listens
-            return
         told = max(told, now, *(entry.seq for entry in entries))  # an agent is not told all that there is
         if time.monotonic() >= ends:
             return
