@@ -207,6 +207,16 @@ async def test_the_page_for_consent_names_client_host_key_and_operations(app: Fa
         assert "your own machine" in page.text
 
 
+async def test_the_form_may_follow_the_redirects_of_an_assistant(app: FastAPI) -> None:
+    """A policy would stop a callback that leads on to another site, and cannot name this address of the machine."""
+    async with logged_in(app) as browser, reach(app) as http:
+        client = await register(http, redirect_uris=["http://[::1]:4711/callback"])
+        page = await browser.get("/ui/connect", params=client.request())
+        policy = page.headers["content-security-policy"]
+        assert "form-action" not in policy
+        assert {"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
+
+
 async def test_a_stranger_logs_in_and_comes_back_to_the_request(app: FastAPI) -> None:
     key = await make_key(app.state.warden, user="ana")
     async with reach(app) as browser:
