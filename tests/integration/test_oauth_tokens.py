@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from memwarden import AsyncWarden
-from memwarden.surfaces.oauth.clients import Client, ClientRegistry
+from memwarden import AsyncWarden, clock
+from memwarden.stores.shared.items import ItemSearch, require_items
+from memwarden.surfaces.oauth.clients import PLACE, Client, ClientRegistry
 from memwarden.surfaces.oauth.tokens import TokenPair, TokenStore, new_connection
 
 CONFIG = {"embedder": "none"}
@@ -69,6 +71,19 @@ async def test_a_code_and_a_refresh_token_work_once(async_warden: AsyncWarden) -
     assert await redeem(tokens, code) is None
     assert await tokens.find_access(third.access) is None
     assert await tokens.find_access(first.access) is None
+
+
+async def test_refreshing_alone_removes_what_ended(async_warden: AsyncWarden, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, now = TokenStore(async_warden.store), clock.now()
+    pair = await redeem(tokens, await tokens.issue_code(CONNECTION, "challenge", "https://a.example/cb"))
+    for days in range(1, 61):
+        later = now + timedelta(days=days, minutes=days)
+        monkeypatch.setattr(clock, "now", lambda later=later: later)
+        assert pair is not None
+        pair = await rotate(tokens, pair.refresh)
+    items = require_items(async_warden.store)
+    kept = {path: len(await items.search(PLACE, ItemSearch(path, 100))) for path in ("access", "refresh", "spent")}
+    assert kept == {"access": 1, "refresh": 1, "spent": 30}
 
 
 @pytest.mark.parametrize("items_url", ["sqlite", "postgres"], indirect=True)

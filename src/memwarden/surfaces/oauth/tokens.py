@@ -21,6 +21,8 @@ ACCESS_LIFETIME: Final = timedelta(hours=1)
 CONNECTION_LIFETIME: Final = timedelta(days=30)
 ACCESS_PREFIX: Final = "mwa_"
 MAX_LISTED: Final = 200
+# A process removes what ended no more often, because the store looks at every record for it.
+SWEEP_INTERVAL: Final = timedelta(hours=1)
 _CODE_PREFIX, _REFRESH_PREFIX = "mwc_", "mwr_"
 _SECRET_BYTES: Final = 32
 _CONNECTIONS, _CODES, _ACCESS, _REFRESH = "connections", "codes", "access", "refresh"
@@ -81,11 +83,12 @@ class TokenStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._swept_at: datetime | None = None
 
     async def issue_code(self, connection: ClientConnection, challenge: str, redirect_uri: str) -> str:
         """Begin a connection and return the code that its client redeems. Raises StoreError."""
         now, code = clock.now(), _CODE_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
-        await self._items.sweep(PLACE, clock.microseconds(now))
+        await self._sweep(now)
         pending = PendingCode(connection, challenge, redirect_uri, (now + CODE_LIFETIME).timestamp())
         begun = PutItem(store_item(_CONNECTIONS, connection.id, connection, CONNECTION_LIFETIME))
         await self._items.write(PLACE, [begun, PutItem(store_item(_CODES, digest_of(code), pending, CODE_LIFETIME))])
@@ -146,6 +149,7 @@ class TokenStore:
         self, redeemed: DropItem, connection: ClientConnection, operations: tuple[str, ...]
     ) -> TokenPair | None:
         """Replace a code or a refresh token by new tokens in one transaction."""
+        await self._sweep(clock.now())
         access = ACCESS_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         refresh = _REFRESH_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         record = TokenRecord(connection.id, operations)
@@ -164,6 +168,12 @@ class TokenStore:
         # Two callers redeemed it at once, and one of them is a thief. The store counts one removal alone.
         await self.end(connection.id)
         return None
+
+    async def _sweep(self, now: datetime) -> None:
+        """Remove what ended, unless this process did so within the hour."""
+        if self._swept_at is None or now - self._swept_at >= SWEEP_INTERVAL:
+            self._swept_at = now
+            await self._items.sweep(PLACE, clock.microseconds(now))
 
     async def _read_unspent(self, path: str, secret: str, kind: type[_Record]) -> _Record | None:
         digest = digest_of(secret)
