@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 from psycopg import errors
 
-from memwarden import clock
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, SeenMark, WriteMode
@@ -43,7 +42,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         saved = a_saved(links=(("a", "1"),))
         await store.checkpoints.put(item, saved, [ChannelValue("a", "1", "k", b"")])
         await store.checkpoints.put_writes(item, saved.key, [a_write()])
-        await store.counts.add(item, "key", 1, 1, clock.now())
+        await store.counts.add(item, "key", 60, 1)
         await store.items.write(item, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
     yield store
     await store.close()

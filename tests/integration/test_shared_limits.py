@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+import time
 from typing import Any
 
+import psycopg
 import pytest
 from limits import parse
 
@@ -18,15 +19,42 @@ from memwarden.surfaces.http.limits import RateLimits, SharedLimiter
 PLACE = Namespace("memwarden-server", "calls")
 
 
-async def test_counts_of_the_database_move_on_with_the_latest_clock(postgres_url: str) -> None:
-    store, end = PostgresStore(postgres_url), datetime.fromisoformat("2100-01-01T00:00:00Z")
+async def test_counts_of_the_database_follow_its_clock(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url)
     await store.open()
-    assert await store.counts.add(PLACE, "a", 5, 2, end) == CallCount(5, 2, 0)
-    assert await store.counts.add(PLACE, "a", 5, 3, end) == CallCount(5, 5, 0)
-    assert await store.counts.add(PLACE, "b", 5, 1, end) == CallCount(5, 1, 0)
-    assert await store.counts.add(PLACE, "a", 6, 1, end) == CallCount(6, 1, 5)
-    assert await store.counts.add(PLACE, "a", 5, 1, end) == CallCount(6, 2, 5), "from a machine whose clock is late"
-    assert await store.counts.add(PLACE, "a", 8, 1, end) == CallCount(8, 1, 0)
+
+    async def add(calls: int, *, moved: int = 0, counter: str = "a") -> tuple[int, int]:
+        """Move the stored period, then add calls. Return the calls of the period and of the one before."""
+        with psycopg.connect(postgres_url) as db:
+            db.execute("UPDATE memwarden.call_counts SET period = period + %s", [moved])
+        count, at = await store.counts.add(PLACE, counter, 86_400, calls)
+        assert abs(at - time.time()) < 60
+        assert count.period - (moved == 1) == int(at // 86_400)
+        return count.calls, count.earlier
+
+    assert await add(2) == (2, 0)
+    assert await add(3) == (5, 0)
+    assert await add(1, counter="b") == (1, 0)
+    assert await add(1, moved=-1) == (1, 5)
+    assert await add(1, moved=-2) == (1, 0)
+    assert await add(1, moved=1) == (2, 0), "the clock was set back by a moment"
+    assert await add(1, moved=9) == (1, 0), "the clock was wrong"
+    await store.close()
+
+
+async def test_the_clock_of_a_machine_may_be_wrong(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PostgresStore(postgres_url)
+    await store.open()
+    wrong, right = (SharedLimiter(parse("10/day"), store.counts, "calls") for _ in range(2))
+    own_time = time.time
+
+    async def hit(limiter: SharedLimiter, ahead: float) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "time", lambda: own_time() + ahead)
+            return (await limiter.hit("key 1")).within
+
+    hits = [(await hit(wrong, 3e5), await hit(right, 0)) for _ in range(7)]
+    assert hits == [(True, True)] * 5 + [(False, False)] * 2
     await store.close()
 
 
@@ -37,11 +65,9 @@ async def test_limiters_of_two_processes_admit_one_limit_with_few_statements(pos
     added: list[int] = []
     add = store.counts.add
 
-    async def count_statements(
-        place: Namespace, counter: str, period: int, calls: int, expires_at: datetime
-    ) -> CallCount:
+    async def count_statements(namespace: Namespace, counter: str, seconds: int, calls: int) -> tuple[CallCount, float]:
         added.append(calls)
-        return await add(place, counter, period, calls, expires_at)
+        return await add(namespace, counter, seconds, calls)
 
     store.counts.add = count_statements  # type: ignore[method-assign]
     admitted = 0

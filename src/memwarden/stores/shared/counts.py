@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from memwarden.records import Namespace
@@ -26,15 +25,16 @@ class CallCount(NamedTuple):
 class SharedCounts(Protocol):
     """An engine's counts. A crash of the database may lose the last ones."""
 
-    async def add(self, namespace: Namespace, counter: str, period: int, calls: int, expires_at: datetime) -> CallCount:
-        """Add calls to a counter in one statement and return its count with them.
+    async def add(self, namespace: Namespace, counter: str, seconds: int, calls: int) -> tuple[CallCount, float]:
+        """Add calls to a counter in one statement. Return its count with them and the time of the store's clock.
+
+        The store's clock decides about the period, because clocks of machines differ.
 
         Args:
             namespace: keeps the counter. An addition may remove expired counters there.
-            counter: names caller, limit and length of the period.
-            period: present period. An earlier one than the counter's counts in the counter's, because clocks differ.
+            counter: names caller and limit.
+            seconds: length of a period, always the same for a counter.
             calls: calls to add.
-            expires_at: moment from which the counter may be removed.
 
         Raises StoreError.
         """

@@ -7,7 +7,6 @@ import hashlib
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import ceil
 from typing import Any, Final, NamedTuple
 
@@ -108,34 +107,39 @@ class SharedLimiter:
         self._name = f"{name} {self._window.seconds}"
         self._most = max(1, rate.amount // RESERVED_PART)
         self._shares: OrderedDict[str, Share] = OrderedDict()
+        # Seconds by which the store's clock is ahead of this machine's.
+        self._ahead = 0.0
 
     async def hit(self, caller: str) -> Allowance:
         """Count a call. Raises StoreError."""
-        at, share = time.time(), self._find_share(caller)
-        if not share.left and (room := self._window.find_room(share.count, at)) > 0:
+        share = self._find_share(caller)
+        if not share.left and (room := self._window.find_room(share.count, self._now())) > 0:
             await self._reserve(caller, share, min(self._most, room))
-        within = share.left > 0
+        at, within = self._now(), share.left > 0
         share.left -= within
         left = max(0, self._window.find_room(share.count, at)) + share.left
         if within:
             return Allowance(True, left, (share.count.period + 1) * self._window.seconds - at)
         return Allowance(False, 0, self._window.find_wait(share.count, at))
 
+    def _now(self) -> float:
+        """Return the time of the store's clock, as far as it is known."""
+        return time.time() + self._ahead
+
     async def _reserve(self, caller: str, share: Share, calls: int) -> None:
         """Reserve calls in the store for this process, as far as there is room."""
         counter = f"{self._name} {hashlib.sha256(caller.encode(errors='replace')).hexdigest()}"
-        at, period = time.time(), share.count.period
-        expires_at = datetime.fromtimestamp((period + 2) * self._window.seconds, UTC)
-        count = await self._counts.add(_PLACE, counter, period, calls, expires_at)
-        granted = calls + min(0, self._window.find_room(count, at))
-        if count.period > share.count.period:  # of a process whose clock is ahead
-            share.left = 0
-        # Another call of this process may have got a later count.
-        share.count = max(share.count, count)
-        share.left += max(0, granted)
+        count, at = await self._counts.add(_PLACE, counter, self._window.seconds, calls)
+        self._ahead = at - time.time()
+        granted = max(0, calls + min(0, self._window.find_room(count, at)))
+        if count.period == share.count.period:
+            # Another call of this process may have got a later count.
+            share.count, share.left = max(share.count, count), share.left + granted
+        else:  # the clock of this machine was wrong, or a new period began meanwhile
+            share.count, share.left = count, granted
 
     def _find_share(self, caller: str) -> Share:
-        at = time.time()
+        at = self._now()
         share = self._shares.get(caller)
         if share is None:
             share = self._shares[caller] = Share(CallCount(self._window.period_at(at)))

@@ -4,7 +4,7 @@ CREATE TABLE memwarden.call_counts (
     tenant     text COLLATE "C" NOT NULL,
     namespace  text COLLATE "C" NOT NULL,
     counter    text COLLATE "C" NOT NULL,
-    period     bigint NOT NULL,  -- number of the period since 1970; its length belongs to the counter
+    period     bigint NOT NULL,  -- number of the period since 1970; its length belongs to the counter, and the clock is the database's
     calls      bigint NOT NULL,
     earlier    bigint NOT NULL,  -- calls of the period before
     expires_at bigint NOT NULL,  -- microseconds since 1970
