@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from memwarden.recall.answer.excerpt import (
@@ -11,6 +15,11 @@ from memwarden.recall.answer.excerpt import (
     mark_omitted,
     show_passage,
 )
+from memwarden.recall.answer.items import show_sentences
+from memwarden.recall.answer.memory_cache import CachedMemory
+from memwarden.records import Channel, Memory, Namespace
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 SENTENCES = [TermedSentence(text, tuple(text.lower().rstrip(".").split())) for text in (
     "The garden is green.",
@@ -35,6 +44,18 @@ def weigh(terms: object) -> float:
 )
 def test_sentences_around_the_weightiest_fill_the_limit(most: int, shown: list[str]) -> None:
     assert [sentence.text for sentence in SENTENCES[choose_sentences(SENTENCES, weigh, most)]] == shown
+
+
+def test_no_space_is_put_between_sentences_of_a_script_without_spaces() -> None:
+    text = "今日は一日中ずっと雨でした。" * 20
+    question: Any = SimpleNamespace(weigh=weigh)
+    memory = Memory(
+        id="m", namespace=Namespace("t", "user/ana"), channel=Channel.TURN, kind="message", category="general",
+        text=text, created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
+    shown = show_sentences(question, CachedMemory(memory), 0)
+    assert shown.endswith("。 …")
+    assert shown.removesuffix(" …") in text
 
 
 def test_the_weightiest_passage_is_chosen_and_omissions_are_marked() -> None:

@@ -24,6 +24,7 @@ from memwarden.statements.reader import load_weights
 from memwarden.statements.shown import show_statements
 from memwarden.statements.statement import PackedStatement
 from memwarden.text.passages import limit_characters
+from memwarden.text.sentences import split_spans
 from memwarden.text.small_talk import content_terms
 
 # Maximum characters of a memory in a block, half of it without spaces between words. At 500, a passage, fewer memories
@@ -50,10 +51,11 @@ def show_sentences(question: Question, held: CachedMemory, passage: int) -> str:
     most = limit_characters(text, MAX_IN_BLOCK)
     if len(text) <= most:
         return frame_memory(held.memory, show_passage(held.passages, number))
-    sentences = held.sentences_of(number)
-    chosen = choose_sentences(sentences, question.weigh, most)
-    before, after = number > 0 or chosen.start > 0, number < len(held.passages) - 1 or chosen.stop < len(sentences)
-    shown = " ".join(sentence.text for sentence in sentences[chosen])
+    chosen = choose_sentences(held.sentences_of(number), question.weigh, most)
+    # Cut from the passage, because some scripts have no space between sentences.
+    spans = list(split_spans(text))
+    shown = text[spans[chosen.start].start : spans[chosen.stop - 1].end]
+    before, after = number > 0 or chosen.start > 0, number < len(held.passages) - 1 or chosen.stop < len(spans)
     return frame_memory(held.memory, mark_omitted(shown, before=before, after=after))
 
 
