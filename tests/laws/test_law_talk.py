@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from law_stores import each_store, texts_of, vocabulary
+from memwarden.recall.answer.request import list_talk
 
 SIZE = 30
 # Says nothing of its subject.
 VAGUE = {
-    "en": "I really want everything about it to be right this time.",
+    "en": "This time I really want everything about it to be perfect and well arranged.",
     "de": "Diesmal soll daran wirklich alles richtig stimmen, das wünsche ich mir.",
     "es": "Esta vez quiero de verdad que todo quede perfecto y bonito.",
     "fr": "Cette fois je veux vraiment que tout soit parfait et réussi.",
@@ -53,6 +54,20 @@ def test_a_question_after_a_talk_about_something_else_is_searched_alone(
         after = me.context(talk_about(one.question, VAGUE[language], other.question))
         assert texts_of(after) == texts_of(alone)
         assert after.confidence == pytest.approx(alone.confidence)
+
+
+@pytest.mark.parametrize("vague", VAGUE.values())
+def test_the_vague_messages_continue_a_talk(vague: str) -> None:
+    assert list_talk(["We plan a party in May.", vague])
+
+
+def test_the_passage_is_shown_that_the_talk_is_about(remembered: Callable[[Sequence[str]], Any]) -> None:
+    barn = "The barn for the surprise party costs three hundred euros, and Mia brings the lanterns. " * 6
+    teeth = "The dentist said that my teeth feel right this time, with everything like before. " * 6
+    me = remembered([barn + teeth, "I bought new boots for the mountains.", "The bus was late on Monday."])
+    said = "It should feel like a real celebration, with everything right this time."
+    texts = [item.text for item in me.context(talk_about("We plan a surprise party in the barn.", said)).items]
+    assert any("lanterns" in text for text in texts)
 
 
 def test_thanks_after_a_talk_get_an_empty_block(remembered: Callable[[Sequence[str]], Any]) -> None:

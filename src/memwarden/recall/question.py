@@ -307,7 +307,9 @@ class Question:
         return {stem: -float(np.log(prior)) for stem, prior in zip(self.stems, self.idf_prior, strict=True)}
 
     def weigh(self, held: Container[str]) -> float:
-        """Return the weight of the question's terms that a sentence holds."""
+        """Return the weight of the question's terms that a sentence holds, with those of the talk that it continues."""
+        if self.talk is not None:
+            return self.talk.weigh(held)
         return sum(
             self.rarity[stem] for stem, form in zip(self.stems, self.forms, strict=True) if stem in held or form in held
         )

@@ -217,8 +217,11 @@ def add_talk(own: Combination, talk: Combination) -> Combination:
     """Return the combination of a message that continues a talk: its own score, and that of both together."""
     parts = [part._replace(weight=part.weight * OWN_SHARE) for part in own.parts]
     parts.append(Part("talk", talk.total, 1 - OWN_SHARE))
-    total = np.float32(OWN_SHARE) * own.total + np.float32(1 - OWN_SHARE) * talk.total
-    return replace(own, parts=tuple(parts), total=total)
+    total, passage_total = (
+        np.float32(OWN_SHARE) * ours + np.float32(1 - OWN_SHARE) * theirs
+        for ours, theirs in ((own.total, talk.total), (own.passage_total, talk.passage_total))
+    )
+    return replace(own, parts=tuple(parts), total=total, passage_total=passage_total)
 
 
 def _shapes(
