@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
@@ -71,7 +72,8 @@ def list_talk(texts: Sequence[str]) -> tuple[str, ...]:
     """
     if asks_in_a_clause(texts[-1]) or len(set(content_terms(texts[-1]))) < MIN_OWN_TERMS:
         return ()
-    return tuple(text for text in texts[:-1] if not is_chatter(text))[-MAX_RECENT_MESSAGES:]
+    earlier = (text for text in reversed(texts[:-1]) if not is_chatter(text))
+    return tuple(islice(earlier, MAX_RECENT_MESSAGES))[::-1]
 
 
 def join_talk(request: Request, text: str) -> str:
