@@ -82,6 +82,29 @@ async def test_a_client_goes_from_401_to_a_tool_and_refreshes(app: FastAPI) -> N
         assert await greet(http, next_tokens["access_token"]) == 200
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
+async def test_a_client_that_opens_a_stream_first_learns_where_to_get_a_token(app: FastAPI, method: str) -> None:
+    async with logged_in(app) as browser, reach(app) as http:
+        challenge = (await http.post("/mcp", json=GREETING)).headers["www-authenticate"]
+        stranger = await http.request(method, "/mcp")
+        assert (stranger.status_code, stranger.headers["www-authenticate"]) == (401, challenge)
+        token = (await (await register(http)).connect(browser))["access_token"]
+        known = await http.request(method, "/mcp", headers={"Authorization": f"Bearer {token}"})
+        assert (known.status_code, known.headers["allow"]) == (405, "POST")
+
+
+async def test_a_client_in_a_page_reads_where_to_get_a_token(app: FastAPI) -> None:
+    page = {"Origin": "https://inspector.example"}
+    options = ServerOptions(oauth=BASE, origins=(page["Origin"],))
+    async with calling(app.state.warden, options) as http:
+        answer = await http.post("/mcp", json=GREETING, headers=page)
+        assert answer.status_code == 401
+        assert "WWW-Authenticate" in answer.headers["access-control-expose-headers"]
+        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+        for path in ("/token", "/register", "/revoke", "/.well-known/oauth-authorization-server"):
+            assert (await http.options(path, headers={**page, **asked})).status_code == 200
+
+
 async def test_revocation_ends_every_token_of_a_connection(app: FastAPI) -> None:
     async with logged_in(app) as browser, reach(app) as http:
         client = await register(http)

@@ -157,7 +157,12 @@ def create_app(
         app.add_route("/mcp", door, methods=METHODS, include_in_schema=False)  # type: ignore[arg-type]  # it is ASGI
     if chosen.origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=chosen.origins, allow_methods=["*"], allow_headers=["*"], max_age=600
+            CORSMiddleware,
+            allow_origins=chosen.origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["WWW-Authenticate"],  # a client of MCP reads there where it gets a token
+            max_age=600,
         )
     if oauth is not None:
         oauth.add_to(app)

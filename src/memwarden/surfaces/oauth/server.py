@@ -26,7 +26,7 @@ from memwarden.stores.shared.counts import find_counts
 from memwarden.surfaces.http.access import GRANT, Entrance, find_grant
 from memwarden.surfaces.http.keys import DEFAULT_OPERATIONS, Grant
 from memwarden.surfaces.http.limits import RateLimits
-from memwarden.surfaces.http.problems import problem_of, request_id_of
+from memwarden.surfaces.http.problems import problem, problem_of, request_id_of
 from memwarden.surfaces.oauth import addresses as at
 from memwarden.surfaces.oauth import consent
 from memwarden.surfaces.oauth.addresses import Addresses
@@ -77,6 +77,7 @@ class AuthorizationServer:
             (at.REGISTRATION_PATH, self.register, "POST"),
             (at.TOKEN_PATH, self.issue_tokens, "POST"),
             (at.REVOCATION_PATH, self.revoke, "POST"),
+            *((at.RESOURCE_PATH, self.refuse_stream, method) for method in ("GET", "DELETE")),
         ]
         for path, handler, method in routes:
             app.add_route(path, handler, methods=[method], include_in_schema=False)
@@ -181,6 +182,20 @@ class AuthorizationServer:
         allowed = tuple(item for item in key.grant.operations if item in operations)
         state[GRANT] = replace(key.grant, operations=allowed)
         return cast(Grant, state[GRANT])
+
+    async def refuse_stream(self, request: Request) -> Response:
+        """Answer a client that opens or ends a stream of the MCP server, which has none.
+
+        A client may do that first, and learns where to get a token all the same. Raises RateLimited, StoreError.
+        """
+        try:
+            await self.find_grant(request)
+        except KeyRefused as error:
+            return self.challenge(request, error)
+        said = "there are no streams here; send each message by POST"
+        response = problem(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", said, request_id_of(request))
+        response.headers["Allow"] = "POST"
+        return response
 
     def challenge(self, request: Request, error: KeyRefused) -> Response:
         """Return the 401 of the MCP server, which says where a client gets a token (RFC 9728, section 5.1)."""
