@@ -181,6 +181,13 @@ async def test_a_token_grants_no_more_than_its_key_and_its_scope(app: FastAPI) -
             assert wide["scope"] == "read write decide"
 
 
+async def test_a_client_that_names_no_scope_gets_what_it_registered(app: FastAPI) -> None:
+    async with logged_in(app, operations=("read", "write", "decide")) as browser, reach(app) as http:
+        for registered, given in (("read", "read"), ("read decide", "read"), ("read write decide", "read write")):
+            client = await register(http, scope=registered)
+            assert (await client.connect(browser))["scope"] == given
+
+
 async def test_two_people_behind_one_assistant_never_meet(app: FastAPI) -> None:
     async with reach(app) as http:
         client = await register(http)

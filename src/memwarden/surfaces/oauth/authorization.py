@@ -77,7 +77,9 @@ def read_authorization(values: Mapping[str, str], client: Client, addresses: Add
     error = _find_mistake(values, addresses)
     if error is not None:
         raise AuthorizationRefused(*error, redirect_uri)
-    operations = tuple(dict.fromkeys(values.get("scope", "").split())) or DEFAULT_OPERATIONS
+    # A client that names no scope gets the usual ones of those that it registered.
+    usual = tuple(item for item in DEFAULT_OPERATIONS if item in client.operations)
+    operations = tuple(dict.fromkeys(values.get("scope", "").split())) or usual
     if not set(operations) <= set(client.operations) or Operation.READ not in operations:
         allowed = " ".join(client.operations)
         raise AuthorizationRefused("invalid_scope", f"a scope is of: {allowed}; read is always needed", redirect_uri)
