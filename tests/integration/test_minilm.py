@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -229,3 +232,11 @@ async def test_a_namespace_that_changes_while_a_question_is_encoded_is_answered_
             assert first == again
             assert found[0].confidence == found[1].confidence
             assert len(first) == len(TEXTS) + 1
+
+
+def test_loading_it_leaves_no_telemetry_of_onnxruntime_in_the_home_folder(tmp_path: Path) -> None:
+    code = "from memwarden.models.minilm import MiniLMEmbedder; MiniLMEmbedder().knows('tea')"
+    kept = {name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "CI")}
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=kept | home, check=True, timeout=60)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -152,6 +152,8 @@ class MiniLMEmbedder:
     def _load(self) -> _LoadedModel:
         with self._loading:
             if self._parts is None:
+                # Else onnxruntime gives the machine a number and sends events to its maker. Read at its import.
+                os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
                 # Of an extra, and only those who use the model wait for them.
                 import onnxruntime
                 from tokenizers import Tokenizer
