@@ -229,6 +229,23 @@ def test_a_zip_that_holds_a_name_twice_is_refused(warden: Warden, tmp_path: Path
     assert warden.users() == []
 
 
+def test_a_folder_that_is_removed_while_a_vault_is_listed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "vault" / "gone"
+    gone.mkdir(parents=True)
+    written(gone.parent, "Pickle is a whippet.", "dog.md")
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == gone:
+            gone.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert ImportSource(gone.parent, ImportOptions()).parts == ("dog.md",)
+
+
 def test_a_file_that_changes_after_it_was_checked_is_not_imported(
     warden: Warden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

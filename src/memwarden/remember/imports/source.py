@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -110,7 +111,9 @@ class ImportSource:
     def parts(self) -> tuple[str, ...]:
         """The names of a folder's or zip's files, sorted; of a file its own name."""
         if self.path.is_dir():
-            found = (item for item in self.path.rglob("*") if item.is_file() and not item.is_symlink())
+            # Not rglob: it fails at a folder that is removed meanwhile.
+            within = (Path(folder, name) for folder, _, names in os.walk(self.path) for name in names)
+            found = (item for item in within if item.is_file() and not item.is_symlink())
             real = [item.relative_to(self.path).as_posix() for item in found]
             names = [repair_text(name) for name in real]
             self._odd_names = {name: kept for name, kept in zip(names, real, strict=True) if name != kept}
