@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from memwarden import AsyncWarden, clock
+from memwarden.records import Namespace
 from memwarden.stores.shared.items import ItemSearch, require_items
-from memwarden.surfaces.oauth.clients import PLACE, Client, ClientRegistry
+from memwarden.surfaces.oauth.clients import Client, ClientRegistry
 from memwarden.surfaces.oauth.tokens import TokenPair, TokenStore, new_connection
 
 CONFIG = {"embedder": "none"}
+PLACE = Namespace("memwarden-server", "oauth")
 CLIENT = Client("client", "Assistant", (), ("read", "write"), ())
 CONNECTION = new_connection("key", CLIENT, ("read", "write"), "https://memory.example.org/mcp")
 
