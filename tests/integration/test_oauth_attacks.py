@@ -470,6 +470,20 @@ async def test_a_flood_of_registrations(stage: Stage) -> None:
     assert set(statuses[60:]) == {429}
 
 
+async def test_a_flood_of_registrations_from_many_addresses_of_a_machine(stage: Stage) -> None:
+    async def statuses(*addresses: str) -> set[int]:
+        answers = set()
+        for address in addresses:
+            transport = httpx2.ASGITransport(app=stage.app, client=(address, 1))
+            async with httpx2.AsyncClient(transport=transport, base_url=BASE) as http:
+                answers.add((await http.post("/register", json={})).status_code)
+        return answers
+
+    assert await statuses(*(f"2001:db8::{number:x}" for number in range(60))) == {400}
+    assert await statuses("2001:db8::ffff:0:0:1") == {429}
+    assert await statuses("2001:db8:0:1::1", *(f"::ffff:192.0.3.{number}" for number in range(62))) == {400}
+
+
 async def test_a_store_without_keys_is_closed_too() -> None:
     options = ServerOptions(oauth=BASE, open_door=True)
     async with AsyncWarden.open("memory://", config=CONFIG) as empty, calling(empty, options) as http:

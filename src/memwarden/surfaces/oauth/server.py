@@ -6,6 +6,7 @@ used: it redirects on errors without asking, and it fills in a missing PKCE meth
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from http import HTTPStatus
@@ -119,7 +120,7 @@ class AuthorizationServer:
 
     async def register(self, request: Request) -> Response:
         """Register a client (RFC 7591). Raises RateLimited, StoreError."""
-        await self._registrations.count(f"address {address_of(request)}", _state_of(request))
+        await self._registrations.count(f"network {_network_of(address_of(request))}", _state_of(request))
         try:
             body = await read_body(request)
             registration = Registration(self.clients, check_redirect_uris(field_of(body, "redirect_uris")))
@@ -252,6 +253,16 @@ def _refuse(error: TokenError, code: str | None = None) -> Response:
     status = HTTPStatus.UNAUTHORIZED if error.error == "invalid_client" else HTTPStatus.BAD_REQUEST
     headers = {**_NO_STORE, "WWW-Authenticate": "Basic"} if status == HTTPStatus.UNAUTHORIZED else _NO_STORE
     return JSONResponse({"error": code or error.error, "error_description": error.error_description}, status, headers)
+
+
+def _network_of(address: str) -> str:
+    """Return an address, of IPv6 the /64 that it is in: a single machine may take any address of its own."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    is_own = isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None
+    return f"{int(ip) >> 64:x}/64" if is_own else address
 
 
 def _without_caching(response: Response) -> Response:
