@@ -294,6 +294,12 @@ async def test_a_stolen_code_without_its_verifier(stage: Stage, verifier: str | 
     assert await refusal(answer) in ("invalid_grant", "invalid_request")
 
 
+@pytest.mark.parametrize("verifier", ["a", 42 * "a", 129 * "a", 43 * "é"])
+async def test_a_verifier_that_can_be_guessed(stage: Stage, verifier: str) -> None:
+    stage.client.verifier = verifier
+    assert await refusal(await stage.client.redeem(await stage.code())) == "invalid_request"
+
+
 async def test_the_challenge_is_not_the_verifier(stage: Stage) -> None:
     challenge = stage.client.request()["code_challenge"]
     assert await refusal(await stage.client.redeem(await stage.code(), code_verifier=challenge)) == "invalid_grant"
@@ -449,6 +455,7 @@ async def test_a_key_is_no_secret_of_a_client(stage: Stage) -> None:
         (b'{"grant_type": "refresh_token"}', {"Content-Type": "application/json"}),
         (b"grant_type=refresh_token", {}),
         (b"x=" + 20_000 * b"y", FORM),
+        (b"&".join(b"%d=" % number for number in range(1_100)), FORM),
         (b"\xff\xfe", FORM),
     ],
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote_plus
 
 from mcp.server.auth.provider import TokenError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from memwarden.errors import InvalidInput
@@ -47,6 +49,10 @@ async def read_form(request: Request) -> dict[str, str]:
         return read_parameters((name, str(value)) for name, value in form.multi_items())
     except InvalidInput as error:
         raise TokenError("invalid_request", str(error)) from None
+    except HTTPException as error:
+        if error.status_code != HTTPStatus.BAD_REQUEST:
+            raise
+        raise TokenError("invalid_request", error.detail) from None
 
 
 def read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ used: it redirects on errors without asking, and it fills in a missing PKCE meth
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from http import HTTPStatus
@@ -44,6 +45,8 @@ AUTHENTICATION: Final = ["none", "client_secret_post", "client_secret_basic"]
 MAX_NAME_CHARACTERS: Final = 200
 # Registrations of an address. A hosted assistant registers a client for each connection.
 REGISTRATIONS: Final = "60/hour"
+# A shorter one could be guessed from its challenge (RFC 7636, section 4.1).
+_VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 _NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -226,6 +229,8 @@ class AuthorizationServer:
             raise TokenError("unsupported_grant_type", f"grant_type is {' or '.join(GRANT_TYPES)}")
         if not self.addresses.is_resource(form.get("resource", self.addresses.resource)):
             raise TokenError("invalid_target", f"resource is {self.addresses.resource}")
+        if "code_verifier" in form and _VERIFIER.fullmatch(form["code_verifier"]) is None:
+            raise TokenError("invalid_request", "code_verifier is 43 to 128 letters, digits and - . _ ~")
 
 
 class Registration(NamedTuple):
