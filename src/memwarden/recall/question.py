@@ -292,7 +292,9 @@ class Question:
 
     @cached_property
     def wording(self) -> QuestionWords:
-        """The question's words, to show which of them a memory holds."""
+        """The question's words and those of its talk, to show which of them a memory holds."""
+        if self.talk is not None:
+            return self.talk.wording
         return QuestionWords(self.text, self.stems, self.forms)
 
     @cached_property
