@@ -1,0 +1,75 @@
+"""The pause in which vectors wait for a writer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from memwarden.recall.index import encode
+from memwarden.recall.index.encode import SignalFiller
+from memwarden.records import Namespace
+
+ANA = Namespace("t", "user/ana")
+
+
+class CountingFiller(SignalFiller):
+    """Counts the rows of each batch instead of making their vectors."""
+
+    def __init__(self) -> None:
+        anything: Any = SimpleNamespace()
+        super().__init__(anything, anything, anything, 5.0)
+        self.batches: list[int] = []
+
+    async def _fill(self, namespace: Namespace, ids: Sequence[str]) -> None:
+        self.batches.append(len(ids))
+
+    def _tidy(self, namespace: Namespace) -> None:
+        pass
+
+
+async def test_rows_of_a_writer_are_made_together_after_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "QUIET_SECONDS", 0.02)
+    filler = CountingFiller()
+    for number in range(10):
+        filler.add(ANA, [str(number)])
+        await asyncio.sleep(0)
+    assert filler.lacking(ANA) == 10
+    await asyncio.sleep(0.1)
+    assert filler.batches == [10]
+    assert filler.lacking(ANA) == 0
+
+
+async def test_a_writer_that_never_pauses_gets_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "QUIET_SECONDS", 30.0)
+    monkeypatch.setattr(encode, "MAX_DELAY", 0.02)
+    filler = CountingFiller()
+    for number in range(20):
+        filler.add(ANA, [str(number)])
+        await asyncio.sleep(0.005)
+    assert filler.batches
+
+
+async def test_a_question_ends_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "QUIET_SECONDS", 30.0)
+    monkeypatch.setattr(encode, "MAX_DELAY", 30.0)
+    filler = CountingFiller()
+    for _ in range(2):  # also after an earlier question
+        filler.add(ANA, ["one", "two"])
+        await asyncio.sleep(0)
+        async with asyncio.timeout(2):
+            assert await filler.wait_for_recent(ANA)
+    assert filler.batches == [2, 2]
+
+
+async def test_close_ends_the_pause_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "QUIET_SECONDS", 30.0)
+    filler = CountingFiller()
+    filler.add(ANA, ["one"])
+    await asyncio.sleep(0)
+    async with asyncio.timeout(1):
+        await filler.close()
+    assert filler.batches == []
