@@ -134,6 +134,16 @@ async def test_an_overview_of_a_large_namespace_knows_what_was_just_said_and_not
 
 
 @SIZES
+async def test_an_earlier_question_of_the_talk_opens_no_past(told: str, above: int) -> None:
+    said = ["Where did I work before, and when?", "The new office at the harbour feels much better for everybody."]
+    async with open_at(told, above) as warden:
+        block = await warden.scope(user="nora", thread="later").context([{"role": "user", "content": t} for t in said])
+        texts = [item.memory.text for item in block.items]
+        assert "Nora works at the harbour office." in texts
+        assert "Nora works at the bakery on Kell Street." not in texts
+
+
+@SIZES
 async def test_a_fact_covers_its_turn_from_any_thread(told: str, above: int) -> None:
     async with open_at(told, above) as warden:
         found, block = await shown(warden, "who is my dentist?")

@@ -476,8 +476,11 @@ class Recall:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
         now = self._now()
-        encoded = await self._encode(join_talk(request, text), large.view)
-        question = self._prepare_question(encoded, None, large.view, now)
+        question = self._prepare_question(await self._encode(text, large.view), None, large.view, now)
+        if request.talk:
+            talk = await self._encode(join_talk(request, text), large.view)
+            # The message alone says whether the past is asked for: an earlier question of the talk does not.
+            question = replace(prepare_question(talk.spelled, large.view, talk.vectors, now), reading=question.reading)
         spread = measure_question(question, large.view, large.whole)
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
