@@ -287,6 +287,9 @@ def test_context_of_a_file_and_of_nothing(demo: Cli) -> None:
     ran = demo.inside("context", str(file))
     assert ran.out == ""
     assert "Nothing relevant" in ran.err
+    # Without a threshold the confidence cuts nothing off, so that no bar is named.
+    assert "the bar is" not in ran.err
+    assert "the bar is 0.90)" in demo.inside("context", str(file), "--threshold", "0.9").err
 
 
 def test_an_empty_context_names_the_gate_that_left_everything_out(fresh: Cli) -> None:

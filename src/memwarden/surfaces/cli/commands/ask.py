@@ -17,7 +17,7 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
-from memwarden.settings import DEFAULT_BLOCK_TOKENS, DEFAULT_THRESHOLD
+from memwarden.settings import DEFAULT_BLOCK_TOKENS
 from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.options import AsOf, Options, command, read_argument, read_conditions, read_moment
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
@@ -317,7 +317,7 @@ async def context(
             sys.stdout.write((clean(block.text) if sys.stdout.isatty() else block.text) + "\n")
         else:
             # To stderr: an empty stdout is what a script puts into its prompt.
-            print_nothing(printer(sys.stderr), block, DEFAULT_THRESHOLD if threshold is None else threshold)
+            print_nothing(printer(sys.stderr), block, threshold)
 
 
 def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memory]) -> None:
@@ -327,15 +327,19 @@ def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memor
         console.print(output.cut_table(console, cut, memories, most=10))
 
 
-def print_nothing(console: Printer, block: ContextBlock, threshold: float) -> None:
-    """Say that nothing is relevant, and how likely an answer would have been."""
+def print_nothing(console: Printer, block: ContextBlock, threshold: float | None) -> None:
+    """Say that nothing is relevant, and how likely an answer would have been.
+
+    threshold: the bar that was given. Without one the confidence cuts nothing off, and no bar is named.
+    """
     if _too_long(block.cut):
         console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
         return
     if stopped := _stopped_by(block.cut):
         console.print(f"Nothing for the prompt: no block. {stopped}")
         return
-    console.print(f"Nothing relevant: no block (confidence {block.confidence:.2f}, the bar is {threshold:.2f}).")
+    bar = "" if threshold is None else f", the bar is {threshold:.2f}"
+    console.print(f"Nothing relevant: no block (confidence {block.confidence:.2f}{bar}).")
 
 
 def _stopped_by(cut: Sequence[Cut]) -> str:
