@@ -116,9 +116,9 @@ class ScopeReads(ScopeHandle):
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn. Empty when nothing is relevant.
 
-        The last message is searched for. If it asks nothing, the person's last three messages before it count, too; if
-        it says little ("and in May?"), so does the talk just before it. As many memories as bear on it and fit the
-        budget go in, what was said last first.
+        The last message is searched for. If it asks nothing, the last three messages of the role ``user`` before it
+        count, too. If it says little ("and in May?"), the last three messages of any role do. As many memories as bear
+        on it and fit the budget go in, what was said last first.
 
         Args:
             messages: the conversation so far, the message to answer last, or its text alone. What stands in it is not
