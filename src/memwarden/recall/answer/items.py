@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from memwarden.recall.answer.excerpt import choose_passage, choose_sentences, mark_omitted, show_passage
+from memwarden.recall.answer.excerpt import (
+    choose_passage,
+    choose_sentences,
+    mark_omitted,
+    one_line,
+    show_passage,
+    split_with_terms,
+)
 from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.render import until_of
@@ -26,6 +33,7 @@ from memwarden.statements.statement import PackedStatement
 from memwarden.text.passages import limit_characters
 from memwarden.text.sentences import split_spans
 from memwarden.text.small_talk import content_terms
+from memwarden.text.tokenizer import words_and_forms
 
 # Maximum characters of a memory in a block, half of it without spaces between words. At 500, a passage, fewer memories
 # fit and less of the answer is shown.
@@ -51,17 +59,21 @@ def show_sentences(question: Question, held: CachedMemory, passage: int) -> str:
     most = limit_characters(text, MAX_IN_BLOCK)
     if len(text) <= most:
         return frame_memory(held.memory, show_passage(held.passages, number))
-    chosen = choose_sentences(held.sentences_of(number), question.weigh, most)
+    whole = held.passage_text(number)
+    spans = list(split_spans(whole))
+    chosen = choose_sentences(split_with_terms(whole, words_and_forms), question.weigh, most)
     # Cut from the passage, because some scripts have no space between sentences.
-    spans = list(split_spans(text))
-    shown = text[spans[chosen.start].start : spans[chosen.stop - 1].end]
+    shown = one_line(whole[spans[chosen.start].start : spans[chosen.stop - 1].end])
     before, after = number > 0 or chosen.start > 0, number < len(held.passages) - 1 or chosen.stop < len(spans)
     return frame_memory(held.memory, mark_omitted(shown, before=before, after=after))
 
 
 def _number_of(question: Question, held: CachedMemory, passage: int) -> int:
-    """Return the number of the passage to show: a summary is not what was ranked, so that its words decide."""
-    if held.memory.summary is None and passage < len(held.passages):
+    """Return the number of the passage to show.
+
+    A summary, or a text without its orders, was not ranked and has other passages, so its words decide.
+    """
+    if held.shows_text and passage < len(held.passages):
         return passage
     return choose_passage(held.passages, question.weigh)
 

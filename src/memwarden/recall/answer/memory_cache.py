@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, split_with_terms
+from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages
 from memwarden.recall.answer.frame import fit_to_show
 from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
@@ -16,6 +16,7 @@ from memwarden.records import (
 )
 from memwarden.text import time_words, tokenizer
 from memwarden.text.negation import denies
+from memwarden.text.passages import read_passages
 from memwarden.text.small_talk import DENIAL, words_of_answer
 
 ENTRY_BYTES = 1_500
@@ -41,9 +42,9 @@ class CachedMemory:
         """The passages of the summary, else of the text, with their terms."""
         return split_to_passages(self._shown_text, tokenizer.words_and_forms)
 
-    def sentences_of(self, passage: int) -> Sequence[TermedSentence]:
-        """Return the sentences of a passage with their terms. passage: its number."""
-        return split_with_terms(self.passages[passage].text, tokenizer.words_and_forms)
+    def passage_text(self, passage: int) -> str:
+        """Return a passage with its line breaks. passage: its number."""
+        return read_passages(self._shown_text)[passage]
 
     @cached_property
     def whole(self) -> str:
@@ -53,6 +54,11 @@ class CachedMemory:
     @cached_property
     def _shown_text(self) -> str:
         return shown_words(self.memory)
+
+    @property
+    def shows_text(self) -> bool:
+        """Whether its text is shown unchanged: no summary in its place, and no orders left out."""
+        return self._shown_text == self.memory.text
 
     @cached_property
     def is_of_assistant(self) -> bool:
