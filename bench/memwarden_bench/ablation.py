@@ -51,7 +51,14 @@ def _without(*signals: str) -> Sequence[Replacement]:
         for kind, weights in combine.CLOSENESS.items()
     }
     shape = {name: 0.0 if name in signals else weight for name, weight in combine.SHAPE.items()}
-    return (combine, "CLOSENESS", closeness), (combine, "SHAPE", shape)
+    long = {name: weight for name, weight in combine.OF_LONG_TEXTS.items() if name not in signals}
+    assistant = 0.0 if "assistant" in signals else combine.ASSISTANT
+    return (
+        (combine, "CLOSENESS", closeness),
+        (combine, "SHAPE", shape),
+        (combine, "OF_LONG_TEXTS", long),
+        (combine, "ASSISTANT", assistant),
+    )
 
 
 def _without_adjustment(name: str) -> Replacement:

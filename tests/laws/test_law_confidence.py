@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from law_stores import each_store, texts_of, vocabulary
 
 SIZE = 30
@@ -30,3 +32,19 @@ def test_an_unrelated_question_gets_an_empty_block(remembered: Callable[[Sequenc
     me = remembered([note.text for note in vocabulary("en").notes(1, SIZE)])
     worlds = ("How many moons does Jupiter have?", "What is the boiling point of tungsten?", "Who wrote Faust?")
     assert [texts_of(me.context(world)) for world in worlds] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "question"),
+    [
+        ("en", "I'm Priya, I live in Leeds with my husband Tom.", "Who is my husband?"),
+        ("de", "Ich wohne mit meinem Mitbewohner Jonas und zwei Katzen in Kiel.", "Wer ist mein Mitbewohner?"),
+        ("es", "Vivo en Cádiz con mi marido Tomás y dos gatos.", "¿Quién es mi marido?"),
+        ("fr", "J'habite à Lille avec mon mari Thomas et deux chats.", "Qui est mon mari ?"),
+    ],
+)
+def test_a_statement_with_every_word_of_the_question_is_shown(
+    language: str, told: str, question: str, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    others = [note.text for note in vocabulary(language).notes(2, SIZE)]
+    assert texts_of(remembered([told, *others]).query(question))[0] == told

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memwarden import Warden
-from memwarden.recall.rank.combine import Spread, measure_spread
+from memwarden.recall.rank.combine import Spread, measure_spread, weigh_closeness
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
@@ -62,3 +62,39 @@ def test_a_newer_text_that_says_the_same_passes_and_says_why() -> None:
         first, second, *_ = me.query("Where do I live?", explain=True).items
         assert "Cork" in first.memory.text
         assert "Leeds" in second.memory.text
+
+
+PARAGRAPH = (
+    "The greenhouse needs a new heater before the frost, and the heater should run on gas. "
+    "A heater of two kilowatts is enough for a small greenhouse, if the glass is tight. "
+) * 2
+
+
+def test_an_assistant_counts_less_and_still_says_what_a_session_is_about() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        at = BEGIN.isoformat()
+        for thread, text in (("a", "Noted, fine."), ("b", PARAGRAPH)):
+            warden.scope(user="u", thread=thread).observe(
+                [
+                    {"role": "user", "content": f"The key of shed {thread} hangs in the hall.", "created_at": at},
+                    {"role": "assistant", "content": text, "created_at": at},
+                ]
+            )
+        found = warden.scope(user="u", thread="asking").query("Which heater for the greenhouse?", explain=True, top_k=9)
+        features = {
+            (item.memory.thread_id, item.memory.role): {each.name: each for each in item.why.features}
+            for item in found.items
+        }
+    about = features["b", "assistant"]
+    assert about["assistant"].contribution < -2
+    # The session of the heater lifts what the person said there, although an assistant names the heater.
+    assert about["session"].contribution > 0
+
+
+def test_of_long_messages_the_model_of_paragraphs_counts_more() -> None:
+    def view(share: float) -> Any:
+        return SimpleNamespace(short_share=share)
+
+    short, long = weigh_closeness("both", view(1.0)), weigh_closeness("both", view(0.0))
+    assert {name for name in short if long[name] != short[name]} == {"first"}
+    assert long["first"] > short["first"]

@@ -200,7 +200,7 @@ def test_wrong_categories_are_named_with_their_place(tmp_path: Path, content: st
 
 def test_the_named_features_are_those_of_the_score() -> None:
     signals = {name for weights in combine.CLOSENESS.values() for name in weights}
-    assert set(config.FEATURES) == {*signals, *combine.SHAPE, "speaker", "on_day"}
+    assert set(config.FEATURES) == {*signals, *combine.SHAPE, "assistant", "speaker", "on_day"}
 
 
 def test_references_in_a_categories_file_are_refused(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from memwarden.statements.statement import PackedStatement, pack
 ALL = np.ones(3, np.bool_)
 
 
-def view_of(vectors: list[list[float]], created_at: list[int], terms: tuple[int, ...] = (9, 9, 9)) -> Any:
+def view_of(vectors: list[list[float]], created_at: list[int], short_share: float = 1.0) -> Any:
     rows = np.array(vectors, np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     passages = SimpleNamespace(second=rows, starts=np.arange(len(rows)))
     nothing = np.zeros(len(rows), np.bool_)
     return SimpleNamespace(
-        passages=passages, created_at=np.array(created_at), length=np.array(terms), statements=None,
+        passages=passages, created_at=np.array(created_at), short_share=short_share, statements=None,
         says_doubt=nothing, asks_question=nothing, from_person=np.ones(len(rows), np.float32),
     )  # fmt: skip
 
@@ -43,8 +43,7 @@ def test_a_newer_close_text_comes_up_to_the_best_and_not_above_it() -> None:
     [
         (view_of(VECTORS, [2, 1, 3]), 0.9),  # the close text is older
         (view_of(VECTORS, [1, 2, 3]), 0.5),  # the answer may not be in the store
-        (view_of(VECTORS, [1, 2, 3], (9, 99, 9)), 0.9),  # the close text says several things
-        (view_of(VECTORS, [1, 2, 3], (99, 9, 9)), 0.9),  # the best one does
+        (view_of(VECTORS, [1, 2, 3], 0.5), 0.9),  # the store holds long texts
     ],
 )
 def test_nothing_is_raised_where_it_may_not_replace_the_best(view: Any, answer: float) -> None:

@@ -71,6 +71,8 @@ def judge_answer(
     subject, answer = chance(weigh(weights.subject, signals)), chance(logit)
     if plain > MIN_PLAIN:
         of_plain = chance(weigh(weights.plain, signals))
+        if is_worded(question, combined, allowed):
+            of_plain = max(of_plain, KNOWN)
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
     if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:
         subject = answer = 0.0
@@ -108,6 +110,12 @@ def answer_signals(
         "implicit": 0.0 if reading is None else reading.implicit,
         "english": float(question.english),
     }
+
+
+def is_worded(question: Question, combined: Combination, allowed: Mask) -> bool:
+    """Return whether an allowed place holds every word of the question: "I live with my husband Tom." knows of him."""
+    held = combined.closeness.words.held
+    return bool(len(held)) and bool(held.all(axis=0)[allowed].any())
 
 
 def _told(question: Question, view: NamespaceView, allowed: Mask) -> float:

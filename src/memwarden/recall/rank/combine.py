@@ -27,12 +27,16 @@ CLOSENESS: Final[Mapping[str, Weights]] = {
     "first": {"words": 0.7, "first": 1.0, "pieces": 0.6},
     "words": {"words": 1.0},
 }
+# Added to these weights as far as messages are long: MiniLM has learned on paragraphs.
+OF_LONG_TEXTS: Final[Weights] = {"first": 0.6}
 # The signal that also counts for the turns before and after a place.
 LEADING: Final = {"both": "answering", "multilingual": "answering", "first": "first", "words": "words"}
+# Weight of a message of an assistant. The best messages of a session count without it: there an assistant says what
+# the session is about.
+ASSISTANT: Final = -2.5
 # Weights of a message's shape and neighbours. They count as far as the namespace holds short messages: in a store of
 # documents they do harm.
 SHAPE: Final[Weights] = {
-    "assistant": -2.0,
     "asks": -1.5,
     "length": 0.8,
     "around": 2.0,
@@ -181,6 +185,12 @@ def _spread_of(values: Floats, typical: float, live: Mask) -> Spread:
     return Spread(mean, float(np.sqrt((rows * variance + PRIOR_ROWS * typical**2) / (rows + PRIOR_ROWS))))
 
 
+def weigh_closeness(kind: str, view: NamespaceView) -> Weights:
+    """Return the weights of the signals of a kind, as far as the messages of a view are long."""
+    long = 1 - view.short_share
+    return {name: weight + long * OF_LONG_TEXTS.get(name, 0.0) for name, weight in CLOSENESS[kind].items()}
+
+
 def combine(
     question: Question,
     view: NamespaceView,
@@ -189,7 +199,7 @@ def combine(
     left_out: frozenset[str] = frozenset(),
 ) -> Combination:
     """Combine the signals. left_out: names of signals that do not count."""
-    weights = CLOSENESS[closeness.kind]
+    weights = weigh_closeness(closeness.kind, view)
     scaled = {
         name: (closeness.places[name] - np.float32(spread[name].mean)) / np.float32(spread[name].deviation)
         for name in weights
@@ -207,10 +217,15 @@ def combine(
     for part in parts:
         if part.values is not view.nothing:
             total += np.float32(part.weight) * part.values
-    if "session" not in left_out:
-        parts.append(Part("session", sessions.mean_best_two(view, total), SESSION))
-        total = total + np.float32(SESSION) * parts[-1].values
-    return Combination(tuple(parts), total, closeness, _sum_passages(closeness, spread))
+    further = [
+        Part("assistant", speakers.said_by_assistant(question, view), ASSISTANT),
+        Part("session", sessions.mean_best_two(view, total), SESSION),
+    ]
+    for part in further:
+        if part.name not in left_out:
+            parts.append(part)
+            total = total + np.float32(part.weight) * part.values
+    return Combination(tuple(parts), total, closeness, _sum_passages(closeness, weights, spread))
 
 
 def add_talk(own: Combination, talk: Combination) -> Combination:
@@ -229,7 +244,6 @@ def _shapes(
 ) -> list[tuple[str, Floats]]:
     leading = scaled[LEADING[closeness.kind]]
     return [
-        ("assistant", speakers.said_by_assistant(question, view)),
         ("asks", shape.asks(question, view)),
         ("length", shape.log_length(question, view)),
         ("around", closeness.words.around),
@@ -239,9 +253,8 @@ def _shapes(
     ]
 
 
-def _sum_passages(closeness: Closeness, spread: Mapping[str, Spread]) -> Floats:
+def _sum_passages(closeness: Closeness, weights: Weights, spread: Mapping[str, Spread]) -> Floats:
     """Return the weighted sum of the signals of each passage, which says which passage of a place is its best."""
-    weights = CLOSENESS[closeness.kind]
     total = np.zeros(len(closeness.words.passages), np.float32)
     for name, values in closeness.passages.items():
         if name in weights:

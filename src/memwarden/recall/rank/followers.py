@@ -8,7 +8,7 @@ import numpy as np
 
 from memwarden.models.products import multiply
 from memwarden.recall.index.columns import Floats, Ints, Mask
-from memwarden.recall.rank.currency import best_places, says_one_thing
+from memwarden.recall.rank.currency import best_places
 
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
@@ -29,10 +29,11 @@ LEAST_ANSWER, SURE_ANSWER = 0.5, 0.7
 def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: float) -> Floats:
     """Raise texts that are newer than one of the best and close to it. None of them reaches that one.
 
-    A text that says several things replaces nothing. Without the multilingual model nothing is raised. answer: the
-    chance that the store holds it.
+    In a store of long texts almost everything is close to the best one, so that this counts only as far as most texts
+    are short. Without the multilingual model nothing is raised. answer: the chance that the store holds it.
     """
-    weight = WEIGHT * min(max((answer - LEAST_ANSWER) / (SURE_ANSWER - LEAST_ANSWER), 0.0), 1.0)
+    short = max(0.0, 2 * view.short_share - 1)
+    weight = WEIGHT * short * min(max((answer - LEAST_ANSWER) / (SURE_ANSWER - LEAST_ANSWER), 0.0), 1.0)
     vectors, starts = view.passages.second, view.passages.starts
     if weight == 0 or vectors is None:
         return total
@@ -42,7 +43,7 @@ def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: f
     lent = np.float32(weight) * np.maximum(cosines - np.float32(MIN_COSINE), 0)
     lent *= np.exp((total[followed] - total[followed[:1]]) / np.float32(REACH))
     lent *= view.created_at[best][:, None] > view.created_at[followed][None]
-    lent *= _states(view, best)[:, None] & says_one_thing(view, followed)[None]
+    lent *= _states(view, best)[:, None]
     if view.statements is not None:
         lent *= ~view.statements.are_apart(best[:, None], followed[None])
     gap = np.maximum(total[followed][None] - total[best][:, None], 0) * np.float32(0.999)
@@ -52,6 +53,6 @@ def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: f
 
 
 def _states(view: NamespaceView, places: Ints) -> Mask:
-    """Return which texts of a person state one thing: no question, wish or plan."""
-    doubted = view.says_doubt[places] | view.asks_question[places] | ~says_one_thing(view, places)
+    """Return which texts state something: no question, wish or plan, and none of an assistant."""
+    doubted = view.says_doubt[places] | view.asks_question[places]
     return np.asarray(~doubted & (view.from_person[places] > 0), np.bool_)
