@@ -12,7 +12,6 @@ from memwarden.recall.answer.excerpt import (
     mark_omitted,
     one_line,
     show_passage,
-    split_with_terms,
 )
 from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
@@ -31,9 +30,7 @@ from memwarden.statements.reader import load_weights
 from memwarden.statements.shown import show_statements
 from memwarden.statements.statement import PackedStatement
 from memwarden.text.passages import limit_characters
-from memwarden.text.sentences import split_spans
 from memwarden.text.small_talk import content_terms
-from memwarden.text.tokenizer import words_and_forms
 
 # Maximum characters of a memory in a block, half of it without spaces between words. At 500, a passage, fewer memories
 # fit and less of the answer is shown.
@@ -59,9 +56,8 @@ def show_sentences(question: Question, held: CachedMemory, passage: int) -> str:
     most = limit_characters(text, MAX_IN_BLOCK)
     if len(text) <= most:
         return frame_memory(held.memory, show_passage(held.passages, number))
-    whole = held.passage_text(number)
-    spans = list(split_spans(whole))
-    chosen = choose_sentences(split_with_terms(whole, words_and_forms), question.weigh, most)
+    whole, spans, sentences = held.split_passage(number)
+    chosen = choose_sentences(sentences, question.weigh, most)
     # Cut from the passage, because some scripts have no space between sentences.
     shown = one_line(whole[spans[chosen.start].start : spans[chosen.stop - 1].end])
     before, after = number > 0 or chosen.start > 0, number < len(held.passages) - 1 or chosen.stop < len(spans)

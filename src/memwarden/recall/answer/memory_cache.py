@@ -6,9 +6,9 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
-from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages
+from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, split_with_terms
 from memwarden.recall.answer.frame import fit_to_show
 from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
@@ -17,6 +17,7 @@ from memwarden.records import (
 from memwarden.text import time_words, tokenizer
 from memwarden.text.negation import denies
 from memwarden.text.passages import read_passages
+from memwarden.text.sentences import SentenceSpan, split_spans
 from memwarden.text.small_talk import DENIAL, words_of_answer
 
 ENTRY_BYTES = 1_500
@@ -26,11 +27,20 @@ ENTRY_BYTES = 1_500
 TEXT_SHARE = 8
 
 
+class SplitPassage(NamedTuple):
+    """A passage as it was written, where its sentences are, and their terms."""
+
+    text: str
+    spans: Sequence[SentenceSpan]
+    sentences: Sequence[TermedSentence]
+
+
 class CachedMemory:
     """A memory with its lazily computed excerpt parts."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
+        self._split: dict[int, SplitPassage] = {}
 
     @cached_property
     def bullet_start(self) -> str:
@@ -42,9 +52,13 @@ class CachedMemory:
         """The passages of the summary, else of the text, with their terms."""
         return split_to_passages(self._shown_text, tokenizer.words_and_forms)
 
-    def passage_text(self, passage: int) -> str:
-        """Return a passage with its line breaks. passage: its number."""
-        return read_passages(self._shown_text)[passage]
+    def split_passage(self, passage: int) -> SplitPassage:
+        """Return a passage with its line breaks and sentences. passage: its number."""
+        if passage not in self._split:
+            text = read_passages(self._shown_text)[passage]
+            sentences = split_with_terms(text, tokenizer.words_and_forms)
+            self._split[passage] = SplitPassage(text, tuple(split_spans(text)), sentences)
+        return self._split[passage]
 
     @cached_property
     def whole(self) -> str:
