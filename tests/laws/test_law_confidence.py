@@ -48,3 +48,30 @@ def test_a_statement_with_every_word_of_the_question_is_shown(
 ) -> None:
     others = [note.text for note in vocabulary(language).notes(2, SIZE)]
     assert texts_of(remembered([told, *others]).query(question))[0] == told
+
+
+MINUTES = """Minutes of the house meeting, 14 October. Present: Odile, Marek, the Sørensens and the caretaker.
+The lift will be out of service from the 3rd to the 9th of November while the motor is replaced. Deliveries for the \
+upper floors can be left in the porter's room, which is open until seven.
+Bicycles without a tag will be moved to the cellar at the end of the month. Bicycles with a yellow ribbon are given to \
+the repair workshop on Mill Street, and nobody can claim them after that.
+The roof terrace stays closed until the railing has passed inspection. The next meeting is on 11 January at half past \
+six in the laundry room. Odile brings the keys."""
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What happens to bicycles with a yellow ribbon?", "the repair workshop on Mill Street"),
+        ("When is the lift out of service?", "from the 3rd to the 9th of November"),
+        ("When is the next meeting?", "11 January"),
+    ],
+)
+def test_a_sure_answer_in_a_long_text_is_shown(
+    question: str, shown: str, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    me = remembered(
+        [MINUTES, "I take my tea without sugar.", "My sister Ina lives in Bergen.", "I work at the harbour."]
+    )
+    assert shown in me.context(question).text
+    assert shown in me.query(question).text

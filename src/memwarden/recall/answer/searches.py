@@ -21,12 +21,17 @@ from memwarden.records import (
     Memory,
     Namespace,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD, SURE_ANSWER
 
 
 def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
-    """Return whether anything may be shown: the subject is known, or the confidence reaches a given threshold."""
-    return ranking.subject >= SUBJECT_THRESHOLD if threshold is None else ranking.confidence >= threshold
+    """Return whether anything may be shown: the confidence reaches a given threshold.
+
+    Without a threshold: the store knows the subject, or surely holds the answer.
+    """
+    if threshold is not None:
+        return ranking.confidence >= threshold
+    return ranking.subject >= SUBJECT_THRESHOLD or ranking.confidence >= SURE_ANSWER
 
 
 def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float | None) -> bool:
