@@ -55,7 +55,11 @@ The lift will be out of service from the 3rd to the 9th of November while the mo
 upper floors can be left in the porter's room, which is open until seven.
 Bicycles without a tag will be moved to the cellar at the end of the month. Bicycles with a yellow ribbon are given to \
 the repair workshop on Mill Street, and nobody can claim them after that.
-The roof terrace stays closed until the railing has passed inspection. The next meeting is on 11 January at half past \
+On Thursday the pipes are flushed, so there is no hot water between eight in the morning and two in the afternoon. The \
+caretaker recommends filling a few bottles the evening before.
+The roof terrace stays closed until the railing has passed inspection. Marek asked whether plants may stay there, and \
+the answer was yes, if they stand on the north side.
+The next meeting is on 11 January at half past \
 six in the laundry room. Odile brings the keys."""
 
 
