@@ -13,6 +13,8 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import CategoryDenied, Denied, NotFound
+from memwarden.surfaces.http.keys import KeyRing
+from oauth_calls import greet, logged_in, oauth_app, reach, register
 
 ROOT = Path(__file__).parents[1]
 PAGE = "https://example.org/shop"
@@ -28,6 +30,7 @@ PROMISES = (
     "A sensitive change needs the person's consent.",
     "Users, projects and tenants share nothing.",
     "A memory cannot close the block that it stands in",
+    "A hosted assistant gets no more than the key that it rests on.",
     "A new file is made for its owner alone",
 )
 
@@ -138,7 +141,19 @@ def test_8_a_memory_closes_no_block_and_steers_no_terminal(warden: Warden) -> No
     assert "\x1b" not in clean("\x1b[2J\x1b]0;owned\x07")
 
 
-def test_9_a_new_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+async def test_9_a_hosted_assistant_gets_no_more_than_its_key() -> None:
+    async with oauth_app() as app, logged_in(app, operations=["read"]) as browser, reach(app) as http:
+        token = (await (await register(http)).connect(browser))["access_token"]
+        assert await greet(http, token) == 200
+        refused = await http.get("/v1/memories", headers={"Authorization": f"Bearer {token}"})
+        assert refused.status_code == 401
+        keys = KeyRing(app.state.warden.store)
+        for key in await keys.find():
+            await keys.revoke(key.id)
+        assert await greet(http, token) == 401
+
+
+def test_10_a_new_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     new, old = tmp_path / "new.db", tmp_path / "old.db"
     old.touch(mode=0o640)
     old.chmod(0o640)

@@ -63,7 +63,7 @@ async def test_the_least_recently_used_index_goes_when_memory_is_short(url: str)
 
 
 async def test_an_index_that_follows_a_change_is_in_use(url: str) -> None:
-    room_for_two = int(2.7 * await size_of_one())
+    room_for_two = int(2.8 * await size_of_one())  # one of them grows
     config = {"embedder": "none", "merging": "off", "index_bytes": room_for_two}
     async with AsyncWarden.open(url, config=config) as warden:
         await fill(warden, ["ana", "ben", "eva"])

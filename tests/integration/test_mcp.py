@@ -134,7 +134,7 @@ def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "id": 4, "method": f"no/{secret}"},
     ]
     command = [MEMWARDEN, "mcp", "--db", f"sqlite:///{tmp_path}/memory.db"]
-    answers = {}
+    answers: dict[Any, Any] = {}
     malformed = []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from typing import Any
 
-import httpx
 import httpx2
 import pytest
 from openai import AsyncAzureOpenAI
@@ -161,7 +161,7 @@ async def test_paths_of_azure_have_memory(end: str, monkeypatch: pytest.MonkeyPa
         warden = AsyncWarden.open("memory://", config={"embedder": "none", "upstream": site + end})
         async with (
             warden,
-            httpx.AsyncClient(transport=httpx.ASGITransport(app=create_app(warden, start=False))) as http,
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(app=create_app(warden, start=False))) as http,
         ):
             await warden.scope(user="ana").remember("Ana's kettle in the Küche is copper.")
             key = (await KeyRing(warden.store).create(user="ana")).text
@@ -172,7 +172,7 @@ async def test_paths_of_azure_have_memory(end: str, monkeypatch: pytest.MonkeyPa
                 http_client=http,
                 max_retries=0,
             )
-            messages = [{"role": "user", "content": ASKED}]
+            messages: list[Any] = [{"role": "user", "content": ASKED}]
             thread = {"X-Memory-Thread": "t"}
             said = await azure.chat.completions.create(model="gpt 4o", messages=messages, extra_headers=thread)
             assert said.choices[0].message.content == "Copper."

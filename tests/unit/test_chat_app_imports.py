@@ -36,7 +36,7 @@ def written(folder: Path, content: Any, name: str) -> Path:
     return file
 
 
-TELEGRAM = {
+TELEGRAM: dict[str, Any] = {
     "name": "Flat 3B", "type": "private_group", "id": 77,
     "messages": [
         {"id": 1, "type": "service", "actor": "Bo", "action": "create_group", "text": "", "text_entities": []},
@@ -163,7 +163,7 @@ def test_an_export_of_all_chats_of_telegram_is_known_by_its_account(tmp_path: Pa
     }  # fmt: skip
     done, memories = imported(written(tmp_path, content, "result.json"))
     assert (done.formats, len(done.refused)) == (("telegram",), 2)
-    assert sorted({item.thread_id for item in memories}) == ["telegram/77", "telegram/78"]
+    assert {item.thread_id for item in memories} == {"telegram/77", "telegram/78"}
 
 
 def test_slack_writes_three_characters_as_entities(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def answer_signals(
 def is_worded(question: Question, combined: Combination, allowed: Mask) -> bool:
     """Return whether an allowed place holds every word of the question: "I live with my husband Tom." knows of him."""
     held = combined.closeness.words.held
-    return bool(len(held)) and bool(held.all(axis=0)[allowed].any())
+    return bool(len(held)) and bool(np.logical_and.reduce(held, axis=0)[allowed].any())
 
 
 def _told(question: Question, view: NamespaceView, allowed: Mask) -> float:
