@@ -319,7 +319,7 @@ def _from_environment() -> dict[str, Any]:
 SUBJECT_THRESHOLD: Final = 0.5
 # Chance of the answer from which it is shown whatever the chance of the subject. Of 440 questions about the world to
 # eleven histories none reaches it.
-SURE_ANSWER: Final = 0.8
+ANSWER_THRESHOLD: Final = 0.8
 # Least confidence at which an empty block is worth a search.
 DEFAULT_THRESHOLD: Final = 0.35
 # Tokens. Default limit of a block.

@@ -21,7 +21,7 @@ from memwarden.records import (
     Memory,
     Namespace,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD, SURE_ANSWER
+from memwarden.settings import ANSWER_THRESHOLD, CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD
 
 
 def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
@@ -31,7 +31,7 @@ def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
     """
     if threshold is not None:
         return ranking.confidence >= threshold
-    return ranking.subject >= SUBJECT_THRESHOLD or ranking.confidence >= SURE_ANSWER
+    return ranking.subject >= SUBJECT_THRESHOLD or ranking.confidence >= ANSWER_THRESHOLD
 
 
 def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float | None) -> bool:
