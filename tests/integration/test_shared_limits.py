@@ -58,7 +58,9 @@ async def test_the_clock_of_a_machine_may_be_wrong(postgres_url: str, monkeypatc
     await store.close()
 
 
-async def test_limiters_of_two_processes_admit_one_limit_with_few_statements(postgres_url: str) -> None:
+async def test_limiters_of_two_processes_admit_one_limit_with_few_statements(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rate, store = parse("2000/day"), PostgresStore(postgres_url)
     await store.open()
     limiters = [SharedLimiter(rate, store.counts, "calls") for _ in range(2)]
@@ -69,7 +71,7 @@ async def test_limiters_of_two_processes_admit_one_limit_with_few_statements(pos
         added.append(calls)
         return await add(namespace, counter, seconds, calls)
 
-    store.counts.add = count_statements  # type: ignore[method-assign]
+    monkeypatch.setattr(store.counts, "add", count_statements)
     admitted = 0
     for _ in range(110):
         some = await asyncio.gather(*(limiters[number % 2].hit("key 1") for number in range(20)))

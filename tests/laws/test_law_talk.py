@@ -43,6 +43,27 @@ def test_a_statement_recalls_what_its_talk_is_about(
     assert len(right) >= 9, [note.question for note in notes[:12] if note not in right]
 
 
+# Speaks of another person than the talk before.
+ELSEWHERE = {
+    "en": "Something else: I met {} yesterday, and we had a long walk together.",
+    "de": "Was anderes: gestern habe ich {} getroffen, und wir sind lange spazieren gegangen.",
+    "es": "Otra cosa: ayer vi a {} y dimos un paseo largo juntos.",
+}
+
+
+@pytest.mark.parametrize("language", ELSEWHERE)
+def test_a_statement_about_somebody_else_recalls_that_one(
+    language: str, remembered: Callable[[Sequence[str]], Any]
+) -> None:
+    notes = vocabulary(language).notes(5, SIZE)
+    me = remembered([note.text for note in notes])
+    right = 0
+    for before, now in zip(notes[:12], notes[12:24], strict=True):
+        best = best_of(me, talk_about(before.question, ELSEWHERE[language].format(now.subject)))
+        right += best is not None and now.subject.split()[-1] in best
+    assert right >= 10
+
+
 @each_store
 def test_a_question_after_a_talk_about_something_else_is_searched_alone(
     language: str, seed: int, remembered: Callable[[Sequence[str]], Any]

@@ -23,14 +23,19 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def with_terms(text: str, terms: Callable[[str], Iterable[str]]) -> TermedSentence:
+    """Return a text as a single line, with its terms once each. terms: returns the terms of a text."""
+    return TermedSentence(one_line(text), tuple(dict.fromkeys(terms(text))))
+
+
 def split_with_terms(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
     """Split a text into sentences and lines. terms: returns the terms of a text."""
-    return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in split_sentences(text))
+    return tuple(with_terms(part, terms) for part in split_sentences(text))
 
 
 def split_to_passages(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
     """Split a text into passages. terms: returns the terms of a text."""
-    return tuple(TermedSentence(one_line(part), tuple(dict.fromkeys(terms(part)))) for part in read_passages(text))
+    return tuple(with_terms(part, terms) for part in read_passages(text))
 
 
 def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, split_with_terms
+from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, with_terms
 from memwarden.recall.answer.frame import fit_to_show
 from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
@@ -56,8 +56,9 @@ class CachedMemory:
         """Return a passage with its line breaks and sentences. passage: its number."""
         if passage not in self._split:
             text = read_passages(self._shown_text)[passage]
-            sentences = split_with_terms(text, tokenizer.words_and_forms)
-            self._split[passage] = SplitPassage(text, tuple(split_spans(text)), sentences)
+            spans = tuple(split_spans(text))
+            sentences = [with_terms(span.text, tokenizer.words_and_forms) for span in spans]
+            self._split[passage] = SplitPassage(text, spans, sentences)
         return self._split[passage]
 
     @cached_property

@@ -49,7 +49,7 @@ ON_DAY: Final = 1.2
 # Weight of the best messages of a place's session, by the sum of the other signals.
 SESSION: Final = 0.5
 # Share of a message that asks nothing in its score; the rest is that of the message with the talk that it continues.
-OWN_SHARE: Final = 0.35
+OWN_SHARE: Final = 0.5
 # Weight of a relation to a better place; the setting ``relation_weight`` overrides it.
 RELATION_WEIGHT: Final = 0.1
 
