@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,23 +28,6 @@ _LOCAL = """
     AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = pg_class.oid)
 """
 PEOPLE = [Namespace("default", f"user/{name}") for name in ("ana", "bo", "cy", "dee", "eli", "fay", "gus", "hal")]
-
-OPEN = """
-import asyncio, sys
-from memwarden.stores.postgres import PostgresStore
-print("ready", flush=True)
-asyncio.run(PostgresStore(sys.argv[1]).open())
-"""
-
-
-def kill_opening(url: str, seconds: float) -> None:
-    """Kill a process some time after it began to open a store."""
-    with subprocess.Popen([sys.executable, "-c", OPEN, url], stdout=subprocess.PIPE) as opening:
-        assert opening.stdout is not None
-        assert opening.stdout.readline()
-        with suppress(subprocess.TimeoutExpired):
-            opening.wait(seconds)
-        opening.kill()
 
 
 def test_the_demo_is_answered_as_in_memory(citus_url: str) -> None:
@@ -91,17 +72,6 @@ async def test_roles_that_another_database_made_reach_the_nodes() -> None:
         async with AsyncWarden.open(cluster.new_database()) as warden:
             await warden.store.apply(a_batch(a_put("a", namespace=PEOPLE[0]), namespace=PEOPLE[0]))
             assert await warden.store.namespaces() == PEOPLE[:1]
-
-
-@pytest.mark.soak
-async def test_an_opening_that_is_killed_is_repeated_whole(citus: CitusCluster) -> None:
-    for tenths in (2, 5, 8, 11):
-        url = citus.new_database()
-        await asyncio.to_thread(kill_opening, url, tenths / 10)
-        async with AsyncWarden.open(url) as warden:
-            await warden.store.apply(a_batch(a_put("a", namespace=PEOPLE[0]), namespace=PEOPLE[0]))
-        with psycopg.connect(url) as db:
-            assert db.execute(_LOCAL).fetchall() == []
 
 
 @pytest.mark.soak
