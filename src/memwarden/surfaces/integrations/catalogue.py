@@ -63,6 +63,9 @@ ADAPTERS = (
         "use-with-llama-index.md",
     ),
     Adapter(
+        "LiteLLM", "memwarden", ("MemwardenCallback",), ("litellm",), ". litellm", "use-with-litellm.md",
+    ),
+    Adapter(
         "Google ADK", "memwarden", ("MemwardenMemoryService", "MemwardenSessionService"), ("google-adk",),
         ". google-adk", "use-with-google-adk.md",
     ),
