@@ -16,6 +16,7 @@ from psycopg import errors
 
 from memwarden import AsyncWarden, clock
 from memwarden.errors import StoreUnavailable
+from memwarden.recall.large import statistics
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
@@ -123,6 +124,23 @@ async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
             assert found.confidence == pytest.approx(wanted.confidence, abs=1e-5)
             assert (found.text, found.rev, found.relevant) == (wanted.text, wanted.rev, wanted.relevant)
         assert get_runtime(warden).services.indexes.held(HERE) is None
+
+
+async def test_a_word_that_the_sample_does_not_hold_is_found(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a namespace of over 4,000 rows the digest has a sample, which lacks rare words."""
+    monkeypatch.setattr(statistics, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(statistics, "MIN_MEASURED_ROWS", 2)
+    async with opened(new_database()) as warden:
+        await fill(warden, 400)
+        await warden.scope(user="ana").remember("Wilma keeps axolotls behind the lighthouse.")
+        await made_ready(warden)
+        large = await larges(warden).ready(HERE)
+        assert large is not None
+        assert large.whole.is_sampled
+        found = await warden.scope(user="ana").query("Who keeps axolotls in a canoe?", threshold=0)
+        assert found.items[0].memory.text == "Wilma keeps axolotls behind the lighthouse."
 
 
 async def test_metadata_is_filtered_by_the_database(large: str) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from itertools import compress
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surfac
 if TYPE_CHECKING:
     from memwarden.statements.reader import QuestionReading
 
+T = TypeVar("T")
 
 _MONTH_NUMBER: Final = {
     name: number
@@ -255,6 +257,20 @@ class Question:
     of_days: bool = False
     small_talk: bool = False
     talk: Question | None = None
+
+    def keep_words(self, kept: Sequence[bool]) -> Question:
+        """Return the question with a part of its words. kept: whether it keeps each of them."""
+
+        def part(values: Sequence[T]) -> tuple[T, ...]:
+            return tuple(compress(values, kept))
+
+        return replace(
+            self,
+            terms=part(self.terms),
+            idf_prior=part(self.idf_prior),
+            stems=part(self.stems),
+            forms=part(self.forms),
+        )
 
     @cached_property
     def whole_vector(self) -> npt.NDArray[np.float32]:

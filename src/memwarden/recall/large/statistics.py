@@ -12,7 +12,7 @@ import io
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -179,21 +179,15 @@ def measure_question(question: Question, sample: NamespaceView, whole: Namespace
 
     Of words that are too rare to be met in the sample, the digest has the spread.
     """
-    common, rare = _part_lengths(question, sample, whole)
-    asked = replace(question, terms=common[0], idf_prior=common[1])
-    spread = measure_spread(measure_closeness(asked, sample), sample)
-    mass = sum(
-        idf(whole.alive, whole.holding(term, 0), prior)
-        for term, prior in zip(question.terms, question.idf_prior, strict=True)
-    )
-    own = sum(idf(whole.alive, whole.holding(term, 0), prior) for term, prior in zip(*common, strict=True))
+    measured = [not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS for term in question.terms]
+    common, rare = question.keep_words(measured), question.keep_words([not is_measured for is_measured in measured])
+    spread = measure_spread(measure_closeness(common, sample), sample)
     # The sample's BM25 is a share of the mass of the words that it measures.
-    share = (own + PSEUDO_MASS) / (mass + PSEUDO_MASS)
+    mass = _mass(question, whole) + PSEUDO_MASS
+    share = (_mass(common, whole) + PSEUDO_MASS) / mass
     words = spread["words"]
     variance = (words.deviation * share) ** 2
-    variance += (
-        sum(_variance_of(term, prior, whole) for term, prior in zip(*rare, strict=True)) / (mass + PSEUDO_MASS) ** 2
-    )
+    variance += sum(_variance_of(*word, whole) for word in zip(rare.terms, rare.idf_prior, strict=True)) / mass**2
     return {**spread, "words": Spread(words.mean * share, float(np.sqrt(variance)))}
 
 
@@ -203,16 +197,10 @@ def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
     return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int32, len(values))
 
 
-def _part_lengths(
-    question: Question, sample: NamespaceView, whole: NamespaceDigest
-) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], tuple[tuple[int, ...], tuple[float, ...]]]:
-    """The question's terms, with their priors, that the sample holds often enough, and the others."""
-    sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
-    for term, prior in zip(question.terms, question.idf_prior, strict=True):
-        enough = not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS
-        sides[0 if enough else 1].append((term, prior))
-    common, rare = (tuple(zip(*side, strict=True)) or ((), ()) for side in sides)
-    return (common[0], common[1]), (rare[0], rare[1])
+def _mass(question: Question, whole: NamespaceDigest) -> float:
+    """Return the sum of the weights of a question's words."""
+    words = zip(question.terms, question.idf_prior, strict=True)
+    return sum(idf(whole.alive, whole.holding(term, 0), prior) for term, prior in words)
 
 
 def _variance_of(term: int, prior: float, whole: NamespaceDigest) -> float:
