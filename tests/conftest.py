@@ -75,10 +75,11 @@ def embedded_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 
-@pytest.fixture(scope="session")
-def remembered() -> Iterator[Callable[[Sequence[str]], Any]]:
-    """Opens a store of texts in memory, once for the same texts."""
-    with opened_stores() as remember:
+@pytest.fixture(scope="session", params=["memory", pytest.param("citus", marks=pytest.mark.soak)])
+def remembered(request: pytest.FixtureRequest) -> Iterator[Callable[[Sequence[str]], Any]]:
+    """Returns the scope of a person who said some texts, once for the same texts: in memory and on three nodes."""
+    url = "memory://" if request.param == "memory" else request.getfixturevalue("citus").new_database()
+    with opened_stores(url) as remember:
         yield remember
 
 
@@ -229,18 +230,32 @@ def _citus_database(citus: CitusCluster) -> Iterator[tuple[str, psycopg.Connecti
 
 
 @pytest.fixture
-def citus_url(_citus_database: tuple[str, psycopg.Connection], monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of a database on three nodes, without memories. No statement about a namespace may ask several nodes."""
+def emptied_citus(
+    _citus_database: tuple[str, psycopg.Connection], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], str]:
+    """Returns the URL of a database on three nodes, and takes every row out of it.
+
+    No statement about a namespace may ask several nodes.
+    """
     url, db = _citus_database
-    _empty(db)
     name_scope = transaction.set_names
 
     def forbid_several_tasks(connection: psycopg.Connection[Any], tenant: str | None, path: str | None) -> None:
         name_scope(connection, tenant, path)
         connection.execute(f"SET LOCAL citus.multi_task_query_log_level = {'error' if path else 'off'}".encode())
 
+    def empty() -> str:
+        _empty(db)
+        return url
+
     monkeypatch.setattr(transaction, "set_names", forbid_several_tasks)
-    return url
+    return empty
+
+
+@pytest.fixture
+def citus_url(emptied_citus: Callable[[], str]) -> str:
+    """The URL of a database on three nodes without memories."""
+    return emptied_citus()
 
 
 @pytest.fixture(scope="session")

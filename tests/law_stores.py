@@ -10,7 +10,7 @@ import json
 import random
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -117,8 +117,13 @@ def as_messages(texts: Sequence[str]) -> list[dict[str, Any]]:
 def told(texts: Sequence[str], url: str = "memory://", config: Mapping[str, Any] = DEFAULTS) -> Iterator[Any]:
     """Yield the scope of a person who said the texts in an earlier conversation."""
     with Warden.open(url, config=config) as warden:
-        warden.scope(user="ana", thread="earlier").observe(as_messages(texts))
-        yield warden.scope(user="ana", thread="now")
+        yield say(warden, "default", texts)
+
+
+def say(warden: Warden, tenant: str, texts: Sequence[str]) -> Any:
+    """Say texts in an earlier conversation of a tenant's person, and return the scope of that person."""
+    warden.scope(tenant=tenant, user="ana", thread="earlier").observe(as_messages(texts))
+    return warden.scope(tenant=tenant, user="ana", thread="now")
 
 
 def texts_of(result: Any) -> list[str]:
@@ -127,15 +132,15 @@ def texts_of(result: Any) -> list[str]:
 
 
 @contextmanager
-def opened_stores() -> Iterator[Callable[[Sequence[str]], Any]]:
-    """Yield what opens a store of texts in memory, once for the same texts."""
+def opened_stores(url: str = "memory://") -> Iterator[Callable[[Sequence[str]], Any]]:
+    """Yield what opens a store of texts, once for the same texts: a tenant each in one store."""
     scopes: dict[tuple[str, ...], Any] = {}
-    with ExitStack() as stack:
+    with Warden.open(url, config=DEFAULTS) as warden:
 
         def remember(texts: Sequence[str]) -> Any:
             key = tuple(texts)
             if key not in scopes:
-                scopes[key] = stack.enter_context(told(key))
+                scopes[key] = say(warden, f"tenant{len(scopes)}", key)
             return scopes[key]
 
         yield remember

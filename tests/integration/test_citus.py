@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -12,21 +13,38 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 from test_same_figures import played, untimed
 
+from law_stores import texts_of, told, vocabulary
 from memwarden import AsyncWarden
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.doctor import look_for_leaks
 from memwarden.testing.examples import a_batch, a_put
+from memwarden.testing.state_machine import store_machine
 from memwarden_bench.citus_cluster import CitusCluster, start_cluster
 from memwarden_bench.citus_load import CitusLoad
+from stopped_migration import DISTRIBUTION, KILLED, ROW_TABLES, fill_source, migrating
 
 _LOCAL = """
     SELECT relname FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r'
     AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = pg_class.oid)
 """
+WHILE_DISTRIBUTING = 60
+"""Trips of a migration to the server after which a part of the tables is distributed."""
+DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+REALMEM = sorted((DATA / "realmem").glob("*_dialogues_256k.json"))
+needs_realmem = pytest.mark.skipif(not REALMEM, reason="RealMem is not part of the project; set MEMWARDEN_DATA")
+SETTINGS = settings(
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate],
+    print_blob=True,
+)
 PEOPLE = [Namespace("default", f"user/{name}") for name in ("ana", "bo", "cy", "dee", "eli", "fay", "gus", "hal")]
 
 
@@ -81,6 +99,44 @@ async def test_nothing_leaks_across_nodes(citus: CitusCluster) -> None:
     assert [item for item in found.tried if item.leaks] == []
     assert found.left == ""
     assert any(item.boundary == "database" and item.tried for item in found.tried)
+
+
+def test_a_migration_that_is_killed_while_citus_distributes_is_rolled_back_and_finished(
+    citus: CitusCluster, tmp_path: Path
+) -> None:
+    url = citus.new_database()
+    with migrating(fill_source(tmp_path), url) as migration, psycopg.connect(url, autocommit=True) as db:
+        assert migration.run("kill", WHILE_DISTRIBUTING)[0] == KILLED
+        assert db.execute(b"SELECT to_regnamespace('memwarden') IS NOT NULL").fetchone() == (False,)
+        assert migration.run()[0] == 0  # both sides hold the same
+        (tables,) = db.execute(f"SELECT count(*) FROM ({ROW_TABLES}) t".encode()).fetchone() or (0,)
+        assert len(db.execute(DISTRIBUTION.encode()).fetchall()) == tables > 10
+
+
+@pytest.mark.parametrize("language", ["en", pytest.param("ja", marks=pytest.mark.soak)])
+def test_the_laws_store_is_answered_as_in_memory(language: str, citus_url: str) -> None:
+    texts = [note.text for note in vocabulary(language).notes(1, 24)]
+    with told(texts) as reference, told(texts, citus_url) as mine:
+        for note in vocabulary(language).notes(1, 24)[:5]:
+            wanted, found = (me.query(note.question, top_k=5, threshold=0.0).items for me in (reference, mine))
+            assert [(item.memory.text, item.score) for item in found] == [
+                (item.memory.text, pytest.approx(item.score, abs=1e-4)) for item in wanted
+            ]
+            assert texts_of(mine.context(note.question, 200)) == texts_of(reference.context(note.question, 200))
+
+
+@pytest.mark.soak
+@needs_realmem
+def test_a_persona_of_realmem_is_answered_as_on_sqlite(citus_url: str, tmp_path: Path) -> None:
+    mine, reference = (played(url, [REALMEM[0]]) for url in (citus_url, f"sqlite:///{tmp_path / 'store.db'}"))
+    assert untimed(mine.answers) == untimed(reference.answers)
+    assert mine.turns == reference.turns > 500
+
+
+@pytest.mark.parametrize("examples", [1, pytest.param(300, marks=pytest.mark.soak)])
+def test_random_calls_are_answered_as_the_reference_does(emptied_citus: Callable[[], str], examples: int) -> None:
+    machine = store_machine(lambda folder: PostgresStore(emptied_citus(), connections=2))
+    run_state_machine_as_test(machine, settings=settings(SETTINGS, max_examples=examples))
 
 
 async def test_a_backup_comes_back_on_other_nodes(citus: CitusCluster, citus_url: str, tmp_path: Path) -> None:

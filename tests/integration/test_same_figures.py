@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +21,10 @@ def reference() -> Replay:
     return played("memory://")
 
 
-def played(url: str) -> Replay:
-    (source,) = read_sources([DEMO / "history.json"], questions=DEMO / "questions.json")
+def played(url: str, files: Sequence[Path] = ()) -> Replay:
+    """Replay the first conversation of files. Without files it is the demo's."""
+    read = read_sources(files) if files else read_sources([DEMO / "history.json"], questions=DEMO / "questions.json")
+    source = read[0]
     with Warden.open(url, config={}) as warden:
         return replay(source.conversations[0], warden)
 
