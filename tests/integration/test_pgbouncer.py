@@ -17,27 +17,34 @@ from psycopg.conninfo import conninfo_to_dict
 
 from memwarden import AsyncWarden
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.connections import split_pooled
+from memwarden.stores.postgres.connections import read_url
 
 TASKS, ROUNDS = 20, 5
 
 
 @pytest.mark.parametrize(
-    ("url", "left", "pooled"),
+    ("url", "left", "pooled", "replicas"),
     [
-        ("postgresql://a@h/d?pgbouncer=true", "postgresql://a@h/d", True),
-        ("postgresql://a@h/d?sslmode=require&pgbouncer=true", "postgresql://a@h/d?sslmode=require", True),
-        ("postgresql://a@h/d?pgbouncer=false&sslmode=require", "postgresql://a@h/d?sslmode=require", False),
-        ("postgresql://a@h/d", "postgresql://a@h/d", False),
+        ("postgresql://a@h/d?pgbouncer=true", "postgresql://a@h/d", True, ()),
+        ("postgresql://a@h/d?sslmode=require&pgbouncer=true", "postgresql://a@h/d?sslmode=require", True, ()),
+        ("postgresql://a@h/d?pgbouncer=false&sslmode=require", "postgresql://a@h/d?sslmode=require", False, ()),
+        ("postgresql://a@h/d", "postgresql://a@h/d", False, ()),
+        (
+            "postgresql://a@h/d?replicas=r,s:5433&sslmode=require",
+            "postgresql://a@h/d?sslmode=require",
+            False,
+            ("r", "s:5433"),
+        ),
     ],
 )
-def test_the_option_is_understood(url: str, left: str, pooled: bool) -> None:
-    assert split_pooled(url) == (left, pooled)
+def test_options_are_understood(url: str, left: str, pooled: bool, replicas: tuple[str, ...]) -> None:
+    assert read_url(url) == (left, pooled, replicas)
 
 
-def test_another_value_is_refused() -> None:
+@pytest.mark.parametrize("option", ["pgbouncer=maybe", "replicas=", "replicas=db-2,,db-3"])
+def test_another_value_is_refused(option: str) -> None:
     with pytest.raises(InvalidConfig):
-        split_pooled("postgresql://a@h/d?pgbouncer=maybe")
+        read_url(f"postgresql://a@h/d?{option}")
 
 
 @pytest.fixture

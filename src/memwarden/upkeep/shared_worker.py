@@ -160,8 +160,12 @@ class SharedWorker:
             from procrastinate import App, PsycopgConnector
         except ImportError:
             raise InvalidConfig("a worker on PostgreSQL needs the extra: pip install 'memwarden[worker]'") from None
+        from memwarden.stores.postgres.connections import read_url
+
         options: dict[str, Any] = {"options": f"-c search_path={SCHEMA}"}
-        app = App(connector=PsycopgConnector(conninfo=self._url, kwargs=options, min_size=1, max_size=4))
+        app = App(
+            connector=PsycopgConnector(conninfo=read_url(self._url).libpq, kwargs=options, min_size=1, max_size=4)
+        )
 
         @app.task(name=TASK, queue=QUEUE)
         async def upkeep(job: str, tenant: str, path: str) -> None:

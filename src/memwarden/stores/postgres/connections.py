@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -51,21 +51,23 @@ class Connections:
         url: what libpq takes: ``postgresql://login@host:port/database?option=value``. With ``pgbouncer=true`` no
             statement is prepared on the server, whose connection a pool of transactions may change at any time.
         connect_seconds: how long to try to get a connection, also while a server is being restarted.
+        address: ``host`` or ``host:port`` of a server to take in place of the URL's.
     """
 
-    def __init__(self, url: str, connect_seconds: float) -> None:
-        url, pooled = split_pooled(url)
+    def __init__(self, url: str, connect_seconds: float, address: str | None = None) -> None:
+        url, pooled, _ = read_url(url)
         self._prepare_after = None if pooled else _PREPARE_AFTER
         try:
             given = conninfo_to_dict(url)
+            other = _server(address)
         except ProgrammingError as error:
             raise InvalidConfig(f"the URL of the PostgreSQL store cannot be read: {_hide_url(url, error)}") from None
-        self.place = _place(given)
+        self.place = _place({**given, **other})
         self._seconds = connect_seconds
         wait = {"connect_timeout": str(max(2, round(connect_seconds)))}
         free = {name: value for name, value in {**_DEFAULTS, **wait}.items() if name not in given}
         # Neither PGCLIENTENCODING nor the URL may choose another: words would be refused, or read as bytes.
-        self._conninfo = make_conninfo(url, **free, client_encoding="UTF8")
+        self._conninfo = make_conninfo(url, **free, **other, client_encoding="UTF8")
         self._idle: list[Connection[Any]] = []
 
     def connect(self) -> Connection[Any]:
@@ -136,18 +138,35 @@ class Connections:
         return None
 
 
-def split_pooled(url: str) -> tuple[str, bool]:
-    """Return a URL without its option ``pgbouncer``, which libpq does not know, and whether that is true.
+class StoreUrl(NamedTuple):
+    """A URL of a store, taken apart.
 
-    Raises InvalidConfig for another value than true or false.
+    Attributes:
+        libpq: the URL without memwarden's own options. pooled: whether a pool of transactions is between.
+        replicas: ``host`` or ``host:port`` of each server that may answer reads.
+    """
+
+    libpq: str
+    pooled: bool
+    replicas: tuple[str, ...]
+
+
+def read_url(url: str) -> StoreUrl:
+    """Take apart a URL with the options ``pgbouncer`` and ``replicas``, which libpq does not know.
+
+    Raises InvalidConfig for another ``pgbouncer`` than true or false, and for a replica without a host.
     """
     base, mark, query = url.partition("?")
     options = query.split("&") if mark else []
-    given = [option.partition("=")[2] for option in options if option.startswith("pgbouncer=")]
-    if any(value not in ("true", "false") for value in given):
+    pooled = [option.partition("=")[2] for option in options if option.startswith("pgbouncer=")]
+    if any(value not in ("true", "false") for value in pooled):
         raise InvalidConfig("the option pgbouncer of a PostgreSQL URL is true or false")
-    kept = "&".join(option for option in options if not option.startswith("pgbouncer="))
-    return (f"{base}?{kept}" if kept else base), "true" in given
+    named = [option.partition("=")[2] for option in options if option.startswith("replicas=")]
+    replicas = tuple(address for value in named for address in value.split(","))
+    if not all(replicas):
+        raise InvalidConfig("the option replicas of a PostgreSQL URL is a list such as db-2,db-3:5433")
+    kept = "&".join(option for option in options if not option.startswith(("pgbouncer=", "replicas=")))
+    return StoreUrl(f"{base}?{kept}" if kept else base, "true" in pooled, replicas)
 
 
 def _end_transaction(connection: Connection[Any]) -> bool:
@@ -157,6 +176,15 @@ def _end_transaction(connection: Connection[Any]) -> bool:
     except Error:
         connection.close()
     return not connection.closed
+
+
+def _server(address: str | None) -> dict[str, str]:
+    """Return libpq's values for a server that may be a standby. Raises ProgrammingError for a malformed address."""
+    if address is None:
+        return {}
+    given = conninfo_to_dict(f"postgresql://{address}")
+    server = {"host": str(given["host"]), "port": str(given.get("port", ""))}
+    return {**server, "hostaddr": "", "target_session_attrs": "any"}
 
 
 def _place(given: Any) -> str:

@@ -37,11 +37,12 @@ from memwarden.stores.postgres import items as event_rows
 from memwarden.stores.postgres import pages, search
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.citus import read_shares
-from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.connections import Connections, read_url
 from memwarden.stores.postgres.counts import PostgresCounts
 from memwarden.stores.postgres.health import probe_row_security
 from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.read import Reader, touch_memories
+from memwarden.stores.postgres.replicas import Replicas
 from memwarden.stores.postgres.schema import make_ready
 from memwarden.stores.postgres.search import Searcher
 from memwarden.stores.postgres.transaction import explain
@@ -71,7 +72,8 @@ class PostgresStore:
 
     Args:
         url: ``postgresql://login:password@host:port/database``, with libpq's options after ``?``. The schema
-            ``memwarden`` and the role ``memwarden_app`` are created if missing, where the login may do so.
+            ``memwarden`` and the role ``memwarden_app`` are created if missing, where the login may do so. The option
+            ``replicas=db-2,db-3:5433`` names streaming replicas that may answer reads.
         connections: how many connections this object opens at most, half of them for writing. At least 2. Writing
             checkpoints takes up to four more.
         connect_seconds: how long a call waits for a connection, also while the server is being restarted.
@@ -98,6 +100,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._state: _PostgresHandles | None = None
         self.place = Connections(url, connect_seconds).place
+        self._replicas = Replicas(url, read_url(url).replicas, statement_seconds)
         self.checkpoints = PostgresCheckpoints(self._for_checkpoints, self._later, statement_seconds)
         self.items = PostgresItems(self._in_thread, statement_seconds)
         self.counts = PostgresCounts(lambda work: self._in_thread(work, _never), statement_seconds)
@@ -147,21 +150,25 @@ class PostgresStore:
         state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         most = _checked_limit(limit)
-        return await self._read(lambda reader: reader.find(namespace, where, most, order_by, descending, state))
+        return await self._read_much(
+            namespace, lambda reader: reader.find(namespace, where, most, order_by, descending, state)
+        )
 
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
-        return await self._read(lambda reader: reader.count(namespace, where, state))
+        return await self._read_much(namespace, lambda reader: reader.count(namespace, where, state))
 
     async def find_ids(
         self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE
     ) -> list[str]:
-        return await self._read(lambda reader: reader.find_ids(namespace, where, state))
+        return await self._read_much(namespace, lambda reader: reader.find_ids(namespace, where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
-        return await self._read(lambda reader: reader.scan(namespace, since))
+        if since > 0:  # few rows, mostly none
+            return await self._read(lambda reader: reader.scan(namespace, since))
+        return await self._read_much(namespace, lambda reader: reader.scan(namespace, since))
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-        return await self._read(lambda reader: reader.versions(namespace, wanted))
+        return await self._read_much(namespace, lambda reader: reader.versions(namespace, wanted))
 
     async def journal(
         self,
@@ -176,8 +183,9 @@ class PostgresStore:
         limit: int = 1000,
     ) -> list[JournalEntry]:
         most = _checked_limit(limit)
-        return await self._read(
-            lambda reader: reader.journal(namespace, since, memory_id, thread_id, step, turns, descending, most)
+        return await self._read_much(
+            namespace,
+            lambda reader: reader.journal(namespace, since, memory_id, thread_id, step, turns, descending, most),
         )
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
@@ -221,10 +229,10 @@ class PostgresStore:
         return await self._in_thread(lambda db: read_shares(db, self._seconds))
 
     async def tally(self, namespace: Namespace) -> Tally:
-        return await self._in_thread(lambda db: pages.tally(db, namespace, self._seconds))
+        return await self._read_anywhere(namespace, lambda db: pages.tally(db, namespace, self._seconds))
 
     async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
-        return await self._in_thread(lambda db: pages.dump(db, namespace, since, limit, self._seconds))
+        return await self._read_anywhere(namespace, lambda db: pages.dump(db, namespace, since, limit, self._seconds))
 
     async def load_page(self, page: Page) -> None:
         taken = pages.IncomingPage(page)
@@ -315,18 +323,18 @@ class PostgresStore:
         await self._search(lambda searcher: searcher.save_digest(namespace, rev, body))
 
     async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
-        return await self._search(lambda searcher: searcher.outline(namespace))
+        return await self._search_much(namespace, lambda searcher: searcher.outline(namespace))
 
     async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
-        return await self._search(lambda searcher: searcher.look(namespace, legs))
+        return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs))
 
     async def around(
         self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
     ) -> PackedColumns:
-        return await self._search(lambda searcher: searcher.around(namespace, seeds, reach, open_))
+        return await self._search_much(namespace, lambda searcher: searcher.around(namespace, seeds, reach, open_))
 
     async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
-        return await self._search(lambda searcher: searcher.resting(namespace, numbers, open_))
+        return await self._search_much(namespace, lambda searcher: searcher.resting(namespace, numbers, open_))
 
     async def lacking(
         self, namespace: Namespace, after: int, limit: int, statements: bytes | None
@@ -336,10 +344,10 @@ class PostgresStore:
     async def stating(
         self, namespace: Namespace, after: int, limit: int, open_: OpenRows
     ) -> list[tuple[int, int, bytes]]:
-        return await self._search(lambda searcher: searcher.stating(namespace, after, limit, open_))
+        return await self._search_much(namespace, lambda searcher: searcher.stating(namespace, after, limit, open_))
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
-        return await self._search(lambda searcher: searcher.rows(namespace, numbers))
+        return await self._search_much(namespace, lambda searcher: searcher.rows(namespace, numbers))
 
     async def probe_row_security(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.health`)."""
@@ -349,6 +357,22 @@ class PostgresStore:
     def connections(self) -> Connections:
         """The connections that reads and writes go over. Raises StoreUnavailable before the store is open."""
         return self._ready().connections
+
+    async def _read_anywhere(self, namespace: Namespace, work: Callable[[Connection[Any]], T]) -> T:
+        """Run a read on a replica that holds all that the primary does of the namespace, else on the primary.
+
+        For reads of more than a few rows, because the primary is asked for its revision first.
+        """
+        state = self._ready()
+        if not state.replicas:
+            return await self._in_thread(work)
+
+        def run() -> T:
+            position = state.connections.run(lambda db: state.replicas.read_position(db, namespace), _always)
+            found = state.replicas.attempt(namespace, position, work)
+            return found[0] if found else state.connections.run(work, _always)
+
+        return await _execute(run, state.threads)
 
     def _do_open(self) -> None:
         with self._lock:
@@ -364,7 +388,7 @@ class PostgresStore:
             except BaseException:
                 connections.close()
                 raise
-            self._state = _PostgresHandles(connections, self._size, self._seconds)
+            self._state = _PostgresHandles(connections, self._replicas, self._size, self._seconds)
 
     def _ready(self) -> _PostgresHandles:
         state = self._state
@@ -387,8 +411,14 @@ class PostgresStore:
     async def _read(self, ask: Callable[[Reader], T]) -> T:
         return await self._in_thread(lambda connection: ask(Reader(connection, self._seconds)))
 
+    async def _read_much(self, namespace: Namespace, ask: Callable[[Reader], T]) -> T:
+        return await self._read_anywhere(namespace, lambda connection: ask(Reader(connection, self._seconds)))
+
     async def _search(self, ask: Callable[[Searcher], T]) -> T:
         return await self._in_thread(lambda connection: ask(Searcher(connection, self._seconds)))
+
+    async def _search_much(self, namespace: Namespace, ask: Callable[[Searcher], T]) -> T:
+        return await self._read_anywhere(namespace, lambda connection: ask(Searcher(connection, self._seconds)))
 
     async def _at_length(self, work: Callable[[Connection[Any]], T]) -> T:
         """Run long work on a connection of its own. Cancelling the caller stops it at the server."""
@@ -412,12 +442,7 @@ class PostgresStore:
     ) -> T:
         """Run work in a thread. Repeat it on another connection after a loss, if ``may_repeat``."""
         state = self._ready()
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                threads or state.threads, state.connections.run, work, may_repeat
-            )
-        except UnicodeEncodeError as error:
-            raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+        return await _execute(lambda: state.connections.run(work, may_repeat), threads or state.threads)
 
 
 class _Errand(Generic[T]):
@@ -446,9 +471,10 @@ class _Errand(Generic[T]):
 class _PostgresHandles:
     """The resources of an open store: connections, write queues, reading threads."""
 
-    def __init__(self, connections: Connections, size: int, seconds: float) -> None:
+    def __init__(self, connections: Connections, replicas: Replicas, size: int, seconds: float) -> None:
         self.pid = os.getpid()
         self.connections = connections
+        self.replicas = replicas
         self.queues = WriteQueues(GroupWriter(connections, seconds).write, size // 2)
         self.threads = LastingThreadPool(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
         self.checkpoints = LastingThreadPool(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
@@ -458,10 +484,18 @@ class _PostgresHandles:
         self.threads.shutdown()
         self.queues.close()
         self.connections.close()
+        self.replicas.close()
+
+
+async def _execute(run: Callable[[], T], threads: ThreadPoolExecutor) -> T:
+    try:
+        return await asyncio.get_running_loop().run_in_executor(threads, run)
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
 
 
 def _always(error: Error) -> bool:
-    """Filling twice does what filling once does."""
+    """Return True: a read, or a write that does the same twice as once."""
     return True
 
 
