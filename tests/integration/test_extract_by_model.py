@@ -329,7 +329,9 @@ async def test_a_long_thread_is_read_in_batches_that_know_each_other() -> None:
             [{"role": "user", "content": f"line number {at} of my story", "id": f"m{at}"} for at in range(50)]
         )
         await me.extract_pending()
-        first, second = (read_sections(call.prompt) for call in model.asked if call.system == SYSTEM)
+        calls = [call.prompt for call in model.asked if call.system == SYSTEM]
+        assert len(calls) == 2, calls
+        first, second = map(read_sections, calls)
         assert [line["id"] for line in first["Messages"]] == [f"m{at}" for at in range(40)]
         assert [line["id"] for line in second["Messages"]] == [f"m{at}" for at in range(40, 50)]
         assert [line["text"] for line in second["Before"]] == [f"line number {at} of my story" for at in range(36, 40)]
