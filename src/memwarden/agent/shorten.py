@@ -20,7 +20,6 @@ from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import TEXT, object_of
 from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_with_terms
-from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import CAPITALS
 
 # The beginning of the line of details. In a text that was shortened before, its details count again.
@@ -95,6 +94,9 @@ def cut(text: str, limit: int) -> str:
 
 def details(sentence: str) -> Iterator[str]:
     """Yield the names, numbers and dates of a sentence as they are written, in no order."""
+    # It compiles the dates of ten languages, and every open store has this module.
+    from memwarden.text.dates.recognizer import spans_in
+
     for day in dict.fromkeys(span.text for span in spans_in(sentence, _ANY_DAY)):
         if day in sentence:
             yield day

@@ -110,9 +110,9 @@ def make_local(choice: str) -> Embedder:
 
 
 def _make_minilm() -> Embedder:
-    from memwarden.text.tokenizer import STOP_WORDS
+    from memwarden.text.tokenizer import stop_words
 
-    return MiniLMEmbedder(STOP_WORDS["en"])
+    return MiniLMEmbedder(stop_words("en"))
 
 
 def _make_endpoint(settings: Settings) -> Embedder:

@@ -15,7 +15,7 @@ from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import all_words, languages, load_lexicon
-from memwarden.text.tokenizer import STOP_WORDS, terms
+from memwarden.text.tokenizer import stop_words, terms
 from memwarden.text.update_words import GLUED_LANGUAGES, UpdateWords, load_update_words
 
 # Characters read. A longer text tells a story, of which no single part replaces a statement.
@@ -113,7 +113,7 @@ class ReadText:
         if self.glued:
             return _KANA.fullmatch(token) is not None
         patterns = self.words.patterns
-        return token in STOP_WORDS.get(self.language, ()) or any(
+        return token in stop_words(self.language) or any(
             patterns[role].fullmatch(token) for role in ("uses", "negation", "doubt")
         )
 
@@ -208,7 +208,7 @@ def _first_name(text: str, words: UpdateWords | None, code: str) -> str:
 
 
 def _is_known(word: str, words: UpdateWords | None, code: str) -> bool:
-    if not word or word in STOP_WORDS.get(code, ()) or word in _common():
+    if not word or word in stop_words(code) or word in _common():
         return True
     return words is not None and any(pattern.fullmatch(word) for pattern in words.patterns.values())
 

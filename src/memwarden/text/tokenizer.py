@@ -20,18 +20,14 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
 from memwarden.text.language import DEFAULT_LANGUAGE, MAX_SHORT, language_of_words
 from memwarden.text.language import normalize_text as normal
-from memwarden.text.lexicon import all_words, languages, load_lexicon, words_by_language
-
-STOP_WORDS: Final = {code: frozenset(words) for code, words in words_by_language("stop").items()}
-# Snowball algorithm of each language. Others are stemmed as English is.
-_STEMMERS: Final = {code: name for code in languages() if (name := load_lexicon(code).stemmer)}
+from memwarden.text.lexicon import all_words, languages, load_lexicon
 
 # A word in any of these scripts is in the language of the script, whatever the text around it is in.
 _SCRIPT_LANGUAGE: Final = (
@@ -61,8 +57,6 @@ _SAME_SCRIPT: Final = re.compile(
     "(?=[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|$)",
     re.DOTALL,
 )
-_FUNCTION_HAN: Final = frozenset("".join(all_words("particles")))
-_FUNCTION_KANA: Final = all_words("kana_particles")
 _PIECE: Final = re.compile(
     rf"(?P<glued>[{_GLUED}]+)"
     r"|(?P<number>\d+(?:[.,:]\d+)+(?![^\W_]))"
@@ -70,7 +64,6 @@ _PIECE: Final = re.compile(
 )
 _ASCII_PIECE: Final = re.compile(r"\d+(?:[.,:]\d+)+(?![a-z0-9])|[a-z0-9]+(?:'[a-z0-9]+)*")
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+", re.IGNORECASE)
-_ELISION: Final = re.compile(rf"^(?:{'|'.join(sorted(all_words('elisions')))})'(?=\w\w)")
 _CONTRACTION: Final = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|em|clock))$")
 
 # British spellings become American ones ("favourite", "organised"). Other words that the rule
@@ -82,10 +75,28 @@ _BRITISH: Final = re.compile(r"(?<=i)s(e|ed|es|ing|er|ers|ation|ations)$")
 MAX_KNOWN_WORDS: Final = 10_000
 
 
+# Lexicons are read at the first use of their words: most commands read no text, and ten files take 40 ms.
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language code; none of a language without a lexicon."""
+    return frozenset(load_lexicon(language).words.get("stop", ()) if language in languages() else ())
+
+
+@cache
+def _function_han() -> frozenset[str]:
+    return frozenset("".join(all_words("particles")))
+
+
+@cache
+def _elision() -> re.Pattern[str]:
+    return re.compile(rf"^(?:{'|'.join(sorted(all_words('elisions')))})'(?=\w\w)")
+
+
 @lru_cache(maxsize=32)
 def stemmer(language: str) -> Stemmer.Stemmer:
-    """Return the Snowball stemmer of a language code."""
-    stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
+    """Return the Snowball stemmer of a language code. Languages without one are stemmed as English is."""
+    algorithm = load_lexicon(language).stemmer if language in languages() else ""
+    stemmer = Stemmer.Stemmer(algorithm or "english")
     stemmer.maxCacheSize = 0  # `_term_of` caches already
     return stemmer
 
@@ -114,7 +125,7 @@ def _term_of(word: str, language: str) -> str:
     if not word:
         return ""
     language = _script_language(word) or language
-    if word in STOP_WORDS.get(language, ()):
+    if word in stop_words(language):
         return ""
     if language == "en" and len(word) > 5:
         word = _BRITISH.sub(r"z\1", word.replace("our", "or"))
@@ -128,7 +139,7 @@ def surface_of(word: str) -> str:
 
 
 def _whole(word: str) -> str:
-    return _ELISION.sub("", _CONTRACTION.sub("", word)).replace("'", "") if "'" in word else word
+    return _elision().sub("", _CONTRACTION.sub("", word)).replace("'", "") if "'" in word else word
 
 
 def pieces(plain: str) -> tuple[list[str], list[str]]:
@@ -153,10 +164,11 @@ def _glued_terms(run: str) -> list[str]:
         if part.lastgroup == "katakana":
             out.append(text)
         elif part.lastgroup == "han":
-            out.extend(_pairs(text, _FUNCTION_HAN))
+            out.extend(_pairs(text, _function_han()))
         elif part.lastgroup == "hiragana":
             if part.start() == 0:  # after a kanji it is an ending
-                out.extend(pair for pair in _pairs(text, frozenset()) if len(pair) == 2 and pair not in _FUNCTION_KANA)
+                kana = all_words("kana_particles")
+                out.extend(pair for pair in _pairs(text, frozenset()) if len(pair) == 2 and pair not in kana)
         else:
             out.extend(_pairs(text, frozenset()))
     return out
