@@ -147,7 +147,7 @@ class Settings:
             OpenAI-compatible endpoint; extra ``openai``) or ``none`` (words only).
         embedding_model, embedding_url, embedding_dimensions: for ``openai``: the model's name, the endpoint's base URL
             (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
-        max_text_bytes: the longest text accepted, UTF-8 bytes.
+        max_text_bytes: the longest text of a memory, UTF-8 bytes. A longer text is stored in up to 64 linked parts.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
             index is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
             8th for moments in the past that were asked about, a 16th for what is known of namespaces that are searched.

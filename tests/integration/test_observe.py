@@ -173,8 +173,8 @@ UNKEPT: list[tuple[Any, str]] = [
     (None, "carries no words"),
     ([], "carries no words"),
     ([{"type": "image_url", "image_url": {"url": "data:"}}], "carries no words"),
-    ("x" * 300_000, "it has 300,000 bytes, the limit is 262,144"),
-    ([{"type": "text", "text": "é" * 131_073}], "it has 262,146 bytes"),
+    ("x" * 16_800_000, "it has 16,800,000 bytes, the limit is 16,777,216"),
+    ([{"type": "text", "text": "é" * 8_388_609}], "it has 16,777,218 bytes"),
     ("\x00\x01PNG\x02\x03", "looks like binary data"),
 ]
 """Contents that cannot be kept, and the reason."""

@@ -2958,7 +2958,7 @@ export interface components {
         };
         /**
          * MessageResultView
-         * @description What became of a message or text.
+         * @description What became of a message or text. parts: number of memories that hold it, more than 1 for a long text.
          */
         MessageResultView: {
             /** Id */
@@ -2967,6 +2967,8 @@ export interface components {
             outcome: string;
             /** Reason */
             reason: string;
+            /** Parts */
+            parts: number;
         };
         /**
          * ObserveBody

@@ -19,6 +19,7 @@ from memwarden.observability.records import Node, Op
 from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
+from memwarden.remember.wholes import find_other_parts
 from memwarden.remember.write_store import is_reserved
 from memwarden.text.language import checked_text
 from memwarden.tiers.backend import parse_namespace
@@ -192,7 +193,12 @@ class ScopeChanges(ScopeReads):
             raise InvalidInput(f"{memory_id!r} is a {memory.channel}, and facts alone are promoted; remember it first")
         if memory.valid_to is not None and memory.valid_to <= clock.now():
             raise InvalidInput(f"{memory_id!r} is no longer true; promote what took its place")
-        return await self._runtime.services.items.promote(memory, target)
+        store, items = self._runtime.store, self._runtime.services.items
+        copied = await items.promote(memory, target)
+        others = await find_other_parts(store, self.who.namespace, [memory])
+        for part in await store.get(self.who.namespace, others):
+            await items.promote(part, target)
+        return copied
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Return memories in any state. Raises NotFound for an unknown id or a category that the agent may not read."""

@@ -12,7 +12,7 @@ from memwarden.agent.stored_sessions import PREFIX as SESSION_PREFIX
 from memwarden.api.erasure_plan import plan_removal
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import Channel, Event, Memory, MemoryState, Namespace
+from memwarden.records import Channel, Event, Memory, MemoryState, Namespace, read_part
 from memwarden.runtime.services import Runtime
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import CHUNK, TRACES, DropItem, Items, ItemSearch
@@ -135,10 +135,19 @@ async def find_part(
     purged = await store.find_ids(namespace, state=MemoryState.PURGED)
     there = dict.fromkeys(item for item in purged if thread is not None and item in begun)
     known = {item.id: item for item in await _get_all(store, namespace, await _all_ids(store, namespace))}
+    if memory in known:
+        whole = _whole_of(known[memory])
+        begun = [item.id for item in known.values() if _whole_of(item) == whole]
     removal = plan_removal(begun, known, await _merged_into(store, namespace))
     citing = (*removal.citing, *(name for name in purged if name not in there))
     threads = () if thread is None else (thread,)
     return ErasedPart((*removal.ids, *there), threads, citing=citing, named=removal.named)
+
+
+def _whole_of(memory: Memory) -> str:
+    """Return what the parts of a long text share, else the memory's own id."""
+    part = read_part(memory.tags)
+    return memory.id if part is None else part.whole
 
 
 async def _merged_into(store: Store, namespace: Namespace) -> dict[str, str]:

@@ -17,7 +17,7 @@ from memwarden.agent.state import AsyncState, read_saved
 from memwarden.api.scope import AsyncScope
 from memwarden.arguments import check_category, check_kind
 from memwarden.errors import Denied, InvalidInput, NotFound
-from memwarden.records import ALREADY, Channel, Namespace, Outcome, Scope, Trust, WriteResult
+from memwarden.records import ALREADY, MAX_PARTS, Channel, Namespace, Outcome, Scope, Trust, WriteResult
 from memwarden.remember.documents import DocumentRehearsal, DocumentWriter, read_documents
 from memwarden.remember.imports.graph import ENTITIES, RELATIONS
 from memwarden.remember.imports.langgraph_postgres import SCHEMES, PostgresSource
@@ -321,7 +321,7 @@ def _sift_messages(record: ImportedThread, runtime: Runtime, refuse: Refuse) -> 
     kept: list[Mapping[str, Any]] = []
     for number, (message, spot) in enumerate(zip(record.messages, spots, strict=True), 1):
         try:
-            read_messages(message, runtime.settings.max_text_bytes)
+            read_messages(message, runtime.settings.max_text_bytes * MAX_PARTS)
         except InvalidInput as error:
             said = str(error).removeprefix("messages[0]")
             which = f"message {number} of {record.thread!r:.60}" if spot is None else "the message"
@@ -332,8 +332,7 @@ def _sift_messages(record: ImportedThread, runtime: Runtime, refuse: Refuse) -> 
 
 
 def _check_statement(statement: ImportedStatement, runtime: Runtime) -> None:
-    most = runtime.settings.max_text_bytes
-    checked_text(statement.text, "text", most)
+    checked_text(statement.text, "text", runtime.settings.max_text_bytes * MAX_PARTS)
     check_channel(statement.channel, "channel")
     scale.check_importance(statement.importance)
     checked_names(list(statement.tags), "tags")

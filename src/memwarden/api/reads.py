@@ -17,6 +17,7 @@ from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.template import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
 from memwarden.records import (
+    MAX_PARTS,
     Audit,
     CitedAnswer,
     ContextBlock,
@@ -33,7 +34,8 @@ from memwarden.remember.ingest.messages import (
     read_messages,
 )
 from memwarden.settings import DEFAULT_BLOCK_TOKENS
-from memwarden.text.language import checked_text
+from memwarden.text.language import checked_text, find_misfit
+from memwarden.text.parts import cut_text
 
 if TYPE_CHECKING:
     from memwarden.recall.answer.request import Request
@@ -135,12 +137,17 @@ class ScopeReads(ScopeHandle):
                 the budget.
             template: the words of the block; ``CLASSIC_TEMPLATE`` numbers memories and tells kind, importance and age.
         """
-        read = read_messages(messages, self._runtime.settings.max_text_bytes)
-        if read[-1].misfit:
-            raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
+        most_bytes = self._runtime.settings.max_text_bytes
+        read = read_messages(messages, most_bytes * MAX_PARTS)
+        if misfit := read[-1].misfit or find_misfit(read[-1].text, "it", most_bytes):
+            raise InvalidInput(f"the message to answer cannot be searched for: {misfit}")
         from memwarden.recall.answer.request import list_talk
 
         spoken = [message for message in read if message.text and message.role in ("user", "assistant")]
+        # A long text is not repeated, but nothing is searched for it.
+        parts = [cut_text(message.text, most_bytes) for message in spoken]
+        long = [part for each in parts if len(each) > 1 for part in each]
+        spoken = [message for message, each in zip(spoken, parts, strict=True) if len(each) == 1]
         said = [message.text for message in spoken]
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
@@ -155,7 +162,7 @@ class ScopeReads(ScopeHandle):
             names = checked_names(participants, "participants")
             taking_part = filtering.Condition("characters", filtering.IN_ANY_CASE, _in_any_case(names))
             request = replace(request, where=(*request.where, taking_part))
-        block = await self._runtime.services.recall.context(self.who, said, request)
+        block = await self._runtime.services.recall.context(self.who, [*long, *said], request)
         self._runtime.prompts.note(self.who, said[-1], block)
         return block
 

@@ -26,7 +26,7 @@ from memwarden.conversation.settings import DEFAULT_SECONDS, ChatSettings
 from memwarden.errors import Denied, InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import Channel, ContextBlock, Scope, Trust, WriteResult
+from memwarden.records import MAX_PARTS, Channel, ContextBlock, Scope, Trust, WriteResult
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import (
     Draft,
@@ -213,7 +213,7 @@ class AsyncScope(ScopeChanges):
         if channel == Channel.PROCEDURAL:
             arguments.check_category(settings, procedures.CATEGORY)
         gone = document_id is not None and isinstance(text_or_messages, list | tuple) and not text_or_messages
-        stated_texts = () if gone else read_stated(text_or_messages, settings.max_text_bytes)
+        stated_texts = () if gone else read_stated(text_or_messages, settings.max_text_bytes * MAX_PARTS)
         drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
         return await self._store_stated(drafts, document_id, key)
 

@@ -126,7 +126,15 @@ class ServiceMaker:
         return Services(
             guard=guarded,
             recall=recall,
-            writer=Writer(guarded, embedder, resolver, deferred, hold=hold, strict=strict),
+            writer=Writer(
+                guarded,
+                embedder,
+                resolver,
+                deferred,
+                max_text_bytes=settings.max_text_bytes,
+                hold=hold,
+                strict=strict,
+            ),
             items=ItemWriter(guarded, embedder, hold=hold, strict=strict),
             reviews=ReviewQueue(guarded, resolver, embedder),
             extractor=extractor,

@@ -18,7 +18,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.instrument import instrumented, record_event
 from memwarden.observability.records import EventDraft, Node, Op, Status, UseVerdict
-from memwarden.records import ContextBlock, MessageResult, Namespace, Outcome, Scope, WriteResult
+from memwarden.records import MAX_PARTS, ContextBlock, MessageResult, Namespace, Outcome, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
 from memwarden.runtime.services import OpenTurn, Runtime
 
@@ -74,7 +74,7 @@ class TurnLog:
 
         from_start: whether the messages are a conversation from its start.
         """
-        read = read_messages(messages, self._runtime.settings.max_text_bytes)
+        read = read_messages(messages, self._runtime.settings.max_text_bytes * MAX_PARTS)
         services, categories = self._runtime.services, self._runtime.settings.categories
         return await services.writer.observe(
             self.who,

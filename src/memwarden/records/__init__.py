@@ -73,6 +73,7 @@ from memwarden.records.memory import (
     end_by_clock,
     local_time,
 )
+from memwarden.records.parts import MAX_PARTS, PART_OF, TextPart, join_parts, leave_part_tags, read_part
 
 __all__ = [
     "ALREADY",
@@ -82,7 +83,9 @@ __all__ = [
     "EXTRACTED_BY",
     "MATTERED_LITTLE",
     "MAX_OFFSET",
+    "MAX_PARTS",
     "OVERVIEW_ID",
+    "PART_OF",
     "QUOTATION",
     "RESET",
     "STANDING_IN",
@@ -135,6 +138,7 @@ __all__ = [
     "Signals",
     "StateCount",
     "Statement",
+    "TextPart",
     "ThreadMarks",
     "Trust",
     "Unlink",
@@ -143,5 +147,8 @@ __all__ = [
     "WriteMode",
     "WriteResult",
     "end_by_clock",
+    "join_parts",
+    "leave_part_tags",
     "local_time",
+    "read_part",
 ]

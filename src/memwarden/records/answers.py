@@ -297,11 +297,17 @@ ALREADY = "already stored"
 
 @dataclass(frozen=True, slots=True)
 class MessageResult:
-    """What became of a message or text. ``id`` is None when nothing was kept of it."""
+    """What became of a message or text.
+
+    Attributes:
+        id: None when nothing was kept of it. Of a text in parts: the first part, which stands for all.
+        parts: number of memories that hold the text. More than 1 for a text over the limit of a single memory.
+    """
 
     id: str | None
     outcome: Outcome
     reason: str = ""
+    parts: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome", Outcome(self.outcome))

@@ -27,6 +27,7 @@ from memwarden.records import (
 )
 from memwarden.remember.imports.records import MAX_PART, ImportedDocument, ImportedStatement, digest_parts
 from memwarden.remember.ingest.messages import MAX_NAME, Draft
+from memwarden.remember.wholes import find_other_parts
 from memwarden.remember.write_store import GuardedStore
 from memwarden.remember.writer import Writer
 from memwarden.stores.protocol import StoreReader
@@ -290,12 +291,14 @@ async def _change(store: GuardedStore, who: Scope, ids: Sequence[str], at: datet
         part = ids[start : start + MAX_BATCH]
 
         async def change(part: Sequence[str] = part) -> None:
+            stated = await store.get(who.namespace, part, removed=True)
+            others = await find_other_parts(store, who.namespace, stated)
             changes = tuple(
                 Put(
                     _ended(memory, at) if end else _reopened(memory, at), None, WriteMode.UPDATE,
                     expected_version=memory.version, meta=meta,
                 )
-                for memory in await store.get(who.namespace, part)
+                for memory in await store.get(who.namespace, [*part, *others])
             )  # fmt: skip
             if changes:
                 await store.apply(Batch(who.namespace, changes, at, actor=who.actor or who.agent, agent=who.agent))

@@ -6,7 +6,7 @@ transaction starts; :meth:`memwarden.stores.protocol.Store.apply` is the only pl
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -40,9 +40,12 @@ from memwarden.records import (
     Scope,
     SeenMark,
     Signals,
+    TextPart,
     Trust,
     WriteMode,
     WriteResult,
+    leave_part_tags,
+    read_part,
 )
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
@@ -53,12 +56,21 @@ from memwarden.remember.resolve.proposals import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
 from memwarden.remember.resolve.review import check_restore, check_review_undo
 from memwarden.remember.undo import plan_undo, tell_undo
+from memwarden.remember.wholes import find_other_parts
 from memwarden.remember.write_store import GuardedStore, hash_arguments
 from memwarden.text.flags import Flag
+from memwarden.text.parts import cut_text
 
 SMALL_TALK_REJECTED = "greeting, thanks or small talk alone: nothing to remember"
 SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
 NO_WORDS = "it carries no words"
+# What is added to a message's id for a further part.
+PART_ID = " (part {number})"
+STORED_IN_PARTS = "longer than a memory may be: stored in {count} linked parts"
+# Fields of a memory that a correction changes, besides its text.
+CORRECTED: Final = (
+    "kind", "category", "importance", "tags", "pinned", "summary", "context", "valid_from", "valid_to", "payload",
+)  # fmt: skip
 UNSTORED_ROLES = {
     "system": "system prompts are instructions, not something to remember",
     "developer": "developer prompts are instructions, not something to remember",
@@ -75,14 +87,17 @@ class WriteCall:
     """The values that the steps of a call share.
 
     at: the time of the write. key: the caller's idempotency key. category: of turns. readable: the categories that the
-    caller may read; None for all. whole: what stands for all messages of a call that makes several batches.
+    caller may read; None for all. max_text_bytes: size of a memory's text. whole: what stands for all messages of a
+    call that makes several batches.
     find_told: which of some lines memories say. from_start: whether the messages are a conversation from its start.
+    fills: whether vectors of texts in parts follow after the write.
     """
 
     scope: Scope
     store: GuardedStore
     embedder: Embedder | None
     at: datetime
+    max_text_bytes: int
     key: str | None = None
     category: str = DEFAULT_CATEGORY
     readable: Collection[str] | None = None
@@ -91,6 +106,7 @@ class WriteCall:
     whole: str | None = None
     find_told: Callable[[Collection[str]], Awaitable[set[str]]] | None = None
     from_start: bool = False
+    fills: bool = False
 
     @property
     def batch_key(self) -> str | None:
@@ -118,6 +134,7 @@ class IncomingText(Generic[T]):
         result: set by the step that decides that the text is not stored; later steps skip it.
         key: the key under which a turn is stored once.
         memory, signals, screening: what is stored of it.
+        part, parts: number of a part of a text over the size limit, from 1 on, and how many there are.
     """
 
     source: T
@@ -127,6 +144,8 @@ class IncomingText(Generic[T]):
     memory: Memory | None = None
     signals: Signals = _NO_SIGNALS
     screening: Screening = NOT_SUSPICIOUS
+    part: int = 1
+    parts: int = 1
 
 
 Step = Callable[[WriteCall, list[IncomingText[T]]], Awaitable[list[IncomingText[T]]]]
@@ -175,6 +194,40 @@ def refuse_unstorable(call: WriteCall, text: IncomingText[Message]) -> IncomingT
     return text if reason is None else replace(text, result=MessageResult(None, Outcome.REJECTED, reason))
 
 
+async def cut(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
+    """Cut texts over the size limit into parts. Further parts of a message with an id get ids of their own."""
+
+    def cut_all() -> list[IncomingText[T]]:
+        return [part for text in texts for part in _cut(text, call.max_text_bytes)]
+
+    return await read_long(sum(len(text.source.text) for text in texts), cut_all)
+
+
+def _cut(text: IncomingText[T], max_bytes: int) -> list[IncomingText[T]]:
+    pieces = [text.source.text] if text.result is not None else cut_text(text.source.text, max_bytes)
+    if len(pieces) == 1:
+        return [text]
+    return [
+        replace(text, source=_part_of(text.source, piece, number), part=number, parts=len(pieces))
+        for number, piece in enumerate(pieces, 1)
+    ]
+
+
+def _part_of(source: T, piece: str, number: int) -> T:
+    if isinstance(source, Message) and source.id and number > 1:
+        return replace(source, text=piece, id=f"{source.id}{PART_ID.format(number=number)}")
+    return replace(source, text=piece)
+
+
+def by_whole(texts: Sequence[IncomingText[T]]) -> Iterator[list[IncomingText[T]]]:
+    """Yield the parts of each text. A text within the size limit is a list of its own."""
+    start = 0
+    while start < len(texts):
+        end = start + texts[start].parts
+        yield list(texts[start:end])
+        start = end
+
+
 async def deduplicate(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
     """Give each turn the key under which it is stored once; pass over turns that the thread holds already."""
     keys = iter(await _turn_keys(call, [text.source for text in texts if text.result is None]))
@@ -203,14 +256,25 @@ def _with_key(call: WriteCall, text: IncomingText[Message], key: TurnKey) -> Inc
 
 async def encode(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
     """Make the signals of every text that goes on, in a single call of the model."""
-    said = [(text.source.text, text.source.created_at or call.at) for text in texts if text.result is None]
-    signals = iter(await make_signals_in_thread(said, call.embedder))
-    return [text if text.result is not None else replace(text, signals=next(signals)) for text in texts]
+
+    async def make(in_parts: bool, embedder: Embedder | None) -> Iterator[Signals]:
+        said = [
+            (text.source.text, text.source.created_at or call.at)
+            for text in texts
+            if text.result is None and (text.parts > 1) == in_parts
+        ]
+        return iter(await make_signals_in_thread(said, embedder) if said else ())
+
+    whole, parts = await make(False, call.embedder), await make(True, None if call.fills else call.embedder)
+    return [
+        text if text.result is not None else replace(text, signals=next(parts if text.parts > 1 else whole))
+        for text in texts
+    ]
 
 
 def refuse_small_talk(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draft]:
     """Reject a stated text that is greeting, thanks or small talk alone."""
-    if not text.signals.flags & Flag.CHATTER:
+    if text.parts > 1 or not text.signals.flags & Flag.CHATTER:
         return text
     return replace(text, secrets=(), result=MessageResult(None, Outcome.REJECTED, SMALL_TALK_REJECTED))
 
@@ -316,15 +380,35 @@ def _key_of_held(call: WriteCall, memory: Memory, source: object) -> str | None:
     return f"{call.own_prefix}held:{hash_arguments([call.thread, memory.role, memory.text])}"
 
 
+async def tag_parts(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
+    """Tag the memories of a text's parts. If one part is held back, all are."""
+    return [part for parts in by_whole(texts) for part in (_tag_parts(call, parts) if len(parts) > 1 else parts)]
+
+
+def _tag_parts(call: WriteCall, parts: list[IncomingText[T]]) -> list[IncomingText[T]]:
+    whole = next((part.memory.id for part in parts if part.memory is not None), "")
+    held = next((part.screening for part in parts if part.screening != NOT_SUSPICIOUS), NOT_SUSPICIOUS)
+    return [part if part.memory is None else _tag_part(call, part, part.memory, whole, held) for part in parts]
+
+
+def _tag_part(
+    call: WriteCall, text: IncomingText[T], memory: Memory, whole: str, screening: Screening
+) -> IncomingText[T]:
+    memory = replace(memory, tags=(*memory.tags, *TextPart(whole, text.part, text.parts).tags))
+    key = None if screening == NOT_SUSPICIOUS else _key_of_held(call, memory, text.source)
+    return replace(text, memory=memory, screening=screening, key=text.key if key is None else f"{key}:{text.part}")
+
+
 # What is decided about all messages of a call together, and what is made of a part of them before it is applied.
 _READ_STEPS: Final[tuple[Step[Message], ...]] = (
     for_each(strip_own_context),
     strip_retold_lines,
     for_each(redact),
     for_each(refuse_unstorable),
+    cut,
     deduplicate,
 )
-_TURN_STEPS: Final[tuple[Step[Message], ...]] = (for_each(make_turn), encode, for_each(screen_for_orders))
+_TURN_STEPS: Final[tuple[Step[Message], ...]] = (for_each(make_turn), encode, for_each(screen_for_orders), tag_parts)
 # How a message becomes a turn; then the batch is applied.
 OBSERVE_STEPS: Final = (*_READ_STEPS, *_TURN_STEPS)
 # So many messages make a batch: a year of talk at once would fill the memory with vectors and rows.
@@ -333,10 +417,12 @@ MAX_BATCH_MESSAGES: Final = 4_000
 # How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that.
 REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
     for_each(redact),
+    cut,
     encode,
     for_each(refuse_small_talk),
     for_each(make_memory),
     for_each(screen_for_orders),
+    tag_parts,
 )
 
 
@@ -358,13 +444,16 @@ class Writer:
         filler: SignalFiller | None = None,
         now: Callable[[], datetime] = lambda: clock.now(),
         *,
+        max_text_bytes: int,
         hold: bool = False,
         strict: bool = False,
     ) -> None:
         """filler: makes the signals of turns afterwards, where the embedder is slow.
 
-        hold: see :func:`screen`. strict: codes of a home are secrets.
+        max_text_bytes: size of a memory's text. A longer one is stored in parts. hold: see :func:`screen`.
+        strict: codes of a home are secrets.
         """
+        self._max_text_bytes = max_text_bytes
         self._hold = hold
         self._strict = strict
         self._store = store
@@ -392,7 +481,10 @@ class Writer:
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
-        call = WriteCall(scope, self._store, embedder, self.now(), key, category, readable, self._hold, self._strict)
+        most = self._max_text_bytes
+        call = WriteCall(
+            scope, self._store, embedder, self.now(), most, key, category, readable, self._hold, self._strict
+        )
         find_told = partial(self._resolver.find_told, scope.namespace, readable=readable)
         call = replace(call, find_told=find_told, from_start=from_start)
         left = await run_steps(_READ_STEPS, call, [IncomingText(message) for message in messages])
@@ -401,12 +493,13 @@ class Writer:
         whole = hash_arguments([digest_message(text.source) for text in left]) if several else None
         told: list[WriteResult] = []
         while left or not told:
-            part, left = left[:MAX_BATCH_MESSAGES], left[MAX_BATCH_MESSAGES:]
+            end = _end_of_batch(left)
+            part, left = left[:end], left[end:]
             of_part = replace(call, key=f"{key}|{len(told)}" if key is not None and told else key, whole=whole)
             told.append(await self._store_turns(of_part, part, seen))
             if progress is not None:
                 progress(sum(len(result.results) for result in told))
-        results = tuple(result for part in told for result in part.results)
+        results = tuple(result for done in told for result in done.results)
         return WriteResult(told[-1].rev, results, sum(result.undated for result in told))
 
     async def _store_turns(
@@ -419,11 +512,27 @@ class Writer:
         others = await self._texts_of(call.scope, [item.id for item in applied if item.outcome == "duplicate"])
         changes = iter(applied)
         results = [text.result or _observe_result(text, next(changes), others) for text in texts]
+        await self._remove_misplaced(call, texts, results)
         undated = sum(
-            text.result is None and text.source.created_at is None and result.reason != ALREADY
+            text.result is None and text.source.created_at is None and result.reason != ALREADY and text.part == 1
             for text, result in zip(texts, results, strict=True)
         )
         return replace(_write_result(rev, texts, results), undated=undated)
+
+    async def _remove_misplaced(
+        self, call: WriteCall, texts: Sequence[IncomingText[Message]], results: Sequence[MessageResult]
+    ) -> None:
+        """Remove new parts of a message whose id already holds other words."""
+        misplaced = [
+            item.id
+            for made in by_whole_results(texts, results)
+            if any(item.outcome == Outcome.REJECTED for item in made)
+            for item in made
+            if item.id and item.outcome == Outcome.CREATED and item.reason != ALREADY
+        ]
+        if misplaced:
+            removals = tuple(Remove(item, purge_at=call.at) for item in misplaced)
+            await self._store.apply(Batch(call.scope.namespace, removals, call.at, actor=_actor(call.scope)))
 
     async def _apply_turns(
         self, call: WriteCall, texts: Sequence[IncomingText[Message]], seen: tuple[SeenMark, ...]
@@ -453,7 +562,10 @@ class Writer:
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
         """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
-        call = WriteCall(scope, self._store, self._embedder, self.now(), key, hold=self._hold, strict=self._strict)
+        call = WriteCall(
+            scope, self._store, self._embedder, self.now(), self._max_text_bytes, key, hold=self._hold,
+            strict=self._strict, fills=self._filler is not None,
+        )  # fmt: skip
         texts = await run_steps(REMEMBER_STEPS, call, [IncomingText(draft) for draft in drafts])
         stated = [_statement_of(text) for text in texts if text.result is None]
         if not stated:
@@ -468,22 +580,29 @@ class Writer:
             key=key,
             fingerprint=_fingerprint(call, [repr(text.source.in_utc) for text in texts]),
         )
+        if self._filler is not None and not receipt.replayed:
+            self._filler.add(scope.namespace, [item.memory.id for item in stated if not item.compared])
         decided = iter(
-            await self._replayed_results(scope, receipt, len(stated))
+            await self._replayed_results(scope, receipt, stated)
             if receipt.replayed
             else [MessageResult(item.id, Outcome(item.outcome), item.reason) for item in resolutions]
         )
         return _write_result(receipt.rev, texts, [text.result or next(decided) for text in texts])
 
-    async def _replayed_results(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
+    async def _replayed_results(
+        self, scope: Scope, receipt: Receipt, stated: Sequence[IncomingStatement]
+    ) -> list[MessageResult]:
         """Read what the statements of a call became when it was applied for the first time."""
-        results = [replayed_result(receipt.applied, number) for number in range(statements)]
+        results = [replayed_result(receipt.applied, number - item.part + 1) for number, item in enumerate(stated)]
         known = await self._store.get(scope.namespace, [item.id for item in results if item.id], removed=True)
         quarantined = {memory.id for memory in known if memory.state == MemoryState.QUARANTINED}
         return [replace(item, outcome=Outcome.QUARANTINED) if item.id in quarantined else item for item in results]
 
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
-        """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
+        """Write a memory's new content. Raises Conflict when the stored version is no longer the old version.
+
+        A change reaches all parts of a text. A new text takes the place of all parts.
+        """
         at = self.now()
         redacted = partial(redact_secrets, replace(new, updated_at=at), strict=self._strict)
         new, kinds = await read_long(len(new.text), redacted)
@@ -496,37 +615,68 @@ class Writer:
         if (new.text, new.created_at) != (old.text, old.created_at):
             (signals,) = await make_signals_in_thread([(new.text, new.said_at)], self._embedder)
             links = await self._resolver.links_of(new, signals, readable)
-        put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
-        batch = Batch(scope.namespace, (put, *links), at, actor=_actor(scope), agent=scope.agent)
+        put = Put(_keep_part(old, new), signals, WriteMode.UPDATE, expected_version=old.version)
+        others = await self._change_other_parts(scope, old, put.memory, at)
+        batch = Batch(scope.namespace, (put, *links, *others), at, actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
-        return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
+        result = MessageResult(new.id, Outcome.UPDATED, parts=_count_parts(put.memory))
+        return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
+
+    async def _change_other_parts(self, scope: Scope, old: Memory, new: Memory, at: datetime) -> list[Put | Remove]:
+        """Return the changes of the other parts of a text: removals for a new text, else what is new in one part."""
+        others = await find_other_parts(self._store, scope.namespace, [old])
+        if new.text != old.text:
+            return [Remove(item, purge_at=at + KEPT_AFTER_FORGETTING) for item in others]
+        given: dict[str, Any] = {
+            name: getattr(new, name) for name in CORRECTED if getattr(new, name) != getattr(old, name)
+        }
+        shared = leave_part_tags(given.get("tags", ()))
+        changes: list[Put | Remove] = []
+        for part in await self._store.get(scope.namespace, others):
+            if "tags" in given:
+                given["tags"] = (*shared, *_part_tags(part))
+            changed = replace(part, updated_at=at, **given)
+            changes.append(Put(changed, None, WriteMode.UPDATE, expected_version=part.version))
+        return changes
 
     async def forget(
         self, scope: Scope, ids: Sequence[str], *, reset: bool = False, decided_at: int | None = None
     ) -> WriteResult:
-        """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown.
+        """Remove memories from every answer, with the other parts of their texts.
+
+        Raises NotFound, and forgets nothing, if an id is unknown.
 
         reset: what changed is told without the words. decided_at: raise Stale when any was changed after it.
         """
-        found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
+        found = {memory.id: memory for memory in await self._store.get(scope.namespace, ids)}
         missing = [memory_id for memory_id in ids if memory_id not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
         at = self.now()
         purge_at, meta = at + KEPT_AFTER_FORGETTING, {RESET: True} if reset else None
-        changes = tuple(Remove(memory_id, purge_at=purge_at, meta=meta) for memory_id in ids)
+        others = await find_other_parts(self._store, scope.namespace, found.values())
+        changes = tuple(Remove(memory_id, purge_at=purge_at, meta=meta) for memory_id in (*ids, *others))
         batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=decided_at)
         receipt = await self._store.apply(batch)
-        return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
+        return WriteResult(
+            receipt.rev,
+            tuple(MessageResult(item, Outcome.DELETED, parts=_count_parts(found[item])) for item in ids),
+        )
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
-        """Bring a forgotten memory back, as it was. Raises Conflict for a pending memory that was rejected."""
+        """Bring a forgotten memory back, as it was, with the other parts of its text.
+
+        Raises Conflict for a pending memory that was rejected.
+        """
         await check_restore(self._store, scope.namespace, memory_id)
-        changes = (Restore(memory_id),)
+        found = await self._store.get(scope.namespace, [memory_id], removed=True)
+        others = await find_other_parts(self._store, scope.namespace, found, MemoryState.SOFT_DELETED)
+        changes = tuple(map(Restore, (memory_id, *others)))
         batch = Batch(scope.namespace, changes, self.now(), actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
-        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
+        parts = 1 + len(others)
+        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason, parts),))
 
     async def undo(self, scope: Scope, entries: Sequence[JournalEntry]) -> WriteResult:
         """Take a decision back. entries: all of its step. Raises Conflict when a later change stands on it."""
@@ -543,6 +693,24 @@ class Writer:
         return await change_atomically(scope.namespace, undo)
 
 
+def _part_tags(memory: Memory) -> tuple[str, ...]:
+    part = read_part(memory.tags)
+    return () if part is None else part.tags
+
+
+def _count_parts(memory: Memory) -> int:
+    """Return how many memories hold the text that a memory holds a part of."""
+    part = read_part(memory.tags)
+    return 1 if part is None else part.parts
+
+
+def _keep_part(old: Memory, new: Memory) -> Memory:
+    """Return a memory's new content as the same part of its text. A new text is no part."""
+    own = leave_part_tags(new.tags)
+    tags = own if new.text != old.text else (*own, *_part_tags(old))
+    return new if tags == new.tags else replace(new, tags=tags)
+
+
 def _memory_of(text: IncomingText[T]) -> Memory:
     assert text.memory is not None, "make_turn and make_memory run before the steps that read the memory"
     return text.memory
@@ -556,7 +724,8 @@ def _put_turn(text: IncomingText[Message]) -> Put:
 
 def _statement_of(text: IncomingText[Draft]) -> IncomingStatement:
     dated = bool(text.source.created_at or text.source.valid_from)
-    return IncomingStatement(_memory_of(text), text.signals, text.screening, dated=dated)
+    memory, whole = _memory_of(text), text.parts == 1
+    return IncomingStatement(memory, text.signals, text.screening, compared=whole, dated=dated, part=text.part)
 
 
 def _observe_result(text: IncomingText[Message], applied: ChangeResult, stored: Mapping[str, str]) -> MessageResult:
@@ -565,7 +734,8 @@ def _observe_result(text: IncomingText[Message], applied: ChangeResult, stored: 
     if applied.outcome == "duplicate":
         if stored.get(applied.id, message.text) == message.text:
             return MessageResult(applied.id, Outcome.CREATED, ALREADY)
-        reason = f"the id {message.id!r} already holds other words in this thread"
+        own_id = (message.id or "").removesuffix(PART_ID.format(number=text.part))
+        reason = f"the id {own_id!r} already holds other words in this thread"
         return MessageResult(applied.id, Outcome.REJECTED, reason)
     if text.screening.kinds:
         return MessageResult(applied.id, Outcome.QUARANTINED, text.screening.reason)
@@ -574,8 +744,37 @@ def _observe_result(text: IncomingText[Message], applied: ChangeResult, stored: 
 
 
 def _write_result(rev: int, texts: Sequence[IncomingText[T]], results: Sequence[MessageResult]) -> WriteResult:
-    named = (_name_secrets(text.secrets, result) for text, result in zip(texts, results, strict=True))
+    joined = map(_join_results, by_whole_results(texts, results))
+    named = (_name_secrets(parts[0].secrets, result) for parts, result in zip(by_whole(texts), joined, strict=True))
     return WriteResult(rev, tuple(named))
+
+
+def by_whole_results(
+    texts: Sequence[IncomingText[T]], results: Sequence[MessageResult]
+) -> Iterator[list[MessageResult]]:
+    """Yield the results of the parts of each text."""
+    each = iter(results)
+    return ([next(each) for _ in parts] for parts in by_whole(texts))
+
+
+def _join_results(parts: Sequence[MessageResult]) -> MessageResult:
+    """Return the result of a text: that of its first part, unless another part was refused or held back."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    lead = min(parts, key=lambda item: (item.outcome == first.outcome, item.reason == ALREADY))
+    if lead.outcome == Outcome.REJECTED:
+        return MessageResult(None if lead.id is None else first.id, lead.outcome, lead.reason)
+    reason = lead.reason or STORED_IN_PARTS.format(count=len(parts))
+    return MessageResult(first.id, lead.outcome, reason, len(parts))
+
+
+def _end_of_batch(texts: Sequence[IncomingText[Message]]) -> int:
+    """Return how many texts the first batch takes, so that no text is in two batches."""
+    end = min(MAX_BATCH_MESSAGES, len(texts))
+    while end < len(texts) and texts[end].part > 1:
+        end += 1
+    return end
 
 
 def _name_secrets(kinds: tuple[str, ...], result: MessageResult) -> MessageResult:

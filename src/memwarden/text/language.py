@@ -428,7 +428,7 @@ def find_misfit(text: str, what: str, max_bytes: int) -> str:
     if size > max_bytes:
         return (
             f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
-            "that points to the whole (the limit is the setting max_text_bytes)"
+            "that points to the whole (the limit follows from the setting max_text_bytes)"
         )
     control = len(_CONTROL.findall(text))
     if control > max(_FEW_CONTROLS, _MAX_CONTROL_SHARE * len(text)):

@@ -34,6 +34,7 @@ GATES: Mapping[str, str] = {
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
     "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
+    "part": "another part of the same text answers better",
     "covered": "a remembered fact that rests on this turn is in the answer",
     "ended": "what was remembered of this turn is forgotten or no longer true",
     "rag_length": "its category's rag_length is used up by better memories",

@@ -19,7 +19,7 @@ from memwarden.recall.answer.select import rests_on_ended
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why
+from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
 from memwarden.statements.lasting import LastingWords, find_lasting, is_replaced_by, tells_change
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.tokenizer import TokenCounter, term_id, terms
@@ -102,7 +102,7 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     memories: facts and turns. Facts are ordered by pin, importance and age. Of what a turn says only sentences count in
     which its speaker says plainly what lasts, and that no later turn takes back. A text from outside is not certain.
     """
-    memories = [memory for memory in memories if memory.trust != Trust.EXTERNAL]
+    memories = join_parts(memory for memory in memories if memory.trust != Trust.EXTERNAL)
     facts = [memory for memory in memories if memory.channel != Channel.TURN and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]

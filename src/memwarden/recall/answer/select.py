@@ -117,15 +117,15 @@ def select_candidates(
     best = beside_best * ranked[0].score if ranked else 0.0
     bars = Bars(threshold, max(threshold, best))
     kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, bars, limit, is_ended)
-    capped = any(gate == "rag_length" for _, gate in left_out)
+    capped = any(gate in ("rag_length", "part") for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
-        # A category that is used up filled the list; the others stand further down.
+        # A category that is used up, or a long text, filled the list. The others have lower scores.
         every = _rank_places(index, scores, passing, index.size)
         kept, left_out = _walk(index, every, passing, scores, category_at, relevant, bars, limit, is_ended)
     if everything:
         left_out.extend(_list_shut_out(index, scores, gates))
     # The others of such categories fill what is left, where something answers: an unrelated question gets nothing.
-    fill = _list_always(index, scores, always) if kept else []
+    fill = _leave_parts(index, kept, _list_always(index, scores, always)) if kept else []
     filling = {item.place for item in fill}
     return Selection(fill, kept, [cut for cut in left_out if cut[0].place not in filling])
 
@@ -146,12 +146,15 @@ def _walk(
     kept: list[Candidate] = []
     left_out: list[tuple[Candidate, str]] = []
     taken: dict[int, int] = {}
+    wholes: set[str] = set()
     wanted = 0
     for candidate in _facts_before_turns(index, ranked, passing, scores):
         code = int(codes[candidate.place])
         category = category_at[code]
+        whole = index.whole_of(candidate.place)
         gate = (
-            "ended" if is_ended(candidate.place)
+            "part" if whole in wholes
+            else "ended" if is_ended(candidate.place)
             else "relevance" if not relevant
             else "threshold" if candidate.score < (bars.turn if index.view.turns[candidate.place] else bars.memory)
             else "rag_length" if category and category.rag_length and taken.get(code, 0) >= category.rag_length
@@ -164,6 +167,8 @@ def _walk(
         places = {item.place for item in kept} if candidate.facts else set()
         facts = tuple(fact for fact in candidate.facts if fact in places)
         kept.append(candidate._replace(facts=facts) if facts != candidate.facts else candidate)
+        if whole is not None:
+            wholes.add(whole)
         taken[code] = taken.get(code, 0) + (not facts)
         wanted += not facts
     return kept, left_out
@@ -232,6 +237,15 @@ def _list_always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Ca
     pinned, importance = index.columns.number("pinned")[places], index.columns.number("importance")[places]
     order = np.lexsort((-index.order[places], -importance, -scores[places], ~pinned))
     return [Candidate(int(place), float(scores[place]), always=True) for place in places[order]]
+
+
+def _leave_parts(index: NamespaceIndex, kept: Sequence[Candidate], more: Sequence[Candidate]) -> list[Candidate]:
+    """Return further candidates without parts of texts that have a better part among all candidates."""
+    best: dict[str, int] = {}
+    for item in (*kept, *more):
+        best.setdefault(index.whole_of(item.place) or index.columns.ids[item.place], item.place)
+    places = set(best.values())
+    return [item for item in more if item.place in places]
 
 
 def _list_shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:

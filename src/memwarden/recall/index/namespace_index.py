@@ -38,7 +38,7 @@ from memwarden.recall.index.view import (
     derive_links,
     unpack_spans,
 )
-from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
+from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan, read_part
 from memwarden.records.index_rows import SECOND_MODEL, choose_model
 from memwarden.statements.reader import lacks_signals
 from memwarden.stores.protocol import Store
@@ -316,6 +316,12 @@ class NamespaceIndex:
 
     def sources(self, place: int) -> tuple[str, ...]:
         return self._sources[place]
+
+    def whole_of(self, place: int) -> str | None:
+        """Return the id that the parts of a long text share. None for a memory that is not a part."""
+        tags = self.columns.coded["tags"]
+        part = read_part(tags.values[tags.codes[place]])
+        return None if part is None else part.whole
 
     def turns(self) -> Mask:
         """Return which places hold live turns."""

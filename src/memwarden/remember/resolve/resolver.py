@@ -39,6 +39,7 @@ from memwarden.records import (
     Restore,
     Signals,
     WriteMode,
+    read_part,
 )
 from memwarden.remember.ingest.own_context import plain_words
 from memwarden.remember.ingest.screening import NOT_SUSPICIOUS, TRUST_RANK, Screening
@@ -157,7 +158,7 @@ class IncomingStatement:
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
     and steps are not. meta: for its first journal entry. pending: how it is stored, where it was pending until now.
     replaces: ids of memories that it ends by the word of a model. shown: of those that the model knew; of these it ends
-    no others.
+    no others. part: number of a part of a text over the size limit; the parts follow each other and are one decision.
     """
 
     memory: Memory
@@ -169,6 +170,7 @@ class IncomingStatement:
     pending: Memory | None = None
     replaces: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
+    part: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,12 +300,13 @@ class Resolver:
         earlier = _ResolvedBefore(stated, self._model)
         resolutions: list[Resolution] = []
         for number, statement in enumerate(stated):
+            step = 2 * (number - statement.part + 1)
             if statement.screening.kinds:
-                resolutions.append(_quarantine(statement, 2 * number))
+                resolutions.append(_quarantine(statement, step))
                 continue
             memory, signals = statement.memory, statement.signals
             if not statement.compared:
-                resolutions.append(_store_uncompared(statement, 2 * number))
+                resolutions.append(_store_uncompared(statement, step))
                 continue
             pairs = []
             # What holds for a time stands beside what holds for good, and neither ends nor takes up the other; a
@@ -313,10 +316,8 @@ class Resolver:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
             if statement.shown:
                 pairs = [*await self._replaced(statement, earlier), *_leave_shown(pairs, statement)]
-            item = resolve(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
-            item = _add_meta(
-                waiting.settle(memory, signals, statement.screening.state, item, at, 2 * number), statement
-            )
+            item = resolve(memory, signals, pairs, at, step=step, link_min=self._link_min)
+            item = _add_meta(waiting.settle(memory, signals, statement.screening.state, item, at, step), statement)
             item = item if statement.pending is None else approve_pending(item, statement.pending)
             earlier.learn(item.touched)
             resolutions.append(item)
@@ -502,8 +503,11 @@ def _content_of(memory: Memory) -> Memory:
 
 
 def _store_uncompared(statement: IncomingStatement, step: int) -> Resolution:
-    """Store an index card or a procedure, which is compared with nothing, once for each exchange."""
+    """Store what is compared with nothing: a part of a text, or once for each exchange an index card or steps."""
     memory = statement.memory
+    if read_part(memory.tags) is not None:
+        put = Put(memory, statement.signals, step=step)
+        return Resolution((put,), (), Outcome.CREATED, memory.id)
     is_card = CARD in memory.tags
     source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
     put = Put(memory, statement.signals, source_key=source_key, step=step, meta={CARD: True} if is_card else None)

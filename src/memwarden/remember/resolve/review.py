@@ -30,6 +30,7 @@ from memwarden.records import (
 from memwarden.remember.resolve.pending import check_agent
 from memwarden.remember.resolve.resolution import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
+from memwarden.remember.wholes import find_other_parts
 from memwarden.remember.write_store import GuardedStore
 from memwarden.stores.protocol import StoreReader
 
@@ -54,16 +55,29 @@ class ReviewQueue:
     ) -> WriteResult:
         """Make a pending memory an active memory, resolved against what is known as a new statement is.
 
+        The other parts of a text in parts follow.
+
         vouch: a person answers for its words; from now on they count as a person's.
 
         Raises NotFound, Denied, Conflict for what is not pending any more.
         """
         at = self._now()
 
-        async def approve() -> WriteResult:
-            return await self._approve_as_read(scope, memory_id, readable, at, vouch=vouch)
+        async def approve(pending_id: str) -> WriteResult:
+            return await change_atomically(
+                scope.namespace, lambda: self._approve_as_read(scope, pending_id, readable, at, vouch=vouch)
+            )
 
-        return await change_atomically(scope.namespace, approve)
+        others = await self._find_other_parts(scope.namespace, memory_id)
+        done = await approve(memory_id)
+        for other in others:
+            done = replace(done, rev=(await approve(other)).rev)
+        return done
+
+    async def _find_other_parts(self, namespace: Namespace, memory_id: str) -> list[str]:
+        """Return the pending memories that hold the other parts of a pending text."""
+        found = await self._store.get(namespace, [memory_id], removed=True)
+        return await find_other_parts(self._store, namespace, found, MemoryState(found[0].state)) if found else []
 
     async def _approve_as_read(
         self,
@@ -93,7 +107,7 @@ class ReviewQueue:
         return WriteResult(receipt.rev, (MessageResult(resolution.id, Outcome(resolution.outcome), resolution.reason),))
 
     async def reject(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
-        """Give up a pending memory; it is kept for 30 days more, in case that is undone.
+        """Give up a pending memory with the other parts of its text. It is kept for 30 days more for an undo.
 
         Raises NotFound, Denied, Conflict for what is not pending any more.
         """
@@ -103,9 +117,12 @@ class ReviewQueue:
             rev = (await self._store.head(scope.namespace)).rev
             pending = await _read_pending(self._store, scope, memory_id, readable)
             meta = {"why": "given up", STATE_BEFORE: str(pending.state)}
-            removal = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta)
+            others = await self._find_other_parts(scope.namespace, memory_id)
+            removals = tuple(
+                Remove(item, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta) for item in (memory_id, *others)
+            )
             receipt = await self._store.apply(
-                Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
+                Batch(scope.namespace, removals, at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
             )
             return receipt.rev
 

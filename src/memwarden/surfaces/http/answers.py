@@ -215,11 +215,12 @@ class BlockView(RecordView):
 
 
 class MessageResultView(RecordView):
-    """What became of a message or text."""
+    """What became of a message or text. parts: number of memories that hold it, more than 1 for a long text."""
 
     id: str | None
     outcome: str
     reason: str
+    parts: int
 
 
 class WriteView(RecordView):

@@ -14,7 +14,7 @@ from memwarden import AsyncScope
 from memwarden.agent.plain_sessions import SessionMemory
 from memwarden.agent.session_rules import MEMORY, agent_receives, cache_state, memory_state
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
-from memwarden.records import CARD, Channel, Delta, Memory
+from memwarden.records import CARD, Channel, Delta, Memory, join_parts
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.web.page import PageRoutes, WebPage, not_found
 from memwarden.surfaces.web.render import why_hidden
@@ -88,7 +88,7 @@ async def thread(page: WebPage) -> Response:
     return page.show(
         "thread.html",
         name=name,
-        turns=[(turn, [fact for fact in made if rests_on(fact, turn)]) for turn in turns[::-1]],
+        turns=[(turn, [fact for fact in made if rests_on(fact, turn)]) for turn in join_parts(turns[::-1])],
         others=[fact for fact in made if not any(rests_on(fact, turn) for turn in turns)],
         delta=await find_changes_since(scope, turns[0]) if turns else None,
     )

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.records import CARD, Channel, Memory, Outcome
+from memwarden.records import CARD, Channel, Memory, Outcome, join_parts
 from memwarden.surfaces.cli.options import (
     AsOf,
     Options,
@@ -312,7 +312,7 @@ async def show_thread(
         print_json({"turns": said[::-1], "facts": facts})
         return
     console = printer()
-    for turn in reversed(said):
+    for turn in join_parts(reversed(said)):
         who = turn.name or turn.role or "somebody"
         console.print(Text(clean(f"{turn.created_at:%Y-%m-%d %H:%M}  {who}"), style="dim"))
         console.print(Text(clean(turn.text)))

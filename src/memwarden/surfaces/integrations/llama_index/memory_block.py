@@ -15,6 +15,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.clock import DEFAULT_THREAD
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import check_chat_settings
+from memwarden.records import MAX_PARTS, join_parts
 from memwarden.remember.ingest.messages import read_messages
 from memwarden.remember.ingest.redaction import redact_secrets
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
@@ -77,7 +78,7 @@ class MemwardenMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]  # Llama
     async def _store_unknown(self, scope: AsyncScope, said: Sequence[dict[str, Any]]) -> None:
         where = {"channel": "turn", "thread_id": scope.who.thread or DEFAULT_THREAD}
         turns = await scope.find(where, limit=_ALL)
-        known = Counter((turn.role, turn.text) for turn in turns)
+        known = Counter((turn.role, turn.text) for turn in join_parts(turns))
         handed = self._handed.get(scope.who.thread, Counter()).copy()
         new = []
         for message, form in zip(said, self._stored_forms(said), strict=True):
@@ -93,7 +94,7 @@ class MemwardenMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]  # Llama
     def _stored_forms(self, said: Sequence[dict[str, Any]]) -> list[tuple[str | None, str]]:
         """Return role and text of messages as turns have them, with marks in the places of secrets."""
         settings = self._bound.runtime.settings
-        messages = read_messages(said, settings.max_text_bytes) if said else ()
+        messages = read_messages(said, settings.max_text_bytes * MAX_PARTS) if said else ()
         redacted = (redact_secrets(message, strict=settings.strict_secrets)[0] for message in messages)
         return [(message.role, message.text) for message in redacted]
 
