@@ -115,7 +115,7 @@ def load_topics(language: str) -> Mapping[str, re.Pattern[str]]:
 
 
 @cache
-def _load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
+def load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
     """Patterns of a language by key of :data:`LASTING_SIGNS`. A pattern without words fits nothing."""
     if language not in languages():
         return dict.fromkeys(LASTING_SIGNS, re.compile(r"(?!)"))
@@ -159,7 +159,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
     at: when the turn was said.
     """
     language = language_of(text)
-    topics, words, signs = load_topics(language), load_update_words(language), _load_signs(language)
+    topics, words, signs = load_topics(language), load_update_words(language), load_signs(language)
     if words is None:
         return ()
     takes_back = (
@@ -167,6 +167,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         *(words.patterns[role] for role in ("now", "negation")),
         *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", *_BEGINS.values())),
     )
+    drafts = signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
     sentences = []
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
         plain = normalize_text(span.text)
@@ -178,7 +179,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         rest = phrases.sub(" ", _without_others(plain, read, phrases)) if match else ""
         ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
         unreal = signs["unreal"].search(plain)
-        certain = not (ended or unreal) and _is_certain(span.text, match, read, at, signs, phrases)
+        certain = not (ended or unreal or drafts) and _is_certain(span.text, match, read, at, signs, phrases)
         topic = match if certain else ""
         order = list(topics).index(topic) if topic else len(topics)
         content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()

@@ -21,7 +21,9 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
 from memwarden.statements.lasting import LastingWords, find_lasting, is_replaced_by, tells_change
+from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.lexicon import LASTING_TOPICS
 from memwarden.text.tokenizer import TokenCounter, term_id, terms
 
 # Maximum facts, and maximum turns, of a person that are read for an overview, newest first.
@@ -124,27 +126,53 @@ def _is_past(memory: Memory, now: datetime) -> bool:
 
 
 def _quote(turns: Sequence[Memory]) -> list[Line]:
-    """Sentences in which speakers say what lasts, by topic, newest first."""
-    by_speaker: dict[str, list[tuple[Memory, LastingWords]]] = {}
+    """What speakers say of themselves that lasts, by topic, newest first."""
     names = {turn.name for turn in turns if turn.name}
     only = names.pop() if len(names) == 1 else ""
+    by_speaker: dict[str, list[Memory]] = {}
     for turn in sorted(turns, key=lambda turn: turn.created_at, reverse=True):
-        sentences = by_speaker.setdefault(turn.name or only, [])
+        by_speaker.setdefault(turn.name or only, []).append(turn)
+    lines = [line for speaker_name, said in by_speaker.items() for line in _quote_speaker(speaker_name, said)]
+    # Of the newest memory first, since sorting keeps the order of equals.
+    lines.sort(key=lambda line: -line.memory.created_at.timestamp())
+    return sorted(lines, key=lambda line: LASTING_TOPICS.index(line.topic))
+
+
+def _quote_speaker(speaker_name: str, turns: Sequence[Memory]) -> list[Line]:
+    """Quote a speaker. turns: newest first."""
+    sentences: list[tuple[Memory, LastingWords]] = []
+    for turn in turns:
         # What is older than the newest sentences cannot be compared with all that came later.
         if len(sentences) < MAX_SENTENCES:
             sentences.extend((turn, each) for each in reversed(find_lasting(turn.text, turn.created_at)))
-    lines: list[tuple[int, float, Line]] = []
-    for speaker_name, sentences in by_speaker.items():
-        for number, (turn, words) in enumerate(sentences):
-            later = (other for _, other in sentences[:number])
-            if (
-                words.topic
-                and len(words.text) <= MAX_WORDS
-                and not any(is_replaced_by(words, other) for other in later)
-            ):
-                line = Line(turn, words.text, words.topic, speaker_name)
-                lines.append((words.order, -turn.created_at.timestamp(), line))
-    return [line for _, _, line in sorted(lines, key=lambda each: each[:2])]
+    lines = [
+        Line(turn, words.text, words.topic, speaker_name)
+        for number, (turn, words) in enumerate(sentences)
+        if words.topic
+        and len(words.text) <= MAX_WORDS
+        and not any(is_replaced_by(words, later) for _, later in sentences[:number])
+    ]
+    return [*lines, *_name_relatives(speaker_name, turns, sentences, lines)]
+
+
+def _name_relatives(
+    speaker_name: str,
+    turns: Sequence[Memory],
+    sentences: Sequence[tuple[Memory, LastingWords]],
+    lines: Sequence[Line],
+) -> list[Line]:
+    """Quote how a speaker names relatives and pets, of each the newest words. sentences, lines: of the speaker."""
+    named: list[tuple[Memory, NamedRelative]] = []
+    for turn in turns:
+        for relative in find_named_relatives(turn.text):
+            if not any(relative.is_replaced_by(newer) for _, newer in named):
+                named.append((turn, relative))
+    return [
+        Line(turn, relative.text, "pets" if relative.relation == PET else "family", speaker_name)
+        for turn, relative in named
+        if not any(relative.name in line.words.lower() for line in lines)
+        and not any(relative.is_over(words) for later, words in sentences if later.created_at >= turn.created_at)
+    ]
 
 
 def write_overview(lines: Sequence[Line], now: datetime, budget: int, count: Callable[[str], int]) -> Overview:

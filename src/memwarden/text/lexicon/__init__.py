@@ -121,8 +121,23 @@ LASTING_TOPICS: Final = ("health", "home", "work", "identity", "family", "people
 # Further keys of these phrases: words by which something ended, began again or a couple parted, and of no lasting fact.
 # moves, starts: the speaker has a new home, a new job.
 # diets, meals: what a diet is called, and meals that end it.
+# drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
+# own: words for "my" and "our" in the languages that write only names with capitals.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
-LASTING_SIGNS: Final = ("ended", "again", "parted", "unreal", "moves", "starts", "diets", "meals", "verbs", "regular")
+LASTING_SIGNS: Final = (
+    "ended",
+    "again",
+    "parted",
+    "unreal",
+    "moves",
+    "starts",
+    "diets",
+    "meals",
+    "verbs",
+    "regular",
+    "own",
+    "drafts",
+)
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
 _SIZES: Final = {"months": 12, "months_short": 12, "weekdays": 7, "weekdays_short": 7}

@@ -1,0 +1,122 @@
+"""Names of a speaker's relatives and pets, said in passing: "my sister Ana", "Ana, my sister"."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from memwarden.statements.lasting import LastingWords, load_signs
+from memwarden.statements.wording import names_in, subject_words
+from memwarden.text.language import language_of, normalize_text
+from memwarden.text.lexicon import all_words, languages, load_lexicon
+from memwarden.text.sentences import split_spans
+from memwarden.text.update_words import make_word_pattern
+
+# Relations that last, with the names of those who have them.
+LASTING_RELATIONS: Final = (
+    "mother", "father", "sister", "brother", "wife", "husband", "partner", "daughter", "son", "child", "niece",
+    "nephew", "mother-in-law", "father-in-law", "sister-in-law", "brother-in-law",
+)  # fmt: skip
+# Relation of an animal.
+PET: Final = "pet"
+# Relations that one person has at a time, and that end.
+COUPLE: Final = frozenset(("wife", "husband", "partner"))
+# Relations that one person has for good.
+_SINGLE: Final = frozenset(("mother", "father"))
+# Characters read of a turn.
+MAX_CHARACTERS: Final = 2_000
+# Roles of clauses after which nothing more is said of a relative.
+_OVER: Final = frozenset(("over", "parted", "left", "corrected"))
+# Words of others.
+_QUOTED: Final = re.compile(r"[「『„“«\"]")
+_NAME: Final = r"(?P<name>[^\W\d_a-z][^\W\d_]+)"
+
+
+class NamedRelative(NamedTuple):
+    """A relative or pet of the speaker with a name.
+
+    Attributes:
+        text: the words that say so, as they were said.
+        relation: key of the relation, "pet" for an animal.
+        name: in lower case.
+    """
+
+    text: str
+    relation: str
+    name: str
+
+    def is_replaced_by(self, newer: NamedRelative) -> bool:
+        """Whether newer words name the same, or another where a speaker has only one."""
+        if self.name == newer.name:
+            return True
+        both = {self.relation, newer.relation}
+        return both <= COUPLE or (self.relation == newer.relation and self.relation in _SINGLE)
+
+    def is_over(self, words: LastingWords) -> bool:
+        """Whether a sentence of the same speaker says that a couple parted, or that something of the name is over."""
+        if self.relation in COUPLE and words.parts:
+            return True
+        return any(self.name in clause.text and clause.roles & _OVER for clause in words.read.clauses)
+
+
+def find_named_relatives(text: str) -> list[NamedRelative]:
+    """Return the relatives and pets that a turn names with their relation to the speaker, in the order of the text.
+
+    Such words hold in a question and a plan, too: "Shall I call my sister Ana?". Quoted words and drafts of texts are
+    left out. Languages that write all nouns with capitals, or that have none, are not read.
+    """
+    language = language_of(text)
+    patterns, some = _load_patterns(language), text[:MAX_CHARACTERS]
+    if not patterns or load_signs(language)["drafts"].search(normalize_text(some)):
+        return []
+    relations = _load_relations(language)
+    return [
+        NamedRelative(hit[0], relations[normalize_text(hit["kin"])], hit["name"].lower())
+        for span in split_spans(some, small_starts=True)
+        if not _QUOTED.search(span.text)
+        for pattern in patterns
+        for hit in pattern.finditer(span.text)
+        if _is_name(span.text, hit)
+    ]
+
+
+def _is_name(text: str, hit: re.Match[str]) -> bool:
+    """Whether the capitalised word is a name, and of no one else: "my sister Ana's boss", "my brother and Ana"."""
+    name = hit["name"]
+    rest = text[hit.end("name") :]
+    return name.lower() in names_in(f"x {name}") and name.lower() not in _calendar() and not _POSSESSED.match(rest)
+
+
+_POSSESSED: Final = re.compile(r"['’]s?\b|-\w")
+
+
+@cache
+def _calendar() -> frozenset[str]:
+    return frozenset(word.lower() for role in ("months", "weekdays") for word in all_words(role))
+
+
+@cache
+def _load_relations(language: str) -> dict[str, str]:
+    lexicon = load_lexicon(language)
+    animals = dict.fromkeys(map(normalize_text, lexicon.words.get("animals", ())), PET)
+    kin = {normalize_text(word): key for key in LASTING_RELATIONS for word in lexicon.kin.get(key, ())}
+    return animals | kin
+
+
+@cache
+def _load_patterns(language: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a language that names its words for "my". Empty for others."""
+    own = load_lexicon(language).lasting.get("own", "") if language in languages() else ""
+    if not own or language not in _READ or not subject_words().relations:
+        return ()
+    mine = "|".join(make_word_pattern(word.strip()) for word in own.split("|"))
+    kin = "|".join(sorted(map(re.escape, _load_relations(language)), key=len, reverse=True))
+    relative = rf"(?i:(?<!\w)(?:{mine})\s+(?:[^\W\d_]+\s+)?(?P<kin>{kin})(?!\w))"
+    return (
+        re.compile(rf"{relative}(?:,?\s+){_NAME}(?!\w)"),
+        re.compile(rf"(?<!\w){_NAME},\s+{relative}(?=\s*(?:[,.;!?)]|$))"),
+    )
+
+
+_READ: Final = ("en", "es", "fr", "it", "pt", "nl")

@@ -1,0 +1,81 @@
+"""Relatives and pets are read with their names, and nobody else's; written before the patterns read them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory, Namespace
+from memwarden.statements.named_relatives import find_named_relatives
+
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Shall I invite my brother Owen to the launch?", "my brother Owen"),
+        ("Took our dog Biscuit to the beach", "our dog Biscuit"),
+        ("Had lunch with Marta, my niece.", "Marta, my niece"),
+        ("my little sister Bronwyn broke the kettle", "my little sister Bronwyn"),
+        ("Should my husband, Idris, sign too?", "my husband, Idris"),
+        ("¿Qué le regalo a mi hijo Tomás?", "mi hijo Tomás"),
+        ("Ayer vino Lucía, mi cuñada.", "Lucía, mi cuñada"),
+        ("nuestra gata Nube no come", "nuestra gata Nube"),
+        ("Ma sœur Camille arrive vendredi", "Ma sœur Camille"),
+        ("J'ai appelé Hugo, mon frère.", "Hugo, mon frère"),
+        ("Mia sorella Giulia parte domani", "Mia sorella Giulia"),
+        ("Meu filho Caio tem prova", "Meu filho Caio"),
+        ("Mijn zus Femke komt eten", "Mijn zus Femke"),
+    ],
+)
+def test_words_that_name_a_relative_are_quoted_also_from_a_question(text: str, words: str) -> None:
+    assert [relative.text for relative in find_named_relatives(text)] == [words]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My sister's friend Omar called",
+        "Write me a story: my brother Owen is a pirate",
+        "My brother Monday cannot come",
+        "In the game my wife Serana died",
+        'He said "my daughter Priya is ill"',
+        "Owen, my boss, is late",
+        "My mum and Owen went out",
+        "your sister Ana called",
+        "Tu hermana Lucía vino",
+        "El hijo de Tomás",
+        "Traduce: mi hermana Silvia vive aquí",
+        "ta sœur Camille",
+        "Mon roman : ma sœur Camille est une espionne",
+        "weil meine Mutter Geburtstag hat",
+        "娘のさくらが来た",
+    ],
+)
+def test_others_stories_and_quotes_name_no_relative(text: str) -> None:
+    assert find_named_relatives(text) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "quoted"),
+    [
+        (("Shall I call my sister Ana?", "my sister Ana is late"), ["my sister Ana"]),
+        (("my sister Ana is late", "and my sister Bea, too"), ["my sister Bea", "my sister Ana"]),
+        (("dinner with my girlfriend Ana", "a present for my girlfriend Bea?"), ["my girlfriend Bea"]),
+        (("dinner with my girlfriend Ana", "we broke up last week"), []),
+        (("took our dog Rex along", "Rex passed away"), []),
+        (("took our dog Rex along", "we have a dog called Rex"), ["we have a dog called Rex"]),
+    ],
+)
+def test_an_overview_shows_each_relative_once_and_leaves_out_who_is_gone(
+    texts: tuple[str, ...], quoted: list[str]
+) -> None:
+    turns = [
+        Memory(
+            id=str(place), namespace=Namespace("default", "user/ann"), text=text,
+            created_at=SAID_AT.replace(day=5 + place), updated_at=SAID_AT, channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    assert [line.words for line in choose_lines(turns, SAID_AT.replace(month=6), None)] == quoted
