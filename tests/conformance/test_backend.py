@@ -297,6 +297,11 @@ def test_items_are_memories_of_the_namespace(warden: Warden) -> None:
     assert found.memory.payload == {"text": "Ana keeps bees behind the barn."}
 
 
+@pytest.mark.parametrize(
+    "url",
+    [*(pytest.param(kind, marks=pytest.mark.soak) for kind in ("memory", "json")), "sqlite", "postgres"],
+    indirect=True,
+)
 def test_a_thousand_items_and_more(backend: Backend) -> None:
     for number in range(1_200):
         backend.add(item(1, context_item_id=f"n{number:04d}", importance=(number % 100) / 100, tags=[f"t{number % 7}"]))

@@ -78,7 +78,7 @@ def check_states(everything: list[Memory], journal: list[JournalEntry], active: 
         assert (memory.state == "merged") == (entry.event == "MERGE" and entry.new_version is None)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def test_many_writers_in_two_processes(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
     url = f"sqlite:///{tmp_path / 'm.db'}"
     if kind == "postgres":

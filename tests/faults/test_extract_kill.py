@@ -49,19 +49,26 @@ def pickled(talks: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="module")
 def nurseries(pickled: dict[str, Path]) -> Iterator[dict[str, list[Nursery]]]:
-    """For each way two processes that have everything imported and do each job in a fork."""
-    with ExitStack() as stack:
-        opened: dict[str, list[Nursery]] = {way: [] for way in WAYS}
-        for way in WAYS:
-            for _ in range(2 if way == "steady" else 1):
-                command = [sys.executable, str(_CHILD), str(pickled[way])]
-                opened[way].append(
-                    stack.enter_context(
-                        subprocess.Popen(
-                            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-                        )
+    """For each way processes that have everything imported and do each job in a fork: two for the steady one.
+
+    Those of a way start with its first test.
+    """
+
+    class Nurseries(dict[str, list[Nursery]]):
+        def __missing__(self, way: str) -> list[Nursery]:
+            command = [sys.executable, str(_CHILD), str(pickled[way])]
+            self[way] = [
+                stack.enter_context(
+                    subprocess.Popen(
+                        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
                     )
                 )
+                for _ in range(2 if way == "steady" else 1)
+            ]
+            return self[way]
+
+    with ExitStack() as stack:
+        opened = Nurseries()
         yield opened
         for item in (nursery for nurseries in opened.values() for nursery in nurseries):
             assert item.stdin is not None

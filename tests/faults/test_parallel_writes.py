@@ -22,7 +22,7 @@ SIZES = [pytest.param(4, id="short"), pytest.param(50, id="long", marks=pytest.m
 ROUNDS = [pytest.param(4, id="short"), pytest.param(20, id="long", marks=pytest.mark.soak)]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store that several processes may open."""
     if request.param == "postgres":
@@ -52,6 +52,7 @@ def run_at_once(url: str, folder: Path, kind: str, count: int) -> list[dict[str,
     return told
 
 
+@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
 @pytest.mark.parametrize("texts", SIZES)
 async def test_one_memory_a_text(url: str, tmp_path: Path, texts: int) -> None:
     async with AsyncWarden.open(url):
@@ -63,6 +64,7 @@ async def test_one_memory_a_text(url: str, tmp_path: Path, texts: int) -> None:
     assert sorted(item.text for item in found) == sorted(text_of(number) for number in range(texts))
 
 
+@pytest.mark.parametrize("url", [pytest.param("sqlite", marks=pytest.mark.soak), "postgres"], indirect=True)
 @pytest.mark.parametrize("rounds", ROUNDS)
 async def test_graph_tools_lose_no_acknowledged_write(url: str, tmp_path: Path, rounds: int) -> None:
     async with AsyncWarden.open(url):

@@ -17,6 +17,7 @@ from memwarden_bench.rounds import SeatFailed
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.soak
 def test_a_checkout_beside_itself(tmp_path: Path) -> None:
     markdown = tmp_path / "out.md"
     words = ["against", str(ROOT), "--size", "45", "--embedder", "wordllama", "--rounds", "2", "--queries", "3"]

@@ -73,6 +73,7 @@ def write_dialogues(folder: Path) -> str:
     return str(file)
 
 
+@pytest.mark.soak
 def test_a_year_is_lived_with_upkeep_and_without(tmp_path: Path) -> None:
     code, found = run("year", write_history(tmp_path), embedder="auto")  # quotations need it
     assert found["without"]["counts"]["facts, a year later"] > found["kept"]["counts"]["facts, a year later"]

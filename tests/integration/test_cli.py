@@ -99,6 +99,16 @@ def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """The demo's history with the small embedder, for commands that need a process: the default one loads for two
+    seconds in each."""
+    folder = tmp_path_factory.mktemp("small")
+    cli = Cli(folder, f"sqlite:///{folder}/demo.db", {"MEMWARDEN_EMBEDDER": "wordllama"})
+    cli("observe", str(HISTORY))
+    return cli
+
+
+@pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A store that holds the demo's history, for reading."""
     folder = tmp_path_factory.mktemp("demo")
@@ -263,9 +273,9 @@ def test_query_says_when_nothing_is_relevant(demo: Cli) -> None:
     assert demo.inside("query", "How do the rings of Saturn stay in place?", "--json").json["relevant"] is False
 
 
-def test_query_reads_stdin_and_filters(demo: Cli) -> None:
+def test_query_reads_stdin_and_filters(small: Cli) -> None:
     filters = ("--filter", 'name=["Ines"]', "--filter", 'created_at={"$lt": "2026-01-01"}')
-    found = demo("query", "-", *filters, "--threshold", "0", "--json", stdin="Where is the market stall?").json
+    found = small("query", "-", *filters, "--threshold", "0", "--json", stdin="Where is the market stall?").json
     assert found["items"]
     assert {item["name"] for item in found["items"]} == {"Ines"}
     assert all(item["created_at"] < "2026" for item in found["items"])
@@ -303,12 +313,14 @@ def test_an_empty_context_names_the_gate_that_left_everything_out(fresh: Cli) ->
     assert "confidence" not in ran.err
 
 
-def test_a_bar_shows_on_any_terminal(demo: Cli) -> None:
+def test_a_bar_shows_on_any_terminal(demo: Cli, small: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     question = ("query", "Until when is Tomas's passport good?", "--explain")
-    plain = demo(*question, env={"PYTHONIOENCODING": "ascii"})
+    plain = small(*question, env={"PYTHONIOENCODING": "ascii"})
     assert plain.out.isascii()
     assert "####" in plain.out
-    narrow = demo(*question, env={"COLUMNS": "40"})
+    with monkeypatch.context() as set_width:
+        set_width.setenv("COLUMNS", "40")
+        narrow = demo.inside(*question)
     assert max(map(len, narrow.out.splitlines())) <= 40
     assert "passport" in narrow.out
     assert max(map(len, demo.inside(*question).out.splitlines())) <= 100
@@ -520,10 +532,10 @@ def on_terminal(*words: str, env: Mapping[str, str]) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
-def test_a_terminal_gets_colour_unless_it_asks_for_none(demo: Cli) -> None:
-    words = ("query", "Until when is Tomas's passport good?", "--db", demo.db)
-    coloured = on_terminal(*words, env={"TERM": "xterm-256color"})
-    plain = on_terminal(*words, env={"TERM": "xterm-256color", "NO_COLOR": "1"})
+def test_a_terminal_gets_colour_unless_it_asks_for_none(small: Cli) -> None:
+    words = ("query", "Until when is Tomas's passport good?", "--db", small.db)
+    coloured = on_terminal(*words, env={**small.settings, "TERM": "xterm-256color"})
+    plain = on_terminal(*words, env={**small.settings, "TERM": "xterm-256color", "NO_COLOR": "1"})
     assert "\x1b[32m" in coloured
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", plain)
     assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in coloured.splitlines()) <= 80

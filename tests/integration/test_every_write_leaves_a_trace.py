@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-import memwarden
+import measures
 from memwarden import AsyncWarden
 from memwarden.agent.answer_question import answer_question
 from memwarden.api.consent import AsyncConsent
@@ -322,14 +323,19 @@ def test_only_the_write_path_applies_batches() -> None:
 
 def callers_of(verb: str) -> set[Path]:
     """The files of the package that call a method of this name."""
-    package = Path(memwarden.__file__).parent
-    sources = {file: file.read_text(encoding="utf-8") for file in package.rglob("*.py")}
+    return {file for file, called in called_methods().items() if verb in called}
+
+
+@cache
+def called_methods() -> dict[Path, set[str]]:
+    """The names of the methods that each file of the package calls."""
     return {
-        file.relative_to(package)
-        for file, source in sources.items()
-        if verb in source
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == verb
+        Path(file): {
+            node.func.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        for file, tree in measures.trees().items()
     }
 
 
