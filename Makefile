@@ -11,7 +11,8 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names, or are large. They have environments of their own.
 ADAPTERS := .venv-adapters
-FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents litellm
+FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents litellm \
+	agent-framework-core agent-framework-openai agno
 # LiteLLM's proxy pins versions that others of them cannot take.
 ADAPTERS_PROXY := .venv-adapters-proxy
 PROXY := 'litellm[proxy]>=1.100'
@@ -124,8 +125,8 @@ soak: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run the long tests: kills, se
 define adapters_in
 	@test -x $(1)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(1)
 	@$(BIN)/python -m uv pip install --quiet --python $(1)/bin/python --editable . $(2) $(ENGINE)
-	MEM0_TELEMETRY=False MEM0_DIR=$(1)/mem0 LITELLM_LOCAL_MODEL_COST_MAP=True $(1)/bin/python -m pytest -q \
-		--confcutdir=tests/adapters -p no:anyio -o filterwarnings= -o addopts= -o pythonpath=tests $(3)
+	MEM0_TELEMETRY=False MEM0_DIR=$(1)/mem0 LITELLM_LOCAL_MODEL_COST_MAP=True PYTHONPATH=tests:tests/adapters \
+		$(1)/bin/python -m pytest -q --noconftest -p adapter_fixtures -p no:anyio -o filterwarnings= -o addopts= $(3)
 endef
 
 adapters: $(READY) $(UPSTREAM) ## Compare the adapters with the frameworks themselves, in environments of their own

@@ -1,4 +1,4 @@
-"""Fixtures of the adapters' tests, in environments that lack the packages of the other tests."""
+"""Fixtures of the adapters' tests: a pytest plugin for environments that lack the packages of the other tests."""
 
 from __future__ import annotations
 
