@@ -51,10 +51,14 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.fixture
-def ours(tmp_path: Path) -> Iterator[Memory]:
+def engine() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
+def ours(engine_url: str) -> Iterator[Memory]:
     # Two texts that say the same are two memories in mem0.
-    config = {"url": f"sqlite:///{tmp_path / 'ours.db'}", "embedder": "none", "merging": "off"}
-    with Memory({"memwarden": config}) as memory:
+    with Memory({"memwarden": {"url": engine_url, "embedder": "none", "merging": "off"}}) as memory:
         yield memory
 
 
@@ -122,7 +126,9 @@ class Pair:
         return {key: self._plain(answer[key]) for key in sorted(answer) if key not in left_out and answer[key]}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("engine", "seed"), [*(("sqlite", seed) for seed in range(5)), ("memory", 5), ("postgresql", 6)]
+)
 def test_random_calls_have_the_same_answers(theirs: Any, ours: Memory, seed: int) -> None:
     chance = random.Random(seed)
     pair = Pair(theirs, ours)
