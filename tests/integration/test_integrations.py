@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,7 @@ def test_an_adapter_has_a_page_that_says_how_to_install_it(adapter: Adapter) -> 
     page = (ROOT / "docs/howto" / adapter.page).read_text("utf-8")
     assert f"pip install {adapter.install}" in page
     assert all(name in page for name in adapter.offers)
+    assert not adapter.packages or re.search(r"\bis \d+ packages,\s\d+ MB\b", page), "how large it is"
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     extra = adapter.install.strip("'.[]")
     if "[" in adapter.install:
