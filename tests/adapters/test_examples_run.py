@@ -15,6 +15,8 @@ from upstream import Upstream
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Example, the packages that it needs, and the number of conversations.
 PROGRAMS = (
+    ("agent_framework_agent.py", ("agent_framework_openai",), 3),
+    ("agno_agent.py", ("agno", "openai"), 3),
     ("langchain_agent.py", ("langchain", "langchain_openai"), 3),
     ("litellm_router.py", ("litellm",), 3),
     ("llama_index_agent.py", ("llama_index.llms.openai",), 3),

@@ -179,6 +179,33 @@ async def read_transcript(warden: AsyncWarden) -> list[str]:
     return [entry["uuid"] for entry in entries or ()]
 
 
+async def write_litellm(warden: AsyncWarden, text: str) -> None:
+    from memwarden import MemwardenCallback
+
+    call = {"messages": [{"role": "user", "content": text}], "litellm_call_id": text}
+    await MemwardenCallback(warden.scope(user="litellm")).async_pre_call_deployment_hook(call, "acompletion")
+
+
+async def write_agent_framework(warden: AsyncWarden, text: str) -> None:
+    from agent_framework import AgentSession, Message, SessionContext
+
+    from memwarden import MemwardenContextProvider
+
+    provider, session = MemwardenContextProvider(warden.scope(user="agent-framework")), AgentSession(session_id="s")
+    context = SessionContext(session_id="s", input_messages=[Message("user", [text])])
+    await provider.before_run(agent=None, session=session, context=context, state={})
+
+
+async def write_agno(warden: AsyncWarden, text: str) -> None:
+    from agno.run import RunContext
+    from agno.run.agent import RunInput
+
+    from memwarden import MemwardenHooks
+
+    hooks, context = MemwardenHooks(warden.scope(user="agno")), RunContext(run_id=text, session_id="s")
+    await hooks.before_run(RunInput(text), context)
+
+
 ADAPTERS = {
     "openai agents": Adapter(None, write_session, read_session),
     "mem0": Adapter(None, write_mem0, read_mem0),
@@ -189,6 +216,11 @@ ADAPTERS = {
     "pydantic ai": Adapter("pydantic_ai", run_pydantic_ai, lambda warden: read_turns(warden, "pydantic-ai")),
     "claude agent": Adapter(None, write_transcript, read_transcript),
     "llama index": Adapter("llama_index", write_llama_index, lambda warden: read_turns(warden, "llama-index")),
+    "litellm": Adapter("litellm", write_litellm, lambda warden: read_turns(warden, "litellm")),
+    "agent framework": Adapter(
+        "agent_framework", write_agent_framework, lambda warden: read_turns(warden, "agent-framework")
+    ),
+    "agno": Adapter("agno", write_agno, lambda warden: read_turns(warden, "agno")),
     "adk memory": Adapter("google.adk", write_adk_memory, lambda warden: read_turns(warden, "adk", "shop")),
     "adk sessions": Adapter("google.adk", write_adk_session, read_adk_session),
 }

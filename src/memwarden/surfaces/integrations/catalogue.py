@@ -66,6 +66,13 @@ ADAPTERS = (
         "LiteLLM", "memwarden", ("MemwardenCallback",), ("litellm",), ". litellm", "use-with-litellm.md",
     ),
     Adapter(
+        "Microsoft Agent Framework", "memwarden", ("MemwardenContextProvider",), ("agent-framework-core",),
+        ". agent-framework-core", "use-with-agent-framework.md",
+    ),
+    Adapter(
+        "Agno", "memwarden", ("MemwardenHooks",), ("agno",), ". agno", "use-with-agno.md",
+    ),
+    Adapter(
         "Google ADK", "memwarden", ("MemwardenMemoryService", "MemwardenSessionService"), ("google-adk",),
         ". google-adk", "use-with-google-adk.md",
     ),
