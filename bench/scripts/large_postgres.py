@@ -97,7 +97,7 @@ async def measure_questions(url: str, talks: Sequence[Conversation]) -> None:
     random.Random(1).shuffle(real)
     questions = {"of the conversations": real[:60], "made up": sentences.questions(40)}
     async with AsyncWarden.open(url, config=SETTINGS) as warden, AsyncWarden.open(url, config=SETTINGS) as exact:
-        exact._runtime.services.larges._store = None  # reads the namespace into memory
+        exact._runtime.services.larges.store = None  # reads the namespace into memory
         for name, reader in (("searched", warden), ("in memory", exact)):
             print(f"first query, {name}: {await time_query(reader, LARGE, 'Who has a canoe?'):,.0f} ms")
         for sort, texts in questions.items():

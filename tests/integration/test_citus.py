@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from test_same_figures import played, untimed
 
@@ -133,9 +133,13 @@ def test_a_persona_of_realmem_is_answered_as_on_sqlite(citus_url: str, tmp_path:
     assert mine.turns == reference.turns > 500
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(300, marks=pytest.mark.soak)])
-def test_random_calls_are_answered_as_the_reference_does(emptied_citus: Callable[[], str], examples: int) -> None:
-    machine = store_machine(lambda folder: PostgresStore(emptied_citus(), connections=2))
+@pytest.mark.parametrize(
+    ("start", "examples"), [(0, 1), *(pytest.param(start, 40, marks=pytest.mark.soak) for start in range(1, 6))]
+)
+def test_random_calls_are_answered_as_the_reference_does(
+    emptied_citus: Callable[[], str], start: int, examples: int
+) -> None:
+    machine = seed(start)(store_machine(lambda folder: PostgresStore(emptied_citus(), connections=2)))
     run_state_machine_as_test(machine, settings=settings(SETTINGS, max_examples=examples))
 
 

@@ -16,7 +16,7 @@ from psycopg import errors
 
 from memwarden import AsyncWarden, clock
 from memwarden.errors import StoreUnavailable
-from memwarden.recall.large import statistics
+from memwarden.recall.large import registry, statistics
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
@@ -209,6 +209,68 @@ async def test_filters_and_allowlists_hold_in_the_database(
             assert len(best.intersection(item.id for item in found.items)) >= 0.6 * len(best)
             every = await exact.scope(user="ana", agent=agent).find(filters, limit=1_000)
             assert {item.id for item in found.items} <= {item.id for item in every}
+
+
+STATED = (
+    "Mara lives in Bergen.",
+    "Mara lives in Bergen.",
+    "Mara's rent is 900 euros.",
+    "Mara has a red kettle.",
+    "Mara lives in Turin now.",
+    "Mara's rent is 950 euros.",
+    "Mara kept a canoe in Bristol in May.",
+)
+
+
+@pytest.mark.parametrize("most", [2_000, 2])
+async def test_statements_are_resolved_without_the_whole_namespace(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Outcomes are those of a namespace in memory, also where all statements are more than are read."""
+    monkeypatch.setattr(registry, "MAX_COMPARED", most)
+    url = new_database()
+    async with opened(url) as warden, exactly(url) as exact:
+        await fill(warden, 320)
+        await fill(exact, 320, "bob")
+        await made_ready(warden)
+        outcomes = []
+        for me in (warden.scope(user="ana"), exact.scope(user="bob")):
+            results = [(await me.remember(text)).results[0] for text in STATED]
+            updated = await me.update(str(results[3].id), text="Mara has a blue kettle from Turin.")
+            stated = await me.find({"channel": "semantic"})
+            memories = sorted((memory.text, memory.valid_to is None) for memory in stated)
+            outcomes.append(([result.outcome for result in results], updated.results[0].outcome, memories))
+        assert outcomes[0] == outcomes[1]
+        assert set(outcomes[0][0]) >= {"created", "merged", "superseded"}
+        assert get_runtime(warden).services.indexes.held(HERE) is None
+
+
+async def test_an_audit_reads_the_newest_alone(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database()
+    async with opened(url, merging="off") as warden, exactly(url) as exact:
+        await fill(warden, 320)
+        for text in STATED:
+            await warden.scope(user="ana").remember(text)
+        await made_ready(warden)
+        for limit in (10, 10_000):
+            found, wanted = [await each.scope(user="ana").audit(limit=limit) for each in (warden, exact)]
+            assert found == wanted
+        assert {finding.kind for finding in found.findings} >= {"duplicate", "contradiction"}
+        assert get_runtime(warden).services.indexes.held(HERE) is None
+
+
+async def test_a_prompts_memories_are_recognised_without_the_whole_namespace(large: str) -> None:
+    async with opened(large) as warden:
+        me = warden.scope(user="ana", thread="pasted")
+        said = "- I recall: Ana is allergic to peanuts.\nWhat shall we cook?"
+        before = await warden.store.count(HERE)
+        await me.observe([{"role": "user", "content": said}])
+        (turn,) = await me.find({"thread_id": "pasted"})
+        assert turn.text == "What shall we cook?"
+        assert await warden.store.count(HERE) == before + 1
+        assert get_runtime(warden).services.indexes.held(HERE) is None
 
 
 async def test_memories_that_are_always_there_are_there(large: str) -> None:

@@ -296,6 +296,7 @@ class ScopeReads(ScopeHandle):
         return await audit_namespace(
             self._runtime.store,
             self._runtime.services.indexes,
+            self._runtime.services.larges,
             self.who.namespace,
             self._readable,
             limit=check_whole(limit, "limit", 1, None),

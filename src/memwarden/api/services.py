@@ -99,6 +99,7 @@ class ServiceMaker:
         resolver = Resolver(
             guarded,
             indexes,
+            larges,
             chat=pair_judge,
             model=embedder.name if embedder else None,
             link_min=settings.link_min,

@@ -18,9 +18,9 @@ async def clean(context: JobContext) -> JobReport:
     """Apply the fixes of an audit of a user's memory, as far as nobody pinned or undid what they change."""
     if not context.namespace.path.startswith("user/"):
         return JobReport()
-    indexes = context.runtime.services.indexes
+    store, services = context.runtime.store, context.runtime.services
     audit = await audit_namespace(
-        context.runtime.store, indexes, context.namespace, None, limit=MAX_LOOKED_AT, progress=None
+        store, services.indexes, services.larges, context.namespace, None, limit=MAX_LOOKED_AT, progress=None
     )
     changes = []
     for finding in audit.findings[:MAX_FIXES]:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -37,12 +37,13 @@ from memwarden.recall.large.search import (
     find_echoes,
     gather,
     rank_on_index,
+    word_query,
 )
 from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
 from memwarden.recall.rank.combine import Spread
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import Channel, Head, IndexRow, Namespace, Scan
+from memwarden.records import Channel, Head, IndexRow, Namespace, Scan, Signals
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
 from memwarden.statements.wording import SELF
 from memwarden.stores.protocol import Store
@@ -68,6 +69,9 @@ TIERS: Final = (0.15, 0.45, 0.7)
 NEWEST: Final = 8
 # Maximum facts that are read for an overview, the newest first.
 MAX_FACTS: Final = 400
+
+# Maximum statements that a new one is compared with, all of which are read.
+MAX_COMPARED: Final = 2_000
 
 # When a row was said, and its number.
 _Row = tuple[int, int]
@@ -256,6 +260,67 @@ class LargeNamespaces:
         names = index.columns.coded["name"]
         index.view.speakers = {name: names.code(name) for name in large.whole.speakers}
         return index
+
+    async def find_statements(
+        self, namespace: Namespace, channels: Collection[str], near: Sequence[Signals]
+    ) -> NamespaceIndex | None:
+        """Return an index of the statements that others are compared with. None if the namespace is held in memory.
+
+        It holds every active memory of the channels, or of more than :data:`MAX_COMPARED` the newest and those near in
+        words or meaning.
+
+        Args:
+            near: signals of the other statements.
+        """
+        large = await self.ready(namespace)
+        if large is None or self.store is None:
+            return None
+        open_ = OpenRows((Condition("channel", "$in", tuple(channels)),), cards=True)
+        newest = await self.store.look(namespace, SearchLegs(open_, filtered=MAX_COMPARED))
+        numbers = unpack_rows(newest.filtered).n.tolist()
+        for signals in near if len(numbers) == MAX_COMPARED else ():
+            legs = SearchLegs(
+                open_,
+                vector=signals.vector,
+                near=self.reach.near if signals.vector is not None else 0,
+                words=word_query(np.frombuffer(signals.terms, "<u4").tolist(), large.whole, self.reach.holding),
+                holding=self.reach.holding,
+            )
+            matches = await self.store.look(namespace, legs)
+            numbers += [*unpack_rows(matches.near).n.tolist(), *unpack_rows(matches.holding).n.tolist()]
+        return await self._read_index(namespace, numbers, newest.head)
+
+    async def find_newest(self, namespace: Namespace, where: Where, most: int) -> NamespaceIndex | None:
+        """Return an index of the active memories written last. None if the namespace is held in memory."""
+        if await self.ready(namespace) is None or self.store is None:
+            return None
+        newest = await self.store.look(namespace, SearchLegs(OpenRows(where, cards=True), filtered=most))
+        return await self._read_index(namespace, unpack_rows(newest.filtered).n.tolist(), newest.head)
+
+    async def find_texts(self, namespace: Namespace, texts: Sequence[Sequence[int]]) -> NamespaceIndex | None:
+        """Return an index of the rows that hold all words of a text. None if the namespace is held in memory.
+
+        Args:
+            texts: term ids of each.
+        """
+        if await self.ready(namespace) is None or self.store is None:
+            return None
+        numbers: list[int] = []
+        head = await self._memories.head(namespace)
+        for text in texts:
+            words = " & ".join(map(format_term, dict.fromkeys(text)))
+            if words:
+                matches = await self.store.look(
+                    namespace, SearchLegs(OpenRows(cards=True), words=words, holding=MAX_COMPARED)
+                )
+                numbers += unpack_rows(matches.holding).n.tolist()
+        return await self._read_index(namespace, numbers, head)
+
+    async def _read_index(self, namespace: Namespace, numbers: Sequence[int], head: Head) -> NamespaceIndex:
+        """Return an index of some rows. head: of the namespace before they were looked for."""
+        assert self.store is not None
+        rows = self._indexes.of_model(await self.store.rows_by_number(namespace, list(dict.fromkeys(numbers))))
+        return await self._indexes.build(Scan([row for row in rows if row.live], head))
 
     async def read_rows(
         self, namespace: Namespace, part: PartialView, wanted: Sequence[int], gone: Sequence[int]

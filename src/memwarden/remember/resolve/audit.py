@@ -14,6 +14,7 @@ from memwarden.clock import DEFAULT_THREAD
 from memwarden.filters import Condition, Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.nearby import MAX_NEIGHBOURS, find_nearby
 from memwarden.records import (
     Audit,
@@ -284,7 +285,7 @@ class Auditor:
         self._index = index
         self._namespace = namespace
         self._readable = readable
-        self._mine: Where = () if readable is None else (Condition("category", "$in", tuple(readable)),)
+        self._mine = _readable_rows(readable)
         self._masks: dict[tuple[str, str | None], Mask] = {}
         self._looked_at: Mask = np.zeros(index.size, np.bool_)
 
@@ -345,7 +346,8 @@ class Auditor:
         now = clock.now()
         over = {fact.id: fact for fact in facts if fact.valid_to is not None and fact.valid_to <= now}
         successors = await self._successors(over)
-        active = {item for each in successors.values() for item in each if self._index.place(item) is not None}
+        named = list(dict.fromkeys(item for each in successors.values() for item in each))
+        active = {memory.id for memory in await self._store.get(self._namespace, named)}
         by = {item: last for item in over if (last := find_last_successor(item, successors, active))}
         matches = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
         told = [
@@ -476,6 +478,7 @@ class Auditor:
 async def audit_namespace(
     store: StoreReader,
     indexes: NamespaceIndexes,
+    larges: LargeNamespaces,
     namespace: Namespace,
     readable: Collection[str] | None,
     *,
@@ -483,4 +486,10 @@ async def audit_namespace(
     progress: Progress | None,
 ) -> Audit:
     """Audit the newest memories of a namespace, at most ``limit``. See :class:`Auditor`."""
-    return await Auditor(store, await indexes.current(namespace), namespace, readable).audit(limit, progress)
+    newest = await larges.find_newest(namespace, _readable_rows(readable), limit)
+    index = newest or await indexes.current(namespace)
+    return await Auditor(store, index, namespace, readable).audit(limit, progress)
+
+
+def _readable_rows(readable: Collection[str] | None) -> Where:
+    return () if readable is None else (Condition("category", "$in", tuple(readable)),)

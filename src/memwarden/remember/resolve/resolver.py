@@ -17,6 +17,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.models.schemas import list_of, object_of, one_of
 from memwarden.recall.index.columns import Floats
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near, score_pair
 from memwarden.records import (
     ALREADY,
@@ -197,6 +198,7 @@ class Resolver:
         self,
         store: GuardedStore,
         indexes: NamespaceIndexes,
+        larges: LargeNamespaces,
         *,
         chat: ChatModel | None,
         model: str | None,
@@ -205,6 +207,7 @@ class Resolver:
     ) -> None:
         self._store = store
         self._indexes = indexes
+        self._larges = larges
         self._chat = chat
         self._model = model
         self._link_min = link_min
@@ -243,7 +246,7 @@ class Resolver:
         compared = self._merging and any(item.memory.channel in DERIVED_CHANNELS for item in stated)
 
         async def decide() -> tuple[Receipt, list[Resolution]]:
-            index = await self._indexes.current(namespace)
+            index = await self._index_near(namespace, [item.signals for item in stated])
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
             resolutions = await self._settle(stated, index, readable, at, waiting)
@@ -265,8 +268,9 @@ class Resolver:
         self, namespace: Namespace, lines: Collection[str], readable: Collection[str] | None
     ) -> set[str]:
         """Return which of these lines a memory that the caller may read says word for word."""
-        index = await self._indexes.current(namespace)
-        places = dict.fromkeys(place for line in lines for place in index.same_words(text_ids(line), stated=True))
+        ids = list(map(text_ids, lines))
+        index = await self._larges.find_texts(namespace, ids) or await self._indexes.current(namespace)
+        places = dict.fromkeys(place for line in ids for place in index.same_words(line, stated=True))
         stored = await self._store.get(namespace, [index.columns.ids[place] for place in places])
         texts = {plain_words(item.text) for item in stored if readable is None or item.category in readable}
         return {line for line in lines if plain_words(line) in texts}
@@ -275,8 +279,9 @@ class Resolver:
         """Return the links of a changed statement to neighbours that it has no link with yet."""
         if not self._merging or memory.channel not in DERIVED_CHANNELS:
             return ()
-        index = await self._indexes.current(memory.namespace)
-        known = {other for other, _ in index.edges.of(memory.id)}
+        index = await self._index_near(memory.namespace, [signals])
+        links = await self._store.relations(memory.namespace, [memory.id])
+        known = {other for link in links for other in (link.from_id, link.to_id)}
         near = [
             item
             for item in self._near(index, memory, signals, readable, memory.channel)
@@ -287,6 +292,11 @@ class Resolver:
             for item in sorted(near, key=lambda item: -item.score)[:MAX_LINKS]
             if item.score >= self._link_min
         )
+
+    async def _index_near(self, namespace: Namespace, stated: Sequence[Signals]) -> NamespaceIndex:
+        """Return the index of a namespace, or of a large one the index of what the statements are compared with."""
+        large = await self._larges.find_statements(namespace, DERIVED_CHANNELS, stated)
+        return large or await self._indexes.current(namespace)
 
     async def _settle(
         self,
