@@ -226,10 +226,10 @@ def test_a_malformed_entry_is_left_out_and_named_and_the_others_come_in(wrong: M
             assert f"line {wrong.line:,}" in named
 
 
-def test_of_a_vault_of_1_000_notes_with_ten_broken_in_ten_ways_990_come_in_and_ten_are_named(tmp_path: Path) -> None:
+def test_of_a_vault_of_100_notes_with_ten_broken_in_ten_ways_90_come_in_and_ten_are_named(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    for number in range(990):
+    for number in range(90):
         (vault / f"note {number}.md").write_text(f"Ana walked {number} miles.")
     broken: dict[str, bytes] = {
         "colon": b"---\ntitle: Foo: bar\n---\nx",
@@ -247,10 +247,10 @@ def test_of_a_vault_of_1_000_notes_with_ten_broken_in_ten_ways_990_come_in_and_t
         (vault / f"{name}.md").write_bytes(content)
     with Warden.open("memory://", config=CONFIG) as warden:
         done = warden.import_files(vault, user="ana")
-        assert (done.stored, len(done.refused)) == (990, 10)
+        assert (done.stored, len(done.refused)) == (90, 10)
         assert all(any(f"{name}.md" in refused for refused in done.refused) for name in broken)
         assert all(str(vault) in refused for refused in done.refused)
-        assert warden.import_files(vault, user="ana").known == 990
+        assert warden.import_files(vault, user="ana").known == 90
 
 
 def test_a_note_that_became_malformed_keeps_what_it_stated(tmp_path: Path) -> None:

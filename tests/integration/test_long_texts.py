@@ -15,20 +15,21 @@ from memwarden import AsyncWarden
 from memwarden.errors import Denied
 
 LONG = 200_000
+# Seconds of this process's processor time. What holds the loop or the interpreter's lock counts, other programs do not.
 MAX_SECONDS = 0.1
 TEXTS = {"dates": "may 5 ", "words": "Ana went to Bern and saw the old town in 去年の5月, twice! "}
 
 
 async def slowest_query(warden: AsyncWarden, work: Awaitable[Any]) -> float:
-    """Return how long the slowest of another user's queries takes while something is worked on."""
+    """Return the processor time that passes, at most, while another user's query waits for what is worked on."""
     other = warden.scope(user="ben")
     await other.query("Where does Ben live?")
     running = asyncio.ensure_future(work)
     slowest = 0.0
     while not running.done():
-        began = time.perf_counter()
+        began = time.process_time()
         await other.query("Where does Ben live?")
-        slowest = max(slowest, time.perf_counter() - began)
+        slowest = max(slowest, time.process_time() - began)
         await asyncio.sleep(0.005)
     await running
     return slowest
@@ -69,6 +70,6 @@ async def test_others_are_answered_meanwhile(
                 await way(warden, text)
 
         slowest = [await slowest_query(warden, work())]
-        while slowest[-1] >= MAX_SECONDS and len(slowest) < 12:  # a busy machine makes some of them wait, not each
+        while slowest[-1] >= MAX_SECONDS and len(slowest) < 4:  # a thread that is taken off the core counts for others
             slowest.append(await slowest_query(warden, work()))
         assert min(slowest) < MAX_SECONDS
