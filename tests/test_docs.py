@@ -20,7 +20,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -53,8 +53,12 @@ def name(page: Path) -> str:
 
 FIRST_PAGE = "README.md"
 """What stands on it runs as a newcomer runs it, each program and command in a process of its own. Elsewhere, programs
-and commands without signs of the shell run in the process of the tests, where the models are loaded once."""
-PLAIN_COMMAND = re.compile(r"memwarden [^|&;<>$`*\n]+")
+and commands without other signs of the shell run in the process of the tests, where the models are loaded once."""
+PLAIN_COMMAND = re.compile(
+    r"(?:echo '(?P<typed>[^'\n]*)' \| )?(?P<settings>(?:MEMWARDEN_\w+=\w+ )*)"
+    r"memwarden (?P<words>(?:[^|&;<>$`*'\"\n]|'[^'\n]*'|\"[^\"$`\\\n]*\")+?)(?: > (?P<file>[\w.]+))?"
+)
+"""A command, with what is typed into it, settings of the environment, and the file that gets its output."""
 RUNNABLE = [page for page in PAGES if any(block.mark == "run" for block in blocks(page))]
 
 
@@ -79,9 +83,9 @@ def test_what_is_marked_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
                 exec(compile(block.text, name(page), "exec"), vars(program))
         elif block.mark == "run":
             for command, shown in commands(block.text):
-                plain = PLAIN_COMMAND.fullmatch(command) and not apart
+                plain = None if apart else PLAIN_COMMAND.fullmatch(command)
                 shell = ["bash", "-euo", "pipefail", "-c", command]
-                printed = flat(run_here(command) if plain else run(shell, tmp_path))
+                printed = flat(run_here(plain) if plain else run(shell, tmp_path))
                 for line in shown:
                     assert flat(line) in printed, f"{command!r} does not print {line!r} but:\n{printed}"
 
@@ -96,12 +100,20 @@ def newcomers_environment(folder: Path) -> dict[str, str]:
     return environment
 
 
-def run_here(command: str) -> str:
+def run_here(command: re.Match[str]) -> str:
     """Run a command of ours in this process; return all it prints."""
-    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-        code = run_command(shlex.split(command, comments=True)[1:])
-    assert code == 0, f"{command}\n{out.getvalue()}\n{err.getvalue()}"
-    return out.getvalue() + err.getvalue()
+    with pytest.MonkeyPatch.context() as patch:
+        for setting in command["settings"].split():
+            patch.setenv(*setting.split("="))
+        if command["typed"] is not None:
+            patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(f"{command['typed']}\n".encode()), encoding="utf-8"))
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+            code = run_command(shlex.split(command["words"], comments=True))
+    assert code == 0, f"{command[0]}\n{out.getvalue()}\n{err.getvalue()}"
+    if command["file"] is None:
+        return out.getvalue() + err.getvalue()
+    Path(command["file"]).write_text(out.getvalue(), encoding="utf-8")
+    return err.getvalue()
 
 
 def run(command: list[str], folder: Path) -> str:
