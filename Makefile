@@ -12,7 +12,7 @@ PEERS := $(VENV)/.peers
 # Frameworks that pin other versions than the lock file names, or are large. They have environments of their own.
 ADAPTERS := .venv-adapters
 FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk strands-agents litellm \
-	agent-framework-core agent-framework-openai agno
+	agent-framework-core agent-framework-openai agno ag2
 # LiteLLM's proxy pins versions that others of them cannot take.
 ADAPTERS_PROXY := .venv-adapters-proxy
 PROXY := 'litellm[proxy]>=1.100'

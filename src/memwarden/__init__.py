@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from memwarden.settings import Settings
     from memwarden.surfaces.integrations.adk import MemwardenMemoryService as MemwardenMemoryService
     from memwarden.surfaces.integrations.adk import MemwardenSessionService as MemwardenSessionService
+    from memwarden.surfaces.integrations.ag2 import MemwardenTurnMiddleware as MemwardenTurnMiddleware
     from memwarden.surfaces.integrations.agent_framework import MemwardenContextProvider as MemwardenContextProvider
     from memwarden.surfaces.integrations.agno import MemwardenHooks as MemwardenHooks
     from memwarden.surfaces.integrations.anthropic import AsyncMemwardenMemoryTool as AsyncMemwardenMemoryTool
@@ -137,6 +138,7 @@ _MODULES: Final = {
     "settings": ("Settings",),
     # Adapters of frameworks, most of which need an extra, are not in __all__.
     "surfaces.integrations.adk": ("MemwardenMemoryService", "MemwardenSessionService"),
+    "surfaces.integrations.ag2": ("MemwardenTurnMiddleware",),
     "surfaces.integrations.agent_framework": ("MemwardenContextProvider",),
     "surfaces.integrations.agno": ("MemwardenHooks",),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),

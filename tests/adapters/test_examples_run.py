@@ -15,6 +15,7 @@ from upstream import Upstream
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Example, the packages that it needs, and the number of conversations.
 PROGRAMS = (
+    ("ag2_agent.py", ("ag2", "openai"), 3),
     ("agent_framework_agent.py", ("agent_framework_openai",), 3),
     ("agno_agent.py", ("agno", "openai"), 3),
     ("langchain_agent.py", ("langchain", "langchain_openai"), 3),

@@ -206,6 +206,16 @@ async def write_agno(warden: AsyncWarden, text: str) -> None:
     await hooks.before_run(RunInput(text), context)
 
 
+async def run_ag2(warden: AsyncWarden, text: str) -> None:
+    from ag2 import Agent
+    from ag2.testing import TestConfig
+
+    from memwarden import MemwardenTurnMiddleware
+
+    memory = MemwardenTurnMiddleware(warden.scope(user="ag2"))
+    await Agent("helper", config=TestConfig("Noted."), middleware=[memory]).ask(text)
+
+
 ADAPTERS = {
     "openai agents": Adapter(None, write_session, read_session),
     "mem0": Adapter(None, write_mem0, read_mem0),
@@ -220,6 +230,7 @@ ADAPTERS = {
     "agent framework": Adapter(
         "agent_framework", write_agent_framework, lambda warden: read_turns(warden, "agent-framework")
     ),
+    "ag2": Adapter("ag2", run_ag2, lambda warden: read_turns(warden, "ag2")),
     "agno": Adapter("agno", write_agno, lambda warden: read_turns(warden, "agno")),
     "adk memory": Adapter("google.adk", write_adk_memory, lambda warden: read_turns(warden, "adk", "shop")),
     "adk sessions": Adapter("google.adk", write_adk_session, read_adk_session),

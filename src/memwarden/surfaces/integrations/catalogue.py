@@ -70,6 +70,9 @@ ADAPTERS = (
         ". agent-framework-core", "use-with-agent-framework.md",
     ),
     Adapter(
+        "AG2", "memwarden", ("MemwardenTurnMiddleware",), ("ag2",), ". ag2", "use-with-ag2.md",
+    ),
+    Adapter(
         "Agno", "memwarden", ("MemwardenHooks",), ("agno",), ". agno", "use-with-agno.md",
     ),
     Adapter(
