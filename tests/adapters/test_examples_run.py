@@ -15,6 +15,7 @@ from upstream import Upstream
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Example, the packages that it needs, and the number of conversations.
 PROGRAMS = (
+    ("adk_memory.py", ("google.adk",), 2),
     ("ag2_agent.py", ("ag2", "openai"), 3),
     ("agent_framework_agent.py", ("agent_framework_openai",), 3),
     ("agno_agent.py", ("agno", "openai"), 3),
@@ -44,7 +45,8 @@ def test_the_last_prompt_holds_what_was_said_in_the_first(
     upstream.says("Noted.")
     environment = os.environ | {
         "OPENAI_BASE_URL": f"{upstream.url}/v1", "OPENAI_API_BASE": f"{upstream.url}/v1", "OPENAI_API_KEY": "none",
-        "OPENAI_AGENTS_DISABLE_TRACING": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "GOOGLE_GEMINI_BASE_URL": upstream.url, "GOOGLE_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, EXAMPLES / example, f"sqlite:///{tmp_path / 'm.db'}"],
