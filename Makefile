@@ -30,7 +30,8 @@ SCRIPTS := src/memwarden/surfaces/web/vendor/htmx.js
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
 	$(BIN)/python -m uv sync --quiet --frozen --all-packages --all-extras --inexact --python $(BIN)/python
 # The tests start hundreds of processes; compiled once, each of them starts in half the time.
-COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/.bytecode
+BYTECODE := $(VENV)/.bytecode
+COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(BYTECODE)
 # Plugins that come with other packages and that no test uses: each takes its time of every test.
 UNUSED = $(addprefix -p no:,langsmith_plugin codspeed schemathesis anyio)
 # Newest first; a plain python3 last, whatever it is.
@@ -84,13 +85,14 @@ SCRATCH := /dev/shm
 SCRATCH_KIB := 8000000
 
 # Lint runs on one core while the tests are compiled, and in what the tests leave: each process of theirs would compile
-# them otherwise. What it found is told at the end. A test that hangs fails after three minutes.
+# them otherwise. Later runs compile what has changed. What lint found is told at the end. A test that hangs fails after three minutes.
 test: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run every check: lint, types, layers and the tests
 	@if [ "$$(df --output=avail -k $(SCRATCH) 2>/dev/null | tail -n 1)" -gt $(SCRATCH_KIB) ] 2>/dev/null; then \
 			export TMPDIR=$$(mktemp -d $(SCRATCH)/memwarden-tests.XXXXXX); chmod 1777 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT; \
 		fi; \
 		$(MAKE) --no-print-directory lint >$(VENV)/.lint 2>&1 & linting=$$!; \
-		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 || true; \
+		[ -e $(BYTECODE)/.whole ] || { $(COMPILED) $(BIN)/pytest -q $(UNUSED) --collect-only >/dev/null 2>&1 || true; \
+			touch $(BYTECODE)/.whole; }; \
 		$(COMPILED) $(BIN)/pytest -q $(UNUSED) --timeout 180 -n $(WORKERS) --dist loadfile --no-loadscope-reorder || failed=yes; \
 		wait $$linting || failed=yes; \
 		cat $(VENV)/.lint; \
