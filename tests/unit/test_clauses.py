@@ -40,6 +40,38 @@ def test_a_question_keeps_the_statement_that_it_needs(encoder: MultilingualEmbed
         assert divide_message(message, encoder.embed) == (message,)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "my shins are back. what did you tell me to do?",
+        "The boiler is leaking. Who do I call?",
+        "Meine Schienbeine tun wieder weh. Was hast du mir geraten?",
+        "Der Kessel tropft. Wen ruf ich an?",
+        "Me duelen otra vez las espinillas. ¿Qué me dijiste que hiciera?",
+        "La chaudière fuit. J'appelle qui ?",
+        "給湯器が水漏れしてる。誰に電話する？",
+        "锅炉漏水了。我该找谁？",
+    ],
+)
+def test_a_question_of_few_words_keeps_the_statement_before_it(message: str, encoder: MultilingualEmbedder) -> None:
+    (text,) = divide_message(message, encoder.embed)
+    assert text.replace(" ", "") == message.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("Hi! My train is late. Where does Ana live?", "Where does Ana live?"),
+        ("I'm at the shop. What size are his shoes?", "What size are his shoes?"),
+        ("Ich bin im Laden. Welche Schuhgröße hat Jonas?", "Welche Schuhgröße hat Jonas?"),
+    ],
+)
+def test_a_question_that_names_its_subject_keeps_no_reason(
+    message: str, question: str, encoder: MultilingualEmbedder
+) -> None:
+    assert divide_message(message, encoder.embed) == (question,)
+
+
 def test_each_of_two_questions_is_found(encoder: MultilingualEmbedder) -> None:
     message = "Where do I keep my passport? And who is my dentist?"
     assert divide_message(message, encoder.embed) == ("Where do I keep my passport?", "And who is my dentist?")

@@ -56,9 +56,12 @@ MAY_BE_FRAME: Final = 0.15
 # with a capital, or as a relation.
 NAME_SHARE: Final = 0.6
 RELATION_SHARE: Final = 0.3
-# A question with fewer content terms needs the statement before it, or after it: what comes after is seldom needed.
+# A question with fewer content terms, and without a name, needs the statement before it.
+OPEN_TERMS: Final = 3
+# A statement with fewer says nothing that a question may be about: "Hello again!".
+STATED_TERMS: Final = 1.5
+# A clause with fewer is no complete question, so that the rest of its sentence stays.
 OWN_TERMS: Final = 2
-OWN_TERMS_BEFORE: Final = 1
 # Messages with more questions are searched as one.
 MAX_QUESTIONS: Final = 3
 # Letters. Shorter messages in capitals may be names: "NASA?"
@@ -349,18 +352,34 @@ def _join_elliptic(asking: Sequence[_Sentence]) -> list[list[_Sentence]]:
 def _word_question(sentences: Sequence[_Sentence], questions: Sequence[_Sentence]) -> str:
     """Return questions with the statements around them that they need, in the order of the message."""
     text = " ".join(question.text for question in questions)
-    stated = [sentence for sentence in sentences if not sentence.asks and not sentence.is_frame]
+    open_terms = 0 if _names(text) else OPEN_TERMS - _count_terms(text)
+    stated = [each for each in sentences if not each.asks and not _is_beside(each, open_terms)]
     begin = questions[0].start
-    needed = [each for each in stated if _needs(text, each.text, OWN_TERMS if each.start < begin else OWN_TERMS_BEFORE)]
+    needed = [each for each in stated if _needs(text, each.text, open_terms if each.start < begin else 0)]
     words = " ".join(item.text for item in sorted([*questions, *needed], key=lambda item: item.start))
     if not needed and (name := _name_before(sentences, questions[0], text)):
         return f"{name}: {words}"
     return words
 
 
-def _needs(question: str, statement: str, own_terms: int) -> bool:
-    """Whether a question is incomplete without a statement beside it."""
-    if len(set(content_terms(question))) < own_terms:
+def _count_terms(text: str) -> float:
+    """Return the number of content terms; where words have no spaces between them, pairs of signs count half."""
+    return len(set(content_terms(text))) / (2 if GLUED_SCRIPT.search(text) else 1)
+
+
+def _is_beside(sentence: _Sentence, open_terms: float) -> bool:
+    """Whether a statement is no part of the question. "The boiler leaks. Who do I call?": the question needs it.
+
+    open_terms: how many content terms the question lacks.
+    """
+    if open_terms >= OPEN_TERMS:
+        return _is_small_talk(sentence.text)
+    return sentence.is_surely if open_terms > 0 else sentence.is_frame
+
+
+def _needs(question: str, statement: str, open_terms: float) -> bool:
+    """Whether a question is incomplete without a statement. What comes after it is seldom needed."""
+    if (open_terms > 0 and _count_terms(statement) >= STATED_TERMS) or not content_terms(question):
         return True
     return _names(statement) and not _names(question)
 
