@@ -40,6 +40,7 @@ from memwarden.recall.answer.pack import (
     tell_words_once,
 )
 from memwarden.recall.answer.related import append_related, choose_neighbours, find_neighbours
+from memwarden.recall.answer.replies import find_partners, join_partners
 from memwarden.recall.answer.request import OF_KNOWN_TRUST, Request, join_talk, list_searched
 from memwarden.recall.answer.searches import (
     Found,
@@ -215,7 +216,7 @@ class Recall:
         ]
         searches = []
         for (selection, item), neighbours in zip(chosen, related, strict=True):
-            found = await self._fetch(item.ctx, selection)
+            found = await self._fetch(item, selection)
             if self._reranker is not None:
                 await rerank(self._reranker, item.question.text, selection, found)
             searches.append(QuestionSearch(item, selection, neighbours, found))
@@ -317,7 +318,7 @@ class Recall:
         choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
         selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
         searches = [
-            QuestionSearch(item, selection, {}, await self._fetch(item.ctx, selection))
+            QuestionSearch(item, selection, {}, await self._fetch(item, selection))
             for item, selection in zip(chosen, selected, strict=True)
         ]
         if request.beside:
@@ -585,13 +586,15 @@ class Recall:
             beside_best=beside_best if request.threshold is None else 0.0,
         )
 
-    async def _fetch(self, ctx: QueryContext, selection: Selection) -> Found:
-        """Read the candidates; drop those forgotten since the ranking, and fold what repeats another."""
-        places = [alway.place for alway in (*selection.always, *selection.ranked)]
-        found = await self._read(ctx, places)
-        if len(found) < len(places):
+    async def _fetch(self, asked: RankedQuery, selection: Selection) -> Found:
+        """Read the candidates; drop those forgotten since the ranking, fold what repeats another, and join replies."""
+        places = {alway.place for alway in (*selection.always, *selection.ranked)}
+        partners = find_partners(asked.ctx.index, asked.gates, selection.ranked)
+        found = await self._read(asked.ctx, list({*places, *(partner.place for partner in partners.values())}))
+        if not places <= found.keys():
             selection.keep(found)
         fold_repeats(selection, found)
+        join_partners(selection, partners, found)
         return found
 
     async def _read(self, ctx: QueryContext, places: Sequence[int]) -> Found:
@@ -619,4 +622,5 @@ class EncodedText(NamedTuple):
 
 def _own(scope: Scope, shown: Iterable[RecallItem]) -> list[Memory]:
     """Return the memories of the scope's own namespace, whose changes its thread is told."""
-    return [item.memory for item in shown if item.memory.namespace == scope.namespace and item.id != OVERVIEW_ID]
+    memories = [memory for item in shown if item.id != OVERVIEW_ID for memory in (item.memory, item.partner)]
+    return [memory for memory in memories if memory is not None and memory.namespace == scope.namespace]

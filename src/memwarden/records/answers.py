@@ -75,9 +75,10 @@ class RecallItem:
         text: with ``returns="bullets"`` a line, ``[category] ...``, long ones cut to the part that matches; with
             ``"full"`` the whole text.
         score: calibrated 0..1, comparable between stores.
-        sources: ids of the turns that it rests on; for a turn, the id that the caller gave it.
+        sources: ids of the turns that it rests on; for a turn, the id that the caller gave it, and that of its partner.
         explain: gives ``why``, which is worked out when it is first read.
         memory: the whole record.
+        partner: the turn that ``text`` shows, too: the reply to a question, or the question of a short reply.
     """
 
     id: str
@@ -90,6 +91,7 @@ class RecallItem:
     created_at: datetime
     explain: Callable[[], Why] = field(repr=False, compare=False)
     memory: Memory
+    partner: Memory | None = None
 
     # Most answers go to a prompt without it, and to match the words of each item takes a fifth of a hot query.
     @cached_property

@@ -214,9 +214,14 @@ def plain(value: Any) -> Any:
 def _read_item(value: dict[str, Any]) -> RecallItem:
     why, memory = read_record(value["why"], Why), read_record(value["memory"], Memory)
     plain = {name: value[name] for name in ("id", "text", "category", "channel", "kind", "score")}
-    created_at = read_record(value["created_at"], datetime)
+    partner = None if value["partner"] is None else read_record(value["partner"], Memory)
     return RecallItem(
-        **plain, sources=tuple(value["sources"]), created_at=created_at, explain=lambda: why, memory=memory
+        **plain,
+        sources=tuple(value["sources"]),
+        created_at=read_record(value["created_at"], datetime),
+        explain=lambda: why,
+        memory=memory,
+        partner=partner,
     )
 
 

@@ -36,6 +36,7 @@ GATES: Mapping[str, str] = {
     "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
     "part": "another part of the same text answers better",
     "covered": "a remembered fact that rests on this turn is in the answer",
+    "joined": "it is shown in the item of the question that it answers, or of the reply to it",
     "ended": "what was remembered of this turn is forgotten or no longer true",
     "rag_length": "its category's rag_length is used up by better memories",
     "top_k": "enough better memories are in the answer",
@@ -71,7 +72,12 @@ class Gates:
     @cached_property
     def open(self) -> Mask:
         """The places that pass all of them."""
-        passing = self.readable & self.category & self.filter & self.worthy & self.fresh
+        return self.besides & self.worthy
+
+    @cached_property
+    def besides(self) -> Mask:
+        """The places that may be shown with an item. A question is no answer, but belongs to its reply."""
+        passing = self.readable & self.category & self.filter & self.fresh
         for mask in (self.valid, self.own, self.steps, self.state):
             if mask is not None:
                 passing = passing & mask

@@ -13,9 +13,9 @@ from memwarden.recall.answer.excerpt import (
     one_line,
     show_passage,
 )
-from memwarden.recall.answer.frame import frame_memory
+from memwarden.recall.answer.frame import clean_line, frame_memory
 from memwarden.recall.answer.memory_cache import CachedMemory
-from memwarden.recall.answer.render import until_of
+from memwarden.recall.answer.render import speaker, until_of
 from memwarden.recall.answer.searches import Found, OwnedCandidate, QuestionSearch, interleave_questions
 from memwarden.recall.answer.select import Candidate, Selection
 from memwarden.recall.index.columns import StatementTable
@@ -96,6 +96,12 @@ def _words_beside(turn: Candidate, found: Found) -> int:
 Shown = Callable[[Question, CachedMemory, int], str]
 
 
+def _add_partner(text: str, question: Question, partner: CachedMemory, passage: int, *, replies: bool) -> str:
+    """Return the text of a question with the reply after it, or of a reply with its question in brackets."""
+    said = f"{clean_line(speaker(partner.memory))}: {show_sentences(question, partner, passage)}"
+    return f"{text} — {said}" if replies else f"{text} ({said})"
+
+
 def make_item(
     question: Question,
     ranking: Ranking,
@@ -107,14 +113,20 @@ def make_item(
     """Return the item of a candidate."""
     held = found[candidate.place]
     memory = held.memory
+    text = shown(question, held, ranking.passage_of(candidate.place))
+    partner: CachedMemory | None = None
+    if candidate.partner is not None:
+        place, replies = candidate.partner
+        partner = found[place]
+        text = _add_partner(text, question, partner, ranking.passage_of(place), replies=replies)
     return RecallItem(
         id=memory.id,
-        text=shown(question, held, ranking.passage_of(candidate.place)),
+        text=text,
         category=memory.category,
         channel=memory.channel,
         kind=memory.kind,
         score=candidate.score,
-        sources=memory.sources,
+        sources=memory.sources if partner is None else (*memory.sources, *partner.memory.sources),
         created_at=memory.created_at,
         explain=partial(
             _why,
@@ -126,6 +138,7 @@ def make_item(
             partial(statements.stated, candidate.place),
         ),
         memory=memory,
+        partner=None if partner is None else partner.memory,
     )
 
 

@@ -23,6 +23,13 @@ MAX_NEARLY_IN = 20
 BLOCK = 64
 
 
+class Partner(NamedTuple):
+    """The other turn of an exchange: the reply to a question, else (``replies`` false) the question of a reply."""
+
+    place: int
+    replies: bool
+
+
 class Candidate(NamedTuple):
     """A place considered for the answer.
 
@@ -37,6 +44,7 @@ class Candidate(NamedTuple):
     always: bool = False
     facts: tuple[int, ...] = ()
     beside: str | None = None
+    partner: Partner | None = None
 
 
 class Bars(NamedTuple):

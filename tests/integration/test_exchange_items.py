@@ -1,0 +1,93 @@
+"""A question and its reply are a single item: nobody understands "Braga." alone, or a question without what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memwarden import Warden
+
+ADVICE = "Two weeks without running, then calf raises on a step every day."
+SAID = (
+    ("assistant", "Where are you flying to?"),
+    ("user", "Braga."),
+    ("user", "My shins hurt, both of them, always after the run. What can I do?"),
+    ("assistant", ADVICE),
+    ("user", "The tram was late, so I read."),
+    ("user", "Otis the dog needs a bath."),
+)
+
+
+def talk(remembered: Any) -> Any:
+    me = remembered.scope(user="ana", thread="talk")
+    me.observe(
+        [
+            {"role": role, "content": text, "id": f"m{at}", "created_at": f"2026-01-05T10:{at:02}:00+00:00"}
+            for at, (role, text) in enumerate(SAID)
+        ]
+    )
+    return remembered.scope(user="ana", thread="later")
+
+
+def item_with(items: Any, words: str) -> Any:
+    (found,) = [item for item in items if words in item.text]
+    return found
+
+
+@pytest.fixture
+def remembered(embedded_url: str) -> Any:
+    with Warden.open(embedded_url, {"embedder": "auto", "vector_seconds": 60}) as warden:
+        yield warden
+
+
+def test_a_reply_is_shown_with_its_question(remembered: Any) -> None:
+    me = talk(remembered)
+    for items in (me.query("What helps when my shins hurt?").items, me.context("What helps when my shins hurt?").items):
+        item = item_with(items, "My shins hurt")
+        assert item.text.endswith(f"What can I do? — assistant: {ADVICE}")
+        assert item.sources == ("m2", "m3")
+        assert item.partner.text == ADVICE
+        # The reply is shown once.
+        assert sum(ADVICE in each.text for each in items) == 1
+
+
+def test_a_short_reply_names_its_question(remembered: Any) -> None:
+    item = talk(remembered).query("Where is my flight to?").items[0]
+    assert item.text.endswith("Braga. (assistant: Where are you flying to?)")
+    assert (item.memory.text, item.partner.text) == ("Braga.", "Where are you flying to?")
+    assert item.sources == ("m1", "m0")
+
+
+def test_a_forgotten_reply_is_in_no_item(remembered: Any) -> None:
+    me = talk(remembered)
+    partner = item_with(me.query("What helps when my shins hurt?").items, "My shins hurt").partner
+    me.forget(partner.id)
+    item = item_with(me.query("What helps when my shins hurt?").items, "My shins hurt")
+    assert item.partner is None
+    assert item.text.endswith("What can I do?")
+    assert item.sources == ("m2",)
+
+
+def test_what_was_shown_of_a_partner_is_told_when_it_is_forgotten(remembered: Any) -> None:
+    me = talk(remembered)
+    shown = item_with(me.context("What helps when my shins hurt?").items, "My shins hurt")
+    me.forget(shown.partner.id)
+    told = me.context("And what helps against the pain at night, then?").delta
+    assert told is not None
+    assert "what was known of 5 Jan 2026 holds no longer" in told.text
+
+
+def test_nobody_replies_to_himself_and_a_question_in_return_is_no_reply(remembered: Any) -> None:
+    me = remembered.scope(user="ana", thread="talk")
+    me.observe(
+        [
+            {"role": "user", "content": "My knee hurts after skiing. What can I do?"},
+            {"role": "user", "content": "The skis are the old red ones from Otto."},
+            {"role": "user", "content": "My elbow hurts after tennis. What can I do?"},
+            {"role": "assistant", "content": "Since when does the elbow hurt?"},
+        ]
+    )
+    later = remembered.scope(user="ana", thread="later")
+    for asked in ("What about my knee after skiing?", "What about my elbow after tennis?"):
+        assert [item.partner for item in later.query(asked).items] == [None] * len(later.query(asked).items)
