@@ -1,4 +1,4 @@
-"""A question and its reply are a single item: nobody understands "Braga." alone, or a question without what came of it."""
+"""A question and its reply are a single item: "Braga." alone says little, and a question without its reply too."""
 
 from __future__ import annotations
 
