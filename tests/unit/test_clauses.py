@@ -47,7 +47,7 @@ def test_a_question_keeps_the_statement_that_it_needs(encoder: MultilingualEmbed
         "The boiler is leaking. Who do I call?",
         "Meine Schienbeine tun wieder weh. Was hast du mir geraten?",
         "Der Kessel tropft. Wen ruf ich an?",
-        "Me duelen otra vez las espinillas. ¿Qué me dijiste que hiciera?",
+        "La caldera gotea. ¿A quién llamo?",
         "La chaudière fuit. J'appelle qui ?",
         "給湯器が水漏れしてる。誰に電話する？",
         "锅炉漏水了。我该找谁？",

@@ -57,7 +57,7 @@ MAY_BE_FRAME: Final = 0.15
 NAME_SHARE: Final = 0.6
 RELATION_SHARE: Final = 0.3
 # A question with fewer content terms, and without a name, needs the statement before it.
-OPEN_TERMS: Final = 3
+OPEN_TERMS: Final = 2
 # A statement with fewer says nothing that a question may be about: "Hello again!".
 STATED_TERMS: Final = 1.5
 # A clause with fewer is no complete question, so that the rest of its sentence stays.
