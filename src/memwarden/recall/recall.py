@@ -425,8 +425,10 @@ class Recall:
         ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
-        read = [await self._encode(text, ctx.index.view) for text in texts]
-        continued = [await self._encode(join_talk(request, text), ctx.index.view) for text in texts if request.talk]
+        # The view is read for each text, because the index may change while a text is encoded.
+        read = [await self._encode(text, _view_of(ctx, request)) for text in texts]
+        talks = [join_talk(request, text) for text in texts if request.talk]
+        continued = [await self._encode(talk, _view_of(ctx, request)) for talk in talks]
         echoes = await find_prompt_echoes(ctx, said, [await index_ids(text) for text in said], scope.thread)
         return partial(self._rank_all, scope, ctx, request, list(zip_longest(read, continued)), echoes)
 
@@ -443,7 +445,7 @@ class Recall:
         texts: Iterable[tuple[EncodedText, EncodedText | None]],
         echoes: Sequence[int],
     ) -> list[RankedQuery]:
-        view = ctx.index.view  # as it is now
+        view = _view_of(ctx, request)  # as it is now
         asked = [(one.text, self._prepare_question(one, talk, view, ctx.now)) for one, talk in texts]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for _, item in asked))
         return [RankedQuery(text, ctx, item, self._rank(item, view, gates.open), gates, echoes) for text, item in asked]
@@ -618,6 +620,12 @@ class EncodedText(NamedTuple):
     text: str
     spelled: str
     vectors: EncodedQuestion | None
+
+
+def _view_of(ctx: QueryContext, request: Request) -> NamespaceView:
+    """Return what features see for a request: index cards and quotations only if it asks for a channel."""
+    by_channel = any(condition.field == "channel" for condition in request.where)
+    return ctx.index.whole_view if by_channel else ctx.index.view
 
 
 def _own(scope: Scope, shown: Iterable[RecallItem]) -> list[Memory]:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
@@ -38,7 +39,7 @@ from memwarden.recall.index.view import (
     derive_links,
     unpack_spans,
 )
-from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan, read_part
+from memwarden.records import CARD, EXTRACTED_BY, STANDING_IN, Channel, IndexRow, Namespace, Scan, read_part
 from memwarden.records.index_rows import SECOND_MODEL, choose_model
 from memwarden.statements.reader import lacks_signals
 from memwarden.stores.protocol import Store
@@ -104,6 +105,7 @@ class NamespaceIndex:
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
         self._view: NamespaceView | None = None
+        self._whole_view: NamespaceView | None = None
         self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
         self._forgotten: dict[str, list[tuple[str | None, str]]] = {}
@@ -129,7 +131,7 @@ class NamespaceIndex:
         if stated:
             self.stated_rev = self.rev
         if scan.rows or scan.edges:
-            self._view = None
+            self._view = self._whole_view = None
         if stated or replaced:  # what is only said more changes nothing of what rests on what
             self._facts = None
 
@@ -150,7 +152,7 @@ class NamespaceIndex:
         if known:
             self._append(known)
             self._joined = self.edges.list_related(self._place_of) if len(self.edges) else self._joined
-            self._view = None
+            self._view = self._whole_view = None
             self._facts = None
 
     @property
@@ -215,10 +217,22 @@ class NamespaceIndex:
 
     @property
     def view(self) -> NamespaceView:
-        """The arrays that features see, true for the present state."""
+        """The arrays that features see, true for the present state.
+
+        Index cards and quotations count as dead: a message and its quotation would count twice in frequencies, means
+        and sessions.
+        """
         if self._view is None:
-            self._view = self._make_view()
+            standing_in = self.extracted(*STANDING_IN)
+            self._view = self.whole_view if standing_in is None else self._make_view(standing_in)
         return self._view
+
+    @property
+    def whole_view(self) -> NamespaceView:
+        """The view with index cards and quotations, for requests that ask for them by their channel."""
+        if self._whole_view is None:
+            self._whole_view = self._make_view(None)
+        return self._whole_view
 
     def place(self, memory_id: str) -> int | None:
         """Return the place of a live memory."""
@@ -230,17 +244,25 @@ class NamespaceIndex:
 
     def postings(self, term: int) -> tuple[Rows, Counts]:
         """Return the places of the live memories that hold a term, ascending, and how often each does."""
-        passages, counts = self.passage_postings(term)
+        return self._postings_of(None, term)
+
+    def passage_postings(self, term: int) -> tuple[Rows, Counts]:
+        """Return the passages of live memories that hold a term, ascending, and how often each does."""
+        return self._passage_postings_of(None, term)
+
+    def _postings_of(self, live: Mask | None, term: int) -> tuple[Rows, Counts]:
+        passages, counts = self._passage_postings_of(live, term)
         if self._passages.single:
             return passages, counts
         return sum_by_place(passages, counts, self._passages.owners)
 
-    def passage_postings(self, term: int) -> tuple[Rows, Counts]:
-        """Return the passages of live memories that hold a term, ascending, and how often each does."""
+    def _passage_postings_of(self, live: Mask | None, term: int) -> tuple[Rows, Counts]:
+        """Return the passages of places that hold a term, ascending, and how often each does. live: None for all."""
         passages, counts = self._passages.postings.of(term)
-        if len(self._place_of) == self.size:
+        if live is None and len(self._place_of) == self.size:
             return passages, counts
-        alive = self.live[passages if self._passages.single else self._passages.owners[passages]]
+        places = passages if self._passages.single else self._passages.owners[passages]
+        alive = (self.live if live is None else live)[places]
         return passages[alive], counts[alive]
 
     def mask(self, where: Where) -> Mask:
@@ -309,7 +331,7 @@ class NamespaceIndex:
             if not len(holding[-1]):
                 return []
         holding.sort(key=len)
-        turns, length = self.view.alive if stated else self.view.turns, self.length
+        turns, length = self.live if stated else self.view.turns, self.length
         stems = sum(term < SURFACE_BIT for term in terms)
         places = [place for place in holding[0].tolist() if length[place] == stems and turns[place]]
         return [place for place in places if all(_holds(others, place) for others in holding[1:])]
@@ -356,13 +378,16 @@ class NamespaceIndex:
         """Whether rebuilding is cheaper than carrying on, since much of the index is outdated."""
         return self.size > 1_000 and self.size > 2 * len(self._place_of)
 
-    def _make_view(self) -> NamespaceView:
+    def _make_view(self, left_out: Mask | None) -> NamespaceView:
+        """Return the arrays that features see. left_out: places that count as dead, None for none."""
+        live = self.live if left_out is None else self.live & ~left_out
+        counted = None if left_out is None else live
         turns = self.turns()
         threads = self.columns.coded["thread_id"]
-        in_thread = self.live & (threads.codes != threads.code(None))
+        in_thread = live & (threads.codes != threads.code(None))
         said = self.columns.number("created_at")
         links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
-        passages = self._passages.view(self.passage_postings)
+        passages = self._passages.view(partial(self._passage_postings_of, counted))
         second = None
         if passages.second is not None and self._passages.adapted_norm is not None:
             second = MultilingualSide(passages.second, self._passages.adapted_norm)
@@ -370,7 +395,7 @@ class NamespaceIndex:
         names = self.columns.coded["name"]
         return NamespaceView(
             passages=passages,
-            postings=self.postings,
+            postings=partial(self._postings_of, counted),
             length=self.length,
             previous=links.previous,
             session=links.session,
@@ -384,7 +409,7 @@ class NamespaceIndex:
             day_places=self._day_places.array,
             days=self._days.array,
             statements=self._statements,
-            live=self.live,
+            live=live,
             second=second,
             by_model=self._by_model(),
             related=self._joined,

@@ -83,7 +83,7 @@ class LargeNamespace:
         names = index.columns.coded["name"]
         self.whole = whole
         self.index = index
-        self.view = index.view
+        self.view = index.whole_view
         # Of the sample, before the view counts as a part of the whole.
         self.mean_passage_length, self.short_share = self.view.mean_passage_length, self.view.short_share
         self.view.whole = whole
