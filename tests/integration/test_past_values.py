@@ -86,3 +86,36 @@ def test_among_few_memories_the_best_stands_first_however_old() -> None:
         assert {
             question: word in later.query(question).items[0].text for question, word in asked.items()
         } == dict.fromkeys(asked, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "found"),
+    [
+        (
+            (
+                "I'm allergic to nuts, all of them as far as anyone knows.",
+                "The tram was late again.",
+                "I went to the allergy clinic and the results came: it is only hazelnuts.",
+            ),
+            "What did the allergy clinic find out?",
+            "only hazelnuts",
+        ),
+        (
+            (
+                "Ich bin gegen Nüsse allergisch, gegen alle, soweit man weiß.",
+                "Die Bahn kam wieder zu spät.",
+                "Ich war in der Allergieambulanz, das Ergebnis ist da: es sind nur Haselnüsse.",
+            ),
+            "Was hat die Allergieambulanz herausgefunden?",
+            "nur Haselnüsse",
+        ),
+    ],
+)
+def test_a_question_about_a_past_event_finds_it_and_not_what_held_before(
+    said: tuple[str, ...], asked: str, found: str
+) -> None:
+    with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 60}) as warden:
+        me = warden.scope(user="ana", thread="talk")
+        for month, text in enumerate(said, 1):
+            me.observe({"role": "user", "content": text, "created_at": f"2026-{month:02}-05T10:00:00+00:00"})
+        assert found in me.query(asked).items[0].text

@@ -122,15 +122,30 @@ def put_newer_above(case: Case, total: Floats) -> Floats:
 
 
 def put_older_above(case: Case, total: Floats) -> Floats:
-    """Raise an older text above a newer one by the chance that it states an older value of the same."""
-    return _raise_later(case, total, -case.view.created_at)
+    """Raise an older text above a newer one by the chance that it states an older value of the same.
+
+    A text with two words of the question that the older one lacks stays: "What did the allergy clinic find?" asks for
+    an event. One such word is often the later value: "Where did I live before Lyon?"
+    """
+    held = case.combined.closeness.words.held.sum(axis=0)
+    return _raise_later(case, total, -case.view.created_at, lambda passed, passing: held[passing] > held[passed] - 2)
 
 
-def _raise_later(case: Case, total: Floats, times: Ints) -> Floats:
-    """Raise what comes later by ``times`` above what it replaces."""
+def _raise_later(
+    case: Case, total: Floats, times: Ints, may_pass: Callable[[Ints, Ints], Mask] | None = None
+) -> Floats:
+    """Raise what comes later by ``times`` above what it replaces.
+
+    may_pass: returns for the passed and the passing places of pairs which of the pairs count; None for all.
+    """
     compared = choose_compared(total, case.allowed)
     pairs = find_pairs(case.question, case.view, case.combined, compared, times)
-    return total if pairs is None else raise_by_pairs(total, pairs, judge_pairs(case.view, pairs, case.weights), times)
+    if pairs is None:
+        return total
+    chances = judge_pairs(case.view, pairs, case.weights)
+    if may_pass is not None:
+        chances = np.where(may_pass(pairs.passed, pairs.passing), chances, np.float32(0))
+    return raise_by_pairs(total, pairs, chances, times)
 
 
 # In the order in which they are applied. docs/why/recall.md states the gain of each.
