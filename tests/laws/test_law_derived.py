@@ -48,3 +48,20 @@ def test_l10_extraction_without_a_model_changes_no_answer(language: str, seed: i
         assert still_sure == pytest.approx(sure, abs=1e-4)
         assert [text for text, _ in same] == [text for text, _ in items]
         assert [score for _, score in same] == pytest.approx([score for _, score in items], abs=1e-4)
+
+
+def test_l10_what_is_derived_of_a_reply_leaves_it_in_the_item_of_its_question() -> None:
+    talk = [
+        {"role": "user", "name": "Maud", "content": "Are you two still going to Corsica in August?"},
+        {"role": "user", "name": "Ida", "content": "No, we booked the ferry to Split for the 8th of August."},
+    ]
+    shown = []
+    for extraction in ("off", "every_turn"):
+        with Warden.open("memory://", {"embedder": "none", "extraction": extraction}) as warden:
+            warden.scope(user="ann", thread="t1").observe(talk)
+            me = warden.scope(user="ann", thread="t2")
+            assert bool(me.find({"channel": {"$ne": "turn"}})) == (extraction != "off")
+            items = me.query("Does Ida still go to Corsica in August?", threshold=0.0).items
+            shown.append([(item.text, len(item.sources)) for item in items])
+    assert shown[0] == shown[1]
+    assert shown[0][0][1] == 2

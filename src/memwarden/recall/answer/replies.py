@@ -47,7 +47,10 @@ def _is_exchange(index: NamespaceIndex, question: int, reply: int) -> bool:
 
 
 def _may_be_shown(index: NamespaceIndex, gates: Gates, place: int) -> bool:
-    if not gates.besides[place] or index.view.chatter[place] or index.facts_on(place):
+    if not gates.besides[place] or index.view.chatter[place]:
+        return False
+    # A quotation or an index card stands for no turn in an answer.
+    if any(gates.own is None or gates.own[fact] for fact in index.facts_on(place)):
         return False
     return not rests_on_ended(index, gates.valid, gates.own, place)
 
