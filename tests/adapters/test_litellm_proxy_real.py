@@ -95,7 +95,7 @@ def turns_of(path: Path, user: str, number: int) -> list[tuple[str | None, str, 
         time.sleep(0.1)
 
 
-def test_the_owner_of_a_key_is_remembered_and_nobody_else(proxy: str, tmp_path: Path, upstream: Upstream) -> None:
+def test_the_owner_of_a_key_is_remembered_and_no_other_user(proxy: str, tmp_path: Path, upstream: Upstream) -> None:
     upstream.says("Noted.", letters=3)
     for number, (day, text) in enumerate((("monday", FACT), ("tuesday", OTHER), ("friday", QUESTION))):
         assert "Noted." in call(proxy, "ana", text, litellm_session_id=day)
