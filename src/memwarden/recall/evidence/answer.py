@@ -40,11 +40,13 @@ class AnswerEvidence(NamedTuple):
     Attributes:
         subject: that the store knows its subject; low for questions about the world.
         answer: that the store holds its answer. logit: of the answer.
+        plain: how far the texts are short plain statements.
     """
 
     subject: float
     answer: float
     logit: float
+    plain: float
 
 
 def kind_of(question: Question, combined: Combination, model: str | None) -> str:
@@ -82,7 +84,7 @@ def judge_answer(
         subject = answer = KNOWN if bool((on_day(question, view)[allowed] > 0).any()) else 0.0
     if question.names_somebody and len(question.terms) == 1 and signals["own"] > 0:
         subject = max(subject, KNOWN)  # "Who is Tom?": any statement of him answers
-    return AnswerEvidence(subject, answer, logit)
+    return AnswerEvidence(subject, answer, logit, plain)
 
 
 def answer_signals(
