@@ -1,7 +1,8 @@
 """Finds the codes of a home: of doors, lockers, alarms, safes and its wifi.
 
-A person asks for them, so they are kept unless the setting ``secrets`` is ``strict``. A code counts where a sentence
-names its place, a word for a code or what people do with it, and then signs that are no size, price or time.
+A person asks for them, so they are kept unless the setting ``secrets`` is ``strict``. A wifi password with digits or
+signs is taken out as a password. A code counts where a sentence names its place, a word for a code or what people do
+with it, and then signs that are no size, price or time.
 """
 
 from __future__ import annotations
