@@ -30,7 +30,7 @@ class FoundRows:
     Attributes:
         n, said: int64. offsets: int16. open, turn: bool. flags: uint8.
         ids, threads, names: texts; a thread or a name may be None.
-        terms, days, passages: as in :class:`memwarden.records.Signals`.
+        terms, days, passages: as in :class:`memwarden.records.Signals`. No search brings passages.
         vectors: float16, a line for each row: of a long text that of its first passage; zeros for none.
     """
 
@@ -53,7 +53,6 @@ class FoundRows:
         terms: list[bytes],
         days: list[bytes],
         vectors: Halves,
-        passages: list[bytes | None],
     ) -> None:
         self.n = n
         self.said = said
@@ -67,7 +66,7 @@ class FoundRows:
         self.terms = terms
         self.days = days
         self.vectors = vectors
-        self.passages = passages
+        self.passages: list[bytes | None] = [None] * len(n)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -88,7 +87,6 @@ def unpack_rows(found: PackedColumns) -> FoundRows:
         _cut(found.terms, found.term_lengths),
         _cut(found.days, found.day_lengths),
         _matrix(found.vectors, found.vector_lengths),
-        [blob or None for blob in _cut(found.passages, found.passage_lengths)],
     )
 
 
@@ -114,7 +112,6 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
         lists([part.terms for part in parts]),
         lists([part.days for part in parts]),
         _stack([part.vectors for part in parts])[first],
-        lists([part.passages for part in parts]),
     )
 
 

@@ -217,6 +217,7 @@ class LargeNamespaces:
         allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
         wanted = [*examined, *on_turns.n.tolist()]
         read = await self.read_rows(namespace, part, wanted, resting.gone)
+        part = part.with_passages(read)
         width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
         view = add_details(part, read, width, stating=question.reading is not None)
         ranking = rank(question, view, allowed, among, spread)

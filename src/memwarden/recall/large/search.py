@@ -127,6 +127,14 @@ class PartialView:
             return self
         return PartialView(merge_rows([self.rows, others]), self.always, self._make)
 
+    def with_passages(self, read: Mapping[int, IndexRow]) -> PartialView:
+        """Return the part with the passages of the rows that were read, by their number."""
+        if not any(row.passages for row in read.values()):
+            return self
+        rows = copy(self.rows)
+        rows.passages = [read[n].passages if n in read else None for n in rows.n.tolist()]
+        return PartialView(rows, self.always, self._make)
+
     def place(self, n: int) -> int | None:
         """Return the place of a row by its number."""
         return self._place.get(n)

@@ -274,14 +274,12 @@ _COLUMNS = ", ".join(
         _blob("days"),
         _blob("int4send(coalesce(length(vector), 0))"),
         _blob("vector"),
-        _blob("int4send(coalesce(length(passages), 0))"),
-        _blob("passages"),
     )
 )
 _OUTLINE = (
     f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, true AS open, "
     "m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, ''::bytea AS days, "
-    "NULL::bytea AS vector, NULL::bytea AS passages "
+    "NULL::bytea AS vector "
     f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
 )
 _NEWEST = f"(SELECT * FROM memwarden.memories WHERE {HERE} ORDER BY n DESC LIMIT %s::int8)"  # also those that are gone
@@ -447,8 +445,7 @@ class Searcher:
         """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, {open_} AS open, "
-            f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector, "
-            "s.passages "
+            f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector "
             f"FROM {source} {_SIGNALS} WHERE true{tail}) r"
         )
         return sql, (*values, *bound, *tail_values)

@@ -65,8 +65,8 @@ class PackedColumns(NamedTuple):
             UTC. open: bytes 0 or 1, see :class:`OpenRows`.
         turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
         ids, threads, names: texts. A thread or a name may be None.
-        terms, days, vectors, passages: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths
-            of each in bytes, int32. A missing vector, and the passages of a text that has one, have length 0.
+        terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths of each in
+            bytes, int32. A missing vector has length 0.
     """
 
     n: bytes
@@ -84,8 +84,6 @@ class PackedColumns(NamedTuple):
     days: bytes
     vector_lengths: bytes
     vectors: bytes
-    passage_lengths: bytes
-    passages: bytes
 
 
 class SearchRows(NamedTuple):
