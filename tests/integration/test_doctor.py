@@ -311,6 +311,20 @@ def test_doctor_tells_the_health_of_a_store(tmp_path: Path) -> None:
     assert "empty" in cli("doctor", "--db", "memory://", code=2)
 
 
+def test_doctor_names_namespaces_that_are_large_for_the_engine(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMWARDEN_SEARCH_ABOVE", "2")
+    for db, large in ((f"sqlite:///{tmp_path / 'm.db'}", True), (postgres_url, False)):
+        cli("add", "Ana lives in Berlin.", "--db", db, "--user", "ana")
+        assert "Large" not in cli("doctor", "--db", db)
+        cli("add", "Ana has a canoe.", "--db", db, "--user", "ana")
+        assert ("memwarden migrate: default:user/ana." in cli("doctor", "--db", db)) is large
+        assert json.loads(cli("doctor", "--json", "--db", db)).get("large", []) == (
+            ["default:user/ana"] if large else []
+        )
+
+
 def test_doctor_says_what_it_upgraded(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     script = Path(__file__).with_name("old_stores") / "sqlite_0010.sql"

@@ -15,6 +15,7 @@ from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import DistributedStore, HealthCheck, HealthFinding, NodeShare, RepairReport
+from memwarden.stores.shared.search import SearchableStore
 from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
@@ -24,6 +25,10 @@ FAILED = 1
 NOT_REPAIRABLE = (
     "What no repair can mend was lost or changed on the disk: memwarden backup restore FILE --to URL makes a store of "
     "a backup."
+)
+LARGE = (
+    "Large for this engine, which reads a namespace into memory for its first question. One PostgreSQL searches it in "
+    "the database, so move the store with memwarden migrate"
 )
 NO_ROW_SECURITY = (
     "This engine has no row security: whoever can read its file or its process reads all of it. What was tried here "
@@ -78,6 +83,7 @@ async def doctor(
         # Examined after the repair: what is found now is what a repair cannot mend.
         wrong, unseen = await _examine(store)
         told = await _health(store, url, wrong)
+        told |= {"large": _find_large(told, options.settings.search_above)} if _holds_in_memory(store, told) else {}
     finally:
         await store.close()
     if options.as_json:
@@ -145,6 +151,17 @@ async def _namespace_health(store: Store, namespace: Namespace) -> dict[str, Any
     }
 
 
+def _holds_in_memory(store: Store, told: dict[str, Any]) -> bool:
+    """Return whether a namespace of any size is read into memory: on every engine but PostgreSQL without Citus."""
+    return not isinstance(store, SearchableStore) or "nodes" in told
+
+
+def _find_large(told: dict[str, Any], above: int) -> list[str]:
+    """Return the namespaces of at least so many memories."""
+    spaces = (item for item in told.get("namespaces", ()) if item["rows"]["memories"] >= above)
+    return [f"{item['tenant']}:{item['path']}" for item in spaces]
+
+
 def _print_health(told: dict[str, Any]) -> None:
     console = printer()
     if "engine" not in told:
@@ -167,6 +184,8 @@ def _print_health(told: dict[str, Any]) -> None:
         when = f"{changed:%Y-%m-%d %H:%M:%S}" if changed else ""
         table.add_row(clean(f"{item['tenant']}:{item['path']}"), str(item["revision"]), when, *counts)
     console.print(table)
+    if large := told.get("large"):
+        console.print(clean(f"{LARGE}: {', '.join(large)}."), soft_wrap=True)
 
 
 def _print_findings(wrong: Sequence[HealthFinding], mended: RepairReport | None, unseen: str) -> None:
