@@ -269,7 +269,7 @@ def test_an_open_stdin_is_answered(agent: Agent) -> None:
         process.stdin.write(json.dumps(agent.event("SessionStart", source="startup")).encode())
         process.stdin.flush()
         assert b"sessions in PostgreSQL" in process.stdout.read()
-        assert process.wait(10) == 0
+        assert process.wait(100) == 0
 
 
 def test_a_locked_store_is_an_error_in_time(agent: Agent, tmp_path: Path) -> None:
@@ -283,8 +283,10 @@ def test_a_locked_store_is_an_error_in_time(agent: Agent, tmp_path: Path) -> Non
             _, err = process.communicate(event.encode(), timeout=40)
         assert time.monotonic() - begun < 16 + SLACK
     assert process.returncode == 1
-    assert err.decode().startswith("memwarden: ")
-    assert len(err.decode().strip()) > len("memwarden:")
+    # On a busy machine a line about lost events may come first.
+    said = err.decode().splitlines()[-1]
+    assert said.startswith("memwarden: ")
+    assert len(said.strip()) > len("memwarden:")
 
 
 def test_the_settings_start_this_command(tmp_path: Path) -> None:

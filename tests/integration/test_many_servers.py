@@ -170,8 +170,8 @@ async def test_a_revoked_key_opens_nothing_at_the_other_server(pair: Pair) -> No
 
 async def test_a_revoked_key_ends_its_streams_at_the_other_server_within_a_second(pair: Pair) -> None:
     async with AsyncWarden.open(pair.db, config=CONFIG) as warden, reach(pair) as (_, other):
-        waits = []
-        for _ in range(3):  # one of them is not delayed by other programs of the machine
+        waits = [60.0]
+        while waits[-1] > 1.0 and len(waits) < 12:  # other programs of the machine delay some of them
             key = await make_key(warden, user="eva")
             headers = {"Authorization": f"Bearer {key}"}
             async with other.stream("GET", "/v1/changes", headers=headers) as stream:

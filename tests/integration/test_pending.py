@@ -22,7 +22,7 @@ ASKED = [{"role": "user", "content": "Where is the spare key?"}]
 @pytest.fixture
 def slow_model(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A model that takes as long for texts as the list says, in seconds."""
-    seconds = [2.0]
+    seconds = [6.0]
     encode = SideBySidePieceEmbedder.encode
 
     def encode_slowly(embedder: SideBySidePieceEmbedder, texts: Sequence[str]) -> Any:
@@ -40,7 +40,7 @@ async def test_an_answer_waits_a_second_and_states_what_is_pending(tmp_path: Pat
         await me.observe([{"role": "user", "content": text} for text in TEXTS])
         began = time.monotonic()
         found = await me.query("Where is the spare key?")
-        assert 0.5 < time.monotonic() - began < 1.9
+        assert 0.5 < time.monotonic() - began < 5.5  # the model takes six
         assert found.pending == len(TEXTS)
         assert found.items[0].memory is not None
         assert found.items[0].memory.text == TEXTS[1]  # by its words

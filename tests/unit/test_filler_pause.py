@@ -60,7 +60,7 @@ async def test_a_question_ends_the_pause(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(2):  # also after an earlier question
         filler.add(ANA, ["one", "two"])
         await asyncio.sleep(0)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(20):
             assert await filler.wait_for_recent(ANA)
     assert filler.batches == [2, 2]
 
@@ -70,6 +70,6 @@ async def test_close_ends_the_pause_without_vectors(monkeypatch: pytest.MonkeyPa
     filler = CountingFiller()
     filler.add(ANA, ["one"])
     await asyncio.sleep(0)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(20):
         await filler.close()
     assert filler.batches == []
