@@ -360,6 +360,7 @@ def test_100_mb_of_chats_stream_in_300_mb(tmp_path: Path) -> None:
     assert after <= 300_000
 
 
+@pytest.mark.soak
 def test_a_large_import_with_both_default_models_stays_below_300_mb(tmp_path: Path) -> None:
     """Both models at once, with the tables as the runtime widens them, take 412 MB."""
     file = written(tmp_path, chatgpt(2, 20, "we walked along the harbour and talked about the boats " * 12))

@@ -616,7 +616,13 @@ def turns_of_an_agent(number: int) -> list[dict[str, Any]]:
     return turns
 
 
-@pytest.mark.parametrize("turns", [turns_of_two(23), turns_of_an_agent(23)], ids=["two people", "an assistant"])
+@pytest.mark.parametrize(
+    "turns",
+    [
+        pytest.param(turns_of_two(23), id="two people"),
+        pytest.param(turns_of_an_agent(23), id="an assistant", marks=pytest.mark.soak),
+    ],
+)
 async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
     turns: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
