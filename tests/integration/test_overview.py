@@ -57,13 +57,15 @@ def test_lines_quote_word_for_word_by_topic_and_the_newest_home_stands(me: Any) 
     assert by_topic(me.overview()) == {
         "health": ["I am allergic to penicillin.", "I am allergic to sesame."],
         "home": ["We moved to Bergen and live in a small house there."],
+        "family": ["My sister Ines"],
     }
 
 
 def test_each_line_names_its_source_and_day_and_the_budget_holds(me: Any) -> None:
     whole = me.overview(budget_tokens=300)
-    assert set(whole.sources) == {me.ids[n] for n in (1, 6, 7)}
-    assert {f"{line.said_at:%Y-%m-%d}" for line in whole.lines} == {"2026-01-04", "2026-02-04", "2026-03-03"}
+    assert set(whole.sources) == {me.ids[n] for n in (1, 2, 6, 7)}
+    days = {f"{line.said_at:%Y-%m-%d}" for line in whole.lines}
+    assert days == {"2026-01-04", "2026-01-05", "2026-02-04", "2026-03-03"}
     small = me.overview(budget_tokens=20)
     assert 0 < small.tokens <= 20
     assert len(small.lines) == 1
