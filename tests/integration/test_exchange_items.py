@@ -19,15 +19,15 @@ SAID = (
 )
 
 
-def talk(remembered: Any) -> Any:
-    me = remembered.scope(user="ana", thread="talk")
+def talk(warden: Any) -> Any:
+    me = warden.scope(user="ana", thread="talk")
     me.observe(
         [
             {"role": role, "content": text, "id": f"m{at}", "created_at": f"2026-01-05T10:{at:02}:00+00:00"}
             for at, (role, text) in enumerate(SAID)
         ]
     )
-    return remembered.scope(user="ana", thread="later")
+    return warden.scope(user="ana", thread="later")
 
 
 def item_with(items: Any, words: str) -> Any:
@@ -36,13 +36,13 @@ def item_with(items: Any, words: str) -> Any:
 
 
 @pytest.fixture
-def remembered(embedded_url: str) -> Any:
-    with Warden.open(embedded_url, {"embedder": "auto", "vector_seconds": 60}) as warden:
-        yield warden
+def warden(embedded_url: str) -> Any:
+    with Warden.open(embedded_url, {"embedder": "auto", "vector_seconds": 60}) as opened:
+        yield opened
 
 
-def test_a_reply_is_shown_with_its_question(remembered: Any) -> None:
-    me = talk(remembered)
+def test_a_reply_is_shown_with_its_question(warden: Any) -> None:
+    me = talk(warden)
     for items in (me.query("What helps when my shins hurt?").items, me.context("What helps when my shins hurt?").items):
         item = item_with(items, "My shins hurt")
         assert item.text.endswith(f"What can I do? — assistant: {ADVICE}")
@@ -52,15 +52,15 @@ def test_a_reply_is_shown_with_its_question(remembered: Any) -> None:
         assert sum(ADVICE in each.text for each in items) == 1
 
 
-def test_a_short_reply_names_its_question(remembered: Any) -> None:
-    item = talk(remembered).query("Where is my flight to?").items[0]
+def test_a_short_reply_names_its_question(warden: Any) -> None:
+    item = talk(warden).query("Where is my flight to?").items[0]
     assert item.text.endswith("Braga. (assistant: Where are you flying to?)")
     assert (item.memory.text, item.partner.text) == ("Braga.", "Where are you flying to?")
     assert item.sources == ("m1", "m0")
 
 
-def test_a_forgotten_reply_is_in_no_item(remembered: Any) -> None:
-    me = talk(remembered)
+def test_a_forgotten_reply_is_in_no_item(warden: Any) -> None:
+    me = talk(warden)
     partner = item_with(me.query("What helps when my shins hurt?").items, "My shins hurt").partner
     me.forget(partner.id)
     item = item_with(me.query("What helps when my shins hurt?").items, "My shins hurt")
@@ -69,8 +69,8 @@ def test_a_forgotten_reply_is_in_no_item(remembered: Any) -> None:
     assert item.sources == ("m2",)
 
 
-def test_what_was_shown_of_a_partner_is_told_when_it_is_forgotten(remembered: Any) -> None:
-    me = talk(remembered)
+def test_what_was_shown_of_a_partner_is_told_when_it_is_forgotten(warden: Any) -> None:
+    me = talk(warden)
     shown = item_with(me.context("What helps when my shins hurt?").items, "My shins hurt")
     me.forget(shown.partner.id)
     told = me.context("And what helps against the pain at night, then?").delta
@@ -78,8 +78,27 @@ def test_what_was_shown_of_a_partner_is_told_when_it_is_forgotten(remembered: An
     assert "what was known of 5 Jan 2026 holds no longer" in told.text
 
 
-def test_nobody_replies_to_himself_and_a_question_in_return_is_no_reply(remembered: Any) -> None:
-    me = remembered.scope(user="ana", thread="talk")
+PLOT = (
+    ("user", "Hallo, ich richte gerade meinen Schrebergarten ein, Parzelle 42 hinter der Kirche."),
+    ("assistant", "Schön! Was möchtest du anbauen?"),
+    ("user", "Tomaten, Stangenbohnen und eine Reihe Dahlien für meine Frau Karin."),
+    ("assistant", "Wie groß ist die Parzelle?"),
+    ("user", "5 mal 12 Meter. Der Boden ist schwerer Lehm."),
+    ("assistant", "Arbeite vor dem Pflanzen viel Kompost ein."),
+    ("user", "Der Verein will 85 Euro im Jahr, fällig am ersten April."),
+    ("user", "Bernd von Parzelle 41 leiht mir seine Fräse, aber nur unter der Woche."),
+)
+
+
+def test_a_question_that_was_asked_before_has_its_reply(warden: Any) -> None:
+    me = warden.scope(user="karl", thread="talk")
+    me.observe([{"role": role, "content": text} for role, text in PLOT])
+    block = warden.scope(user="karl", thread="later").context("Wie groß ist die Parzelle?")
+    assert "5 mal 12 Meter" in block.text
+
+
+def test_nobody_replies_to_himself_and_a_question_in_return_is_no_reply(warden: Any) -> None:
+    me = warden.scope(user="ana", thread="talk")
     me.observe(
         [
             {"role": "user", "content": "My knee hurts after skiing. What can I do?"},
@@ -88,6 +107,6 @@ def test_nobody_replies_to_himself_and_a_question_in_return_is_no_reply(remember
             {"role": "assistant", "content": "Since when does the elbow hurt?"},
         ]
     )
-    later = remembered.scope(user="ana", thread="later")
+    later = warden.scope(user="ana", thread="later")
     for asked in ("What about my knee after skiing?", "What about my elbow after tennis?"):
         assert [item.partner for item in later.query(asked).items] == [None] * len(later.query(asked).items)

@@ -32,6 +32,8 @@ MIN_PLAIN: Final = 1e-3
 MIN_ALONE: Final = {"words": 1.1, "wordllama": 0.35}
 # Chance of the subject where a name or days that alone are asked for are known.
 KNOWN: Final = 0.9
+# A question of a single word is held by many others.
+MIN_ASKED_TERMS: Final = 2
 
 
 class AnswerEvidence(NamedTuple):
@@ -82,9 +84,21 @@ def judge_answer(
         subject = answer = 0.0
     if question.of_days:  # what was on these days answers, whatever it is
         subject = answer = KNOWN if bool((on_day(question, view)[allowed] > 0).any()) else 0.0
+    if is_asked_again(question, view, combined, allowed):
+        subject = max(subject, KNOWN)
     if question.names_somebody and len(question.terms) == 1 and signals["own"] > 0:
         subject = max(subject, KNOWN)  # "Who is Tom?": any statement of him answers
     return AnswerEvidence(subject, answer, logit, plain)
+
+
+def is_asked_again(question: Question, view: NamespaceView, combined: Combination, allowed: Mask) -> bool:
+    """Whether an earlier question holds every word of this one and has an allowed reply, which asks nothing."""
+    held = combined.closeness.words.held
+    if len(held) < MIN_ASKED_TERMS:
+        return False
+    replies = view.following[held.all(axis=0) & view.asks_question]
+    replies = replies[replies >= 0]
+    return bool((allowed[replies] & ~view.asks_question[replies]).any())
 
 
 def answer_signals(
