@@ -2530,6 +2530,7 @@ export interface components {
             created_at: string;
             why: components["schemas"]["WhyView"];
             memory: components["schemas"]["MemoryView"];
+            partner: components["schemas"]["MemoryView"] | null;
         };
         /**
          * JobBody

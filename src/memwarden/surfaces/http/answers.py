@@ -156,6 +156,7 @@ class ItemView(RecordView):
     created_at: datetime
     why: WhyView
     memory: MemoryView
+    partner: MemoryView | None
 
 
 class CutView(RecordView):
