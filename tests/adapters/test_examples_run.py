@@ -22,6 +22,7 @@ PROGRAMS = (
     ("use-with-ag2.md", "ag2_agent.py", ("ag2", "openai"), 3),
     ("use-with-agent-framework.md", "agent_framework_agent.py", ("agent_framework_openai",), 3),
     ("use-with-agno.md", "agno_agent.py", ("agno", "openai"), 3),
+    ("use-with-crewai.md", "crewai_crew.py", ("crewai",), 3),
     ("use-with-langchain.md", "langchain_agent.py", ("langchain", "langchain_openai"), 3),
     ("use-with-litellm.md", "litellm_router.py", ("litellm",), 3),
     ("use-with-llama-index.md", "llama_index_agent.py", ("llama_index.llms.openai",), 3),
@@ -49,7 +50,7 @@ def run_program(upstream: Upstream, folder: Path, packages: Sequence[str], *comm
     environment = os.environ | {
         "OPENAI_BASE_URL": f"{upstream.url}/v1", "OPENAI_API_BASE": f"{upstream.url}/v1", "OPENAI_API_KEY": "none",
         "GOOGLE_GEMINI_BASE_URL": upstream.url, "GOOGLE_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1",
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True", "XDG_DATA_HOME": str(folder),
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, *command],

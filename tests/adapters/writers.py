@@ -216,6 +216,14 @@ async def run_ag2(warden: AsyncWarden, text: str) -> None:
     await Agent("helper", config=TestConfig("Noted."), middleware=[memory]).ask(text)
 
 
+async def write_crewai(warden: AsyncWarden, text: str) -> None:
+    from memwarden import MemwardenCrewCallbacks
+
+    # CrewAI runs a crew in a thread, where it calls the callback.
+    memory = MemwardenCrewCallbacks(warden.scope(user="crewai"))
+    await asyncio.to_thread(memory.before_kickoff, {"message": text})
+
+
 ADAPTERS = {
     "openai agents": Adapter(None, write_session, read_session),
     "mem0": Adapter(None, write_mem0, read_mem0),
@@ -232,6 +240,7 @@ ADAPTERS = {
     ),
     "ag2": Adapter("ag2", run_ag2, lambda warden: read_turns(warden, "ag2")),
     "agno": Adapter("agno", write_agno, lambda warden: read_turns(warden, "agno")),
+    "crewai": Adapter("crewai", write_crewai, lambda warden: read_turns(warden, "crewai")),
     "adk memory": Adapter("google.adk", write_adk_memory, lambda warden: read_turns(warden, "adk", "shop")),
     "adk sessions": Adapter("google.adk", write_adk_session, read_adk_session),
 }

@@ -76,6 +76,9 @@ ADAPTERS = (
         "Agno", "memwarden", ("MemwardenHooks",), ("agno",), ". agno", "use-with-agno.md",
     ),
     Adapter(
+        "CrewAI", "memwarden", ("MemwardenCrewCallbacks",), ("crewai",), ". crewai", "use-with-crewai.md",
+    ),
+    Adapter(
         "Google ADK", "memwarden", ("MemwardenMemoryService", "MemwardenSessionService"), ("google-adk",),
         ". google-adk", "use-with-google-adk.md",
     ),
