@@ -315,13 +315,17 @@ def has_failed(turn: AsyncTurn) -> bool:
 
 
 async def store_later(scope: AsyncScope, lost: NotKept) -> None:
-    """Try again to store what was said, with longer and longer pauses."""
+    """Try again to store what was said, with longer and longer pauses. A cancellation ends it."""
+    task = asyncio.current_task()
     for pause in PAUSES:
         await asyncio.sleep(pause)
         try:
             async with asyncio.timeout(30):
                 await scope.observe(lost.messages)
         except (MemwardenError, TimeoutError):
+            # A store that is closed meanwhile may answer a cancellation with an error of its own.
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError from None
             continue
         return
     log.error("what was said could not be stored", messages=len(lost.messages))
