@@ -327,10 +327,7 @@ DEFAULT_BLOCK_TOKENS: Final = 1_500
 # Of a threshold, the share that an item's score must reach: an item alone seldom holds an answer, and a block has room.
 QUERY_ITEM_SHARE: Final = 1 / 3
 CONTEXT_ITEM_SHARE: Final = 1 / 60
-# Share of the best score that a memory must reach in a query. A less likely one is about another subject. Turns need
-# not: those of a talk belong together.
+# Share of the best score that a memory must reach in a query. A less likely one is about another subject.
 SHARE_BESIDE_BEST: Final = 0.4
-# The same for all items of a block, as far as the store holds plain statements.
-SHARE_IN_BLOCK: Final = 0.2
 # Items are held against shares of this where no threshold is given: .02 in a query, .001 in a block.
 ITEM_THRESHOLD: Final = 0.06

@@ -55,7 +55,7 @@ from memwarden.recall.answer.searches import (
     interleave_questions,
     is_answerable,
 )
-from memwarden.recall.answer.select import NO_BARS, Bars, Candidate, Selection, select_candidates
+from memwarden.recall.answer.select import Candidate, Selection, select_candidates
 from memwarden.recall.clauses import ClauseReader
 from memwarden.recall.default_order import rerank
 from memwarden.recall.evidence.answer import is_unsure
@@ -85,7 +85,7 @@ from memwarden.records import (
     RecallItem,
     Scope,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST, SHARE_IN_BLOCK
+from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
 from memwarden.stores.protocol import Store
 from memwarden.text.question_words import asks_question
 from memwarden.text.tokenizer import TokenCounter, estimate
@@ -203,7 +203,9 @@ class Recall:
         # All are chosen before anything is awaited: until then the index stays as it is.
         chosen = [
             (
-                self._select(item, request, most, QUERY_ITEM_SHARE, Bars(0.0, SHARE_BESIDE_BEST)),
+                self._select(
+                    item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
+                ),
                 item,
             )
             for item in asked
@@ -313,11 +315,8 @@ class Recall:
         # Spare ones, because repeated texts are left out later.
         most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most + SPARE_CANDIDATES
         # All are chosen before anything is awaited, as for a query.
-        shares = [SHARE_IN_BLOCK * item.ranking.plain for item in chosen]
-        selected = [
-            self._select(item, request, most, CONTEXT_ITEM_SHARE, Bars(share, share))
-            for item, share in zip(chosen, shares, strict=True)
-        ]
+        choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
+        selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
         searches = [
             QuestionSearch(item, selection, {}, await self._fetch(item, selection))
             for item, selection in zip(chosen, selected, strict=True)
@@ -560,24 +559,33 @@ class Recall:
         finally:
             await loading
 
-    def _select(self, asked: RankedQuery, request: Request, limit: int, share: float, of_best: Bars) -> Selection:
+    def _select(
+        self,
+        index: NamespaceIndex,
+        ranking: Ranking,
+        gates: Gates,
+        request: Request,
+        limit: int,
+        share: float,
+        beside_best: float = 0.0,
+    ) -> Selection:
         """Choose the candidates for an answer.
 
         Args:
             share: the part of the threshold that an item's score must reach.
-            of_best: shares of the best score that an item must reach, where the caller gives no threshold.
+            beside_best: share of the best score that a memory must reach, where the caller gives no threshold.
         """
         least = ITEM_THRESHOLD * share if request.threshold is None else request.threshold * share
         return select_candidates(
-            asked.ctx.index,
-            asked.ranking.scores,
-            asked.gates,
-            relevant=is_answerable(asked.ranking, request.threshold),
+            index,
+            ranking.scores,
+            gates,
+            relevant=is_answerable(ranking, request.threshold),
             threshold=least,
             declared=self.categories.declared,
             limit=limit,
             everything=request.explain,
-            of_best=of_best if request.threshold is None else NO_BARS,
+            beside_best=beside_best if request.threshold is None else 0.0,
         )
 
     async def _fetch(self, asked: RankedQuery, selection: Selection) -> Found:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,9 +52,6 @@ class Bars(NamedTuple):
 
     turn: float
     memory: float
-
-
-NO_BARS: Final = Bars(0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -104,7 +101,7 @@ def select_candidates(
     declared: Mapping[str, Category],
     limit: int,
     everything: bool = False,
-    of_best: Bars = NO_BARS,
+    beside_best: float = 0.0,
 ) -> Selection:
     """Choose the candidates for an answer.
 
@@ -113,7 +110,7 @@ def select_candidates(
         relevant: whether the namespace answers the question at all.
         limit: the most candidates wanted.
         everything: name the gate of every live place, not only of the nearest.
-        of_best: shares of the best score that an item must reach.
+        beside_best: share of the best score that a memory must reach. Turns need not: those of a talk belong together.
     """
     categories = index.columns.coded["category"]
     category_at = [declared.get(name) for name in categories.values]
@@ -125,8 +122,8 @@ def select_candidates(
     # Asked of every candidate only where something has ended or was forgotten, which in most namespaces nothing has.
     may_end = index.has_forgotten or (gates.valid is not None and index.has_facts)
     is_ended = partial(rests_on_ended, index, gates.valid, gates.own) if may_end else _is_never_ended
-    best = ranked[0].score if ranked else 0.0
-    bars = Bars(*(max(threshold, share * best) for share in of_best))
+    best = beside_best * ranked[0].score if ranked else 0.0
+    bars = Bars(threshold, max(threshold, best))
     kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, bars, limit, is_ended)
     capped = any(gate in ("rag_length", "part") for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):

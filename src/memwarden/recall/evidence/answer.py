@@ -42,13 +42,11 @@ class AnswerEvidence(NamedTuple):
     Attributes:
         subject: that the store knows its subject; low for questions about the world.
         answer: that the store holds its answer. logit: of the answer.
-        plain: how far the texts are short plain statements.
     """
 
     subject: float
     answer: float
     logit: float
-    plain: float
 
 
 def kind_of(question: Question, combined: Combination, model: str | None) -> str:
@@ -88,7 +86,7 @@ def judge_answer(
         subject = max(subject, KNOWN)
     if question.names_somebody and len(question.terms) == 1 and signals["own"] > 0:
         subject = max(subject, KNOWN)  # "Who is Tom?": any statement of him answers
-    return AnswerEvidence(subject, answer, logit, plain)
+    return AnswerEvidence(subject, answer, logit)
 
 
 def is_asked_again(question: Question, view: NamespaceView, combined: Combination, allowed: Mask) -> bool:

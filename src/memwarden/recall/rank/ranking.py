@@ -43,7 +43,6 @@ class Ranking:
         scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
         confidence: the chance that the answer is in the store, 0..1.
         subject: the chance that the store knows the subject of the question, 0..1.
-        plain: how far the allowed texts are short plain statements, 0..1.
         parts: each signal's name, values and weight.
         adjusted: what moved places after the signals were summed.
         passages: for each place the number of its best passage within its text; empty where each has one.
@@ -52,7 +51,6 @@ class Ranking:
     scores: Floats
     confidence: float = 0.0
     subject: float = 0.0
-    plain: float = 0.0
     parts: tuple[Part, ...] = ()
     adjusted: AdjustedScores = field(default_factory=lambda: AdjustedScores(NOTHING))
     passages: Sequence[int] | Ints = ()
@@ -122,7 +120,6 @@ def rank(
         scores,
         evidence.answer,
         evidence.subject,
-        evidence.plain,
         combined.parts,
         adjusted,
         _best_passages(view, combined),
