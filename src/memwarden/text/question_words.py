@@ -58,6 +58,11 @@ def asks_time(text: str) -> bool:
     return pattern_of("when").search(text) is not None
 
 
+def says_before(text: str) -> bool:
+    """Whether a text says that something was before something else: "Where did I live before Lyon?"."""
+    return pattern_of("earlier").search(text) is not None
+
+
 def asks_question(text: str) -> bool:
     """Whether a text asks something, so that the turn after it may be the answer."""
     return _QUESTION_MARK.search(text) is not None

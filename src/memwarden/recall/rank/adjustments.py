@@ -15,6 +15,7 @@ from memwarden.recall.rank.dates import on_day
 from memwarden.recall.rank.followers import raise_followers
 from memwarden.recall.rank.neighbours import lend_by_relations
 from memwarden.text.dates.calendar import day_number
+from memwarden.text.question_words import says_before
 
 if TYPE_CHECKING:
     from memwarden.recall.index.view import NamespaceView
@@ -124,11 +125,14 @@ def put_newer_above(case: Case, total: Floats) -> Floats:
 def put_older_above(case: Case, total: Floats) -> Floats:
     """Raise an older text above a newer one by the chance that it states an older value of the same.
 
-    A text with two words of the question that the older one lacks stays: "What did the allergy clinic find?" asks for
-    an event. One such word is often the later value: "Where did I live before Lyon?"
+    A text with two words of the question that the older one lacks stays, unless the question says "before" or the like:
+    "What did the allergy clinic find?" asks for an event.
     """
+    times = -case.view.created_at
+    if says_before(case.question.text):
+        return _raise_later(case, total, times)
     held = case.combined.closeness.words.held.sum(axis=0)
-    return _raise_later(case, total, -case.view.created_at, lambda passed, passing: held[passing] > held[passed] - 2)
+    return _raise_later(case, total, times, lambda passed, passing: held[passing] > held[passed] - 2)
 
 
 def _raise_later(

@@ -50,6 +50,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "why": "asks for a reason",
     "list": "asks for several things",
     "past": "asks for what was true before",
+    "earlier": "says that something was before something else",
     "whether": "begins a question that is answered by yes or no",
     "open_question": "words that make such a question an open one",
     # Persons and manners.
