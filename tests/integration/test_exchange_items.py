@@ -97,6 +97,21 @@ def test_a_question_that_was_asked_before_has_its_reply(warden: Any) -> None:
     assert "5 mal 12 Meter" in block.text
 
 
+def test_a_long_reply_is_an_item_of_its_own(warden: Any) -> None:
+    lecture = "Stretch both calves slowly and rest. " + " ".join(
+        f"Step {number} is about muscle {number}." for number in range(20)
+    )
+    me = warden.scope(user="lea", thread="talk")
+    me.observe(
+        [
+            {"role": "user", "content": "My shins hurt after the run. What can I do?"},
+            {"role": "assistant", "content": lecture},
+        ]
+    )
+    items = warden.scope(user="lea", thread="later").context("What helps when my shins hurt?").items
+    assert [item.partner for item in items] == [None] * len(items)
+
+
 def test_nobody_replies_to_himself_and_a_question_in_return_is_no_reply(warden: Any) -> None:
     me = warden.scope(user="ana", thread="talk")
     me.observe(

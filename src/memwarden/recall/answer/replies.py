@@ -12,13 +12,16 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 
 # Terms of a reply that says little without its question.
 SHORT_REPLY: Final = 3
+# Maximum terms of either turn of an exchange. A longer one says several things and is an item of its own: with the long
+# replies of an assistant fewer memories fit into a block (docs/why/recall.md).
+MAX_TERMS: Final = 40
 
 
 def find_partners(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[int, Partner]:
     """Map each place to the turn that is shown with it: a question to its reply, a short reply to its question.
 
-    The reply is the next turn of the talk, by another speaker, and asks nothing. A turn for which other memories stand
-    has no partner.
+    The reply is the next turn of the talk, by another speaker, and asks nothing. Neither is long. A turn for which
+    other memories stand has no partner.
     """
     view = index.view
     partners: dict[int, Partner] = {}
@@ -39,11 +42,12 @@ def find_partners(index: NamespaceIndex, gates: Gates, candidates: Iterable[Cand
 
 
 def _is_exchange(index: NamespaceIndex, question: int, reply: int) -> bool:
-    """Whether a turn asks, and the next one is by another speaker and asks nothing."""
+    """Whether a turn asks, and the next one is by another speaker, asks nothing, and neither is long."""
     view = index.view
     names, roles = index.columns.coded["name"].codes, index.columns.coded["role"].codes
     alike = names[question] == names[reply] and roles[question] == roles[reply]
-    return bool(view.asks_question[question] and not view.asks_question[reply] and not alike)
+    short = max(view.length[question], view.length[reply]) <= MAX_TERMS
+    return bool(view.asks_question[question] and not view.asks_question[reply] and short and not alike)
 
 
 def _may_be_shown(index: NamespaceIndex, gates: Gates, place: int) -> bool:
