@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import numpy as np
+
 from memwarden.recall.answer.gates import Gates
 from memwarden.recall.answer.searches import Found
 from memwarden.recall.answer.select import Candidate, Partner, Selection, rests_on_ended
 from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.rank.currency import says_one_thing
 
 # Terms of a reply that says little without its question.
 SHORT_REPLY: Final = 3
-# Maximum terms of either turn of an exchange. A longer one says several things and is an item of its own: with the long
-# replies of an assistant fewer memories fit into a block (docs/why/recall.md).
-MAX_TERMS: Final = 40
 
 
 def find_partners(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[int, Partner]:
@@ -46,7 +46,8 @@ def _is_exchange(index: NamespaceIndex, question: int, reply: int) -> bool:
     view = index.view
     names, roles = index.columns.coded["name"].codes, index.columns.coded["role"].codes
     alike = names[question] == names[reply] and roles[question] == roles[reply]
-    short = max(view.length[question], view.length[reply]) <= MAX_TERMS
+    # With the long replies of an assistant fewer memories fit into a block (docs/why/recall.md).
+    short = says_one_thing(view, np.array([question, reply])).all()
     return bool(view.asks_question[question] and not view.asks_question[reply] and short and not alike)
 
 
