@@ -221,8 +221,9 @@ async def observe_all(warden: AsyncWarden, user: str, exchanges: int) -> None:
 
 async def look_through(warden: AsyncWarden, user: str) -> None:
     """Look through a user's thread, a few turns at a time."""
-    extractor.MAX_BATCH_TURNS = AT_A_TIME
-    await warden.scope(user=user, thread=THREADS[0], actor="replay").extract_pending()
+    # Other tests of this process read as many turns as a user's program does.
+    with patch.object(extractor, "MAX_BATCH_TURNS", AT_A_TIME):
+        await warden.scope(user=user, thread=THREADS[0], actor="replay").extract_pending()
 
 
 def kinds(held: tuple[Tape, Mapping[int, Sequence[Any]], list[int]]) -> dict[str, int]:
