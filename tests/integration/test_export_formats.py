@@ -232,7 +232,7 @@ def test_an_export_streams(tmp_path: Path) -> None:
         [sys.executable, "-c", _EXPORTED, tmp_path], timeout=600, check=True, capture_output=True, text=True
     )
     assert (tmp_path / "mem0-much").stat().st_size > 7_500_000
-    assert all(int(line) < 10_000 for line in ran.stdout.split()), ran.stdout
+    assert all(int(line) < 13_000 for line in ran.stdout.split()), ran.stdout
 
 
 # Runs a command, and says how much memory it took at most, in KiB.
