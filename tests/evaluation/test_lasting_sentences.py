@@ -15,6 +15,7 @@ from memwarden.records import Channel, Memory, Namespace
 from memwarden.statements.lasting import LastingWords, find_lasting
 
 SENTENCES = Path(__file__).with_name("fresh") / "lasting.jsonl"
+IN_FORCE = SENTENCES.with_name("in_force.jsonl")
 LATER = SENTENCES.with_name("lasting_later.jsonl")
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
 
@@ -24,8 +25,8 @@ BARS = {"en": 0.7}
 ANN = Namespace("default", "user/ann")
 
 
-def read_sentences(*, lasts: bool) -> list[dict[str, Any]]:
-    lines = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())
+def read_sentences(path: Path = SENTENCES, *, lasts: bool) -> list[dict[str, Any]]:
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [line for line in lines if line["lasts"] is lasts]
 
 
@@ -53,6 +54,20 @@ def test_most_sentences_that_last_are_quoted_in_each_language() -> None:
 def test_wishes_jokes_others_and_the_past_are_not_quoted() -> None:
     sentences = read_sentences(lasts=False)
     assert len(sentences) == 165
+    assert [line["text"] for line in sentences if quote(line["text"])] == []
+
+
+def test_most_of_what_is_in_force_is_quoted_in_each_language() -> None:
+    sentences = read_sentences(IN_FORCE, lasts=True)
+    assert len(sentences) == 113
+    quoted = [line["language"] for line in sentences if quote(line["text"])]
+    for language in ("de", "en", "es", "fr", "ja", "zh"):
+        assert quoted.count(language) >= 0.6 * sum(line["language"] == language for line in sentences), language
+
+
+def test_moments_jokes_and_others_are_not_in_force() -> None:
+    sentences = read_sentences(IN_FORCE, lasts=False)
+    assert len(sentences) == 125
     assert [line["text"] for line in sentences if quote(line["text"])] == []
 
 

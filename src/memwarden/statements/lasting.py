@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
+from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import (
@@ -28,17 +29,24 @@ from memwarden.text.update_words import compile_phrases, load_update_words, make
 MIN_WIDTH: Final = 10
 # Characters read of a turn.
 MAX_CHARACTERS: Final = 2_000
+# Languages whose sentences need no word for the speaker.
+_DROPS_SUBJECT: Final = ("es", "it", "pt", "ja", "zh")
 # Days that an event takes at most.
 MAX_DAYS: Final = 62
+# Days between an appointment and its new day, if nothing else shows which appointment moved.
+MAX_DAYS_MOVED: Final = 10
+_DAYS_OF_YEAR: Final = 365
 # Content words of a sentence that says something by itself.
 MIN_CONTENT: Final = 1
 
+# A pattern that fits nothing.
+_NOTHING: Final = re.compile(r"(?!)")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
 # Topics of which only the newest sentence counts.
 _SINGLE: Final = ("home", "work")
 # Topics whose phrases may name relatives of the speaker.
-_OWN: Final = ("home", "work", "family", "people", "pets")
+_OWN: Final = ("home", "work", "family", "people", "pets", *IN_FORCE)
 # Relations whose home, pets and work are not the speaker's.
 _STRANGERS: Final = frozenset(("relation:neighbour", "relation:colleague", "relation:friend", "relation:landlord"))
 # Relations that a person may be allergic to, or like.
@@ -62,6 +70,7 @@ _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
 # Signs by which a speaker says that a home or a job is a new one, although not in a sentence that names it.
 _BEGINS: Final = {"home": "moves", "work": "starts"}
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
+_NEWS: Final = _CHANGES | {"now", "negation"}
 
 
 class LastingWords(NamedTuple):
@@ -83,6 +92,7 @@ class LastingWords(NamedTuple):
         returns: whether it says that the speaker has again what a diet leaves out.
         denies: whether the clause that holds the phrase denies something.
         stems: of all its words.
+        last_day: that it names, if it was ahead.
     """
 
     text: str
@@ -102,6 +112,7 @@ class LastingWords(NamedTuple):
     returns: bool = False
     denies: bool = False
     stems: frozenset[str] = frozenset()
+    last_day: date | None = None
 
 
 @cache
@@ -111,18 +122,29 @@ def load_topics(language: str) -> Mapping[str, re.Pattern[str]]:
         return {}
     lexicon = load_lexicon(language)
     table, lists = lexicon.lasting, _make_lists(lexicon)
-    return {topic: compile_phrases(table[topic], language, lists) for topic in LASTING_TOPICS if topic in table}
+    return {
+        topic: compile_phrases(_with_bare_spelling(table[topic]), language, lists)
+        for topic in LASTING_TOPICS
+        if topic in table
+    }
+
+
+def _with_bare_spelling(listed: str) -> str:
+    """Phrases and their spelling without apostrophes, as people type: "im", "ive". "We're" would be "were"."""
+    bare = (phrase.replace("'", "") for phrase in listed.split("|") if "'" in phrase and "we're" not in phrase)
+    return " | ".join((listed, *bare))
 
 
 @cache
 def load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
     """Patterns of a language by key of :data:`LASTING_SIGNS`. A pattern without words fits nothing."""
     if language not in languages():
-        return dict.fromkeys(LASTING_SIGNS, re.compile(r"(?!)"))
+        return dict.fromkeys(LASTING_SIGNS, _NOTHING)
     lexicon = load_lexicon(language)
     table, lists = lexicon.lasting, _make_lists(lexicon)
-    nothing = re.compile(r"(?!)")
-    return {sign: compile_phrases(table[sign], language, lists) if sign in table else nothing for sign in LASTING_SIGNS}
+    return {
+        sign: compile_phrases(table[sign], language, lists) if sign in table else _NOTHING for sign in LASTING_SIGNS
+    }
 
 
 @cache
@@ -141,12 +163,16 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         "other": [word for key in _OTHERS for word in lexicon.kin.get(key, ())],
         "animal": lexicon.words.get("animals", ()),
         "vehicle": lexicon.words.get("vehicles", ()),
-        "weekday": lexicon.words.get("weekdays", ()),
+        "weekday": lexicon.words.get("weekdays") or lexicon.words.get("weekdays_short", ()),
+        "month": lexicon.words.get("months", ()),
         "post": [phrase.strip() for phrase in lexicon.updates.get("post", "").split("|") if phrase.strip()],
     }
     # "We have two rabbits": up to two letters of a plural.
     endings = {"animal": r"\w{0,2}"} if lexicon.spaced else {}
-    return {
+    counts = "|".join((r"\d+(?:[.,]\d+)?", *map(re.escape, lexicon.updates.get("numbers", "").split())))
+    units = "|".join(map(re.escape, lexicon.words.get("doses", ())))
+    numbers = {"year": r"(?:19|20)\d\d", "number": r"\d{1,2}", "dose": rf"(?:{counts}) ?(?:{units})"}
+    return numbers | {
         name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
         for name, words in lists.items()
     }
@@ -167,21 +193,30 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         *(words.patterns[role] for role in ("now", "negation")),
         *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", *_BEGINS.values())),
     )
+    pasted = is_pasted(text)
     drafts = signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
     sentences = []
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
         plain = normalize_text(span.text)
-        match = _find_topic(plain, topics, signs)
-        phrases = topics[match] if match and topics[match].search(plain) else signs["verbs"]
-        if not match and not any(pattern.search(plain) for pattern in takes_back):
+        last_day = find_last_day(span.text, at)
+        matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
+        if not matches and not any(pattern.search(plain) for pattern in takes_back):
             continue
         read = read_text(span.text, language)
-        rest = phrases.sub(" ", _without_others(plain, read, phrases)) if match else ""
-        ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
-        unreal = signs["unreal"].search(plain)
-        certain = not (ended or unreal or drafts) and _is_certain(span.text, match, read, at, signs, phrases)
-        topic = match if certain else ""
-        order = list(topics).index(topic) if topic else len(topics)
+        real = not drafts and not signs["unreal"].search(plain)
+        topic = ""
+        for match in matches if real else ():
+            if match in IN_FORCE and (pasted or is_inside_quotes(text, span.start)):
+                continue
+            phrases = _phrases_of(match, plain, topics, signs)
+            rest = phrases.sub(" ", _without_others(plain, read, phrases))
+            ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
+            if not ended and _is_certain(span.text, match, read, at, signs, phrases):
+                topic = match
+                break
+        match = topic or next(iter(matches), "")
+        phrases = _phrases_of(match, plain, topics, signs)
+        order = LASTING_TOPICS.index(topic) if topic else len(LASTING_TOPICS)
         content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
         if topic:
             content, core, phrase, slot = _content_of(read, topic, phrases)
@@ -198,7 +233,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
         sentences.append(
             LastingWords(
                 span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, begins,
-                diets, returns, denies, stems,
+                diets, returns, denies, stems, last_day,
             )
         )  # fmt: skip
     return tuple(sentences)
@@ -212,11 +247,22 @@ def _without_others(plain: str, read: ReadText, phrases: re.Pattern[str]) -> str
     return plain
 
 
-def _find_topic(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]) -> str:
-    """The topic of a sentence, "" without one."""
-    topic = next((topic for topic, pattern in topics.items() if pattern.search(plain)), "")
-    regular = "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain)
-    return topic or ("habits" if regular else "")
+def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]) -> list[str]:
+    """The topics that a sentence has words of, the weightiest first. Of what lasts it may have one only."""
+    hits = [topic for topic, pattern in topics.items() if pattern.search(plain)]
+    lasting = [topic for topic in hits if topic not in IN_FORCE][:1]
+    if not lasting and "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain):
+        lasting = ["habits"]
+    return lasting + [topic for topic in hits if topic in IN_FORCE]
+
+
+def _phrases_of(
+    topic: str, plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]
+) -> re.Pattern[str]:
+    """The phrases that show a topic in a sentence."""
+    if topic == "upcoming":
+        return _NOTHING
+    return topics[topic] if topic in topics and topics[topic].search(plain) else signs["verbs"]
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -265,8 +311,10 @@ def _is_certain(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence says something that lasts: no question, doubt, joke, day or fragment, not of others."""
-    if not topic or read.asks or _width(text) < MIN_WIDTH or len(read.content) < MIN_CONTENT:
+    if not topic or read.asks or _width(text) < MIN_WIDTH or len(read.content | read.weekdays) < MIN_CONTENT:
         return False
+    if topic in IN_FORCE:
+        return _is_in_force(text, topic, read, at, phrases)
     if _is_of_another(read, phrases) or (topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]):
         return False
     if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
@@ -278,6 +326,26 @@ def _is_certain(
     if topic in _MANY and read.relations <= _ANIMALS and _person_of(read, phrases) == "self":
         return True
     return not read.relations or topic == "people" or (topic in _OWN and not read.relations & _STRANGERS)
+
+
+def _is_in_force(text: str, topic: str, read: ReadText, at: datetime, phrases: re.Pattern[str]) -> bool:
+    """Whether a sentence gives an agreement, a code, a new value or a day to come of the speaker."""
+    if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
+        return False
+    holder = next((clause.text for clause in read.clauses if phrases.search(clause.text)), read.plain)
+    if read_text(holder, read.language).person == "third" or read.relations & _STRANGERS:
+        return False
+    if topic == "codes":
+        return names_code(text)
+    if topic != "current":
+        return True
+    if _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True):
+        return False
+    # "Since March" begins a state of the speaker, and "now" often a moment.
+    drops = read.language in _DROPS_SUBJECT
+    own = drops or (read.person == "self" and len(read.content) > 1 and not read.has("negation"))
+    since = own and any(spans_in(hit[0], at) for hit in phrases.finditer(read.plain))
+    return since or names_value(text, read) or (read.glued and _WEEKDAYS.search(text) is not None)
 
 
 def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
@@ -322,6 +390,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if later.read.asks:
         return False
+    if words.topic in IN_FORCE:
+        return _is_out_of_force(words, later)
     if words.diets and later.returns and words.topic in _MANY and not later.diets:
         return later.read.person != "third" and not later.read.relations
     if words.topic == "habits" and _moves_habit(words, later):
@@ -345,6 +415,41 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
+    """Whether a later sentence about the same may change what is in force.
+
+    Words that show a topic are no sign of the same: "the gate code", "the alarm code".
+    """
+    if words.last_day is not None and (_moves_near(words.last_day, later) or _versions(words) & _versions(later)):
+        return True
+    shared = (words.read.content & later.read.content) - _load_common(words.read.language)
+    if words.topic == later.topic:
+        return bool(shared - words.phrase - later.phrase) or (
+            words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
+        )
+    return any(clause.roles & _NEWS and shared & clause.content for clause in later.read.clauses)
+
+
+def _moves_near(day: date, later: LastingWords) -> bool:
+    """Whether a sentence says that something moved to a day near another, in any year: "they moved us to the 8th"."""
+    apart = (abs(day.toordinal() - last) % _DAYS_OF_YEAR for _, last in later.read.dates)
+    near = any(min(days, _DAYS_OF_YEAR - days) <= MAX_DAYS_MOVED for days in apart)
+    return near and any(map(later.read.has, _CHANGES))
+
+
+def _versions(words: LastingWords) -> frozenset[str]:
+    """Numbers with a point, as in "release 3.4"."""
+    return frozenset(number for number in words.read.numbers if "." in number)
+
+
+@cache
+def _load_common(language: str) -> frozenset[str]:
+    """Stems of the words of a language that are in many texts."""
+    words = load_lexicon(language).words
+    listed = (*words.get("very_common", ()), *words.get("common", ()))
+    return frozenset(stem for word in listed for stem in terms(word, language))
 
 
 def _moves_habit(words: LastingWords, later: LastingWords) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple
@@ -20,10 +21,12 @@ from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
+from memwarden.statements.in_force import IN_FORCE
 from memwarden.statements.lasting import LastingWords, find_lasting, is_replaced_by, tells_change
 from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.lexicon import LASTING_TOPICS
+from memwarden.text.sentences import SentenceSpan, split_spans
 from memwarden.text.tokenizer import TokenCounter, term_id, terms
 
 # Maximum facts, and maximum turns, of a person that are read for an overview, newest first.
@@ -36,17 +39,23 @@ MAX_LINES: Final = 60
 MAX_WORDS: Final = 140
 # Days. A younger fact that ended another is marked as changed.
 LATELY_DAYS: Final = 45
+_ASKS: Final = re.compile(r"[?？]")
 # Channels of what was stated or extracted as a fact.
 FACTS: Final = (Channel.SEMANTIC, Channel.EPISODIC)
 
 
 class Line(NamedTuple):
-    """A line before it is worded: a memory, what it says in a topic, and whose words it quotes."""
+    """A line before it is worded: a memory, what it says in a topic, whose words it quotes, and its sentence."""
 
     memory: Memory
     words: str
     topic: str
     owner: str = ""
+    sentence: LastingWords | None = None
+
+
+# Sentences of a speaker with their turns.
+Sentences = Sequence[tuple[Memory, LastingWords]]
 
 
 async def read_overview(
@@ -110,7 +119,7 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
     covered = {source for memory in facts for source in memory.sources}
     turns = [memory for memory in memories if memory.channel == Channel.TURN and memory.id not in covered]
-    return [*lines, *_quote(turns)][:MAX_LINES] if about is None else lines[:MAX_LINES]
+    return [*lines, *_quote(turns, now)][:MAX_LINES] if about is None else lines[:MAX_LINES]
 
 
 def _topic_of(memory: Memory) -> str:
@@ -125,40 +134,94 @@ def _is_past(memory: Memory, now: datetime) -> bool:
     return (max(days) if days else memory.since.date()) < now.date()
 
 
-def _quote(turns: Sequence[Memory]) -> list[Line]:
+def _quote(turns: Sequence[Memory], now: datetime) -> list[Line]:
     """What speakers say of themselves that lasts, by topic, newest first."""
     names = {turn.name for turn in turns if turn.name}
     only = names.pop() if len(names) == 1 else ""
     by_speaker: dict[str, list[Memory]] = {}
     for turn in sorted(turns, key=lambda turn: turn.created_at, reverse=True):
         by_speaker.setdefault(turn.name or only, []).append(turn)
-    lines = [line for speaker_name, said in by_speaker.items() for line in _quote_speaker(speaker_name, said)]
+    sentences = {speaker_name: _read_sentences(said) for speaker_name, said in by_speaker.items()}
+    lines = [
+        line
+        for speaker_name, said in by_speaker.items()
+        for line in _quote_speaker(speaker_name, said, sentences[speaker_name], now)
+    ]
+    if len(sentences) > 1:
+        lines = [line for line in lines if not _is_changed_by_others(line, sentences)]
     # Of the newest memory first, since sorting keeps the order of equals.
     lines.sort(key=lambda line: -line.memory.created_at.timestamp())
     return sorted(lines, key=lambda line: LASTING_TOPICS.index(line.topic))
 
 
-def _quote_speaker(speaker_name: str, turns: Sequence[Memory]) -> list[Line]:
-    """Quote a speaker. turns: newest first."""
+def _read_sentences(turns: Sequence[Memory]) -> Sentences:
+    """The sentences of a speaker, newest first. turns: newest first."""
     sentences: list[tuple[Memory, LastingWords]] = []
     for turn in turns:
         # What is older than the newest sentences cannot be compared with all that came later.
         if len(sentences) < MAX_SENTENCES:
             sentences.extend((turn, each) for each in reversed(find_lasting(turn.text, turn.created_at)))
+    return sentences
+
+
+def _quote_speaker(speaker_name: str, turns: Sequence[Memory], sentences: Sentences, now: datetime) -> list[Line]:
+    """Quote a speaker. turns, sentences: newest first."""
     lines = [
-        Line(turn, words.text, words.topic, speaker_name)
+        Line(turn, _quote_around(turn, words), words.topic, speaker_name, words)
         for number, (turn, words) in enumerate(sentences)
         if words.topic
         and len(words.text) <= MAX_WORDS
+        and not _is_over(words, now)
         and not any(is_replaced_by(words, later) for _, later in sentences[:number])
     ]
     return [*lines, *_name_relatives(speaker_name, turns, sentences, lines)]
 
 
+def _is_over(words: LastingWords, now: datetime) -> bool:
+    """Whether the day to come that a sentence names is over."""
+    return words.topic == "upcoming" and (words.last_day is None or words.last_day < now.date())
+
+
+def _is_changed_by_others(line: Line, sentences: Mapping[str, Sentences]) -> bool:
+    """Whether another speaker later said something of the same day to come."""
+    words = line.sentence
+    return (
+        words is not None
+        and words.topic == "upcoming"
+        and any(
+            later.created_at > line.memory.created_at and is_replaced_by(words, other)
+            for speaker_name, said in sentences.items()
+            if speaker_name != line.owner
+            for later, other in said
+        )
+    )
+
+
+def _quote_around(turn: Memory, words: LastingWords) -> str:
+    """The sentence of a line. What is in force is quoted with the sentences around it, which name its thing."""
+    if words.topic not in IN_FORCE:
+        return words.text
+    spans = list(split_spans(turn.text, small_starts=True))
+    place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
+    if place is None:
+        return words.text
+    first = last = place
+    while first > 0 and _fits(turn.text, spans[first - 1], spans[first - 1].start, spans[last].end):
+        first -= 1
+    while last + 1 < len(spans) and _fits(turn.text, spans[last + 1], spans[first].start, spans[last + 1].end):
+        last += 1
+    return turn.text[spans[first].start : spans[last].end]
+
+
+def _fits(text: str, added: SentenceSpan, start: int, end: int) -> bool:
+    """Whether a quotation of a turn may grow by a sentence: neither too long nor a question."""
+    return end - start <= MAX_WORDS and not _ASKS.search(added.text) and "\n" not in text[start:end]
+
+
 def _name_relatives(
     speaker_name: str,
     turns: Sequence[Memory],
-    sentences: Sequence[tuple[Memory, LastingWords]],
+    sentences: Sentences,
     lines: Sequence[Line],
 ) -> list[Line]:
     """Quote how a speaker names relatives and pets, of each the newest words. sentences, lines: of the speaker."""

@@ -72,6 +72,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "jobs": "names of jobs",
     "animals": "animals that people keep",
     "vehicles": "vehicles that people own",
+    "doses": "units of a dose of medicine",
     "laughter": "shows that a sentence is meant as a joke",
     # Logs of chats.
     "deleted_message": "a chat program's note on a deleted message",
@@ -118,7 +119,13 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
 # Topics in which people say of themselves what lasts, the weightiest first.
 # In these phrases "<kin>", "<other>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that
 # list. "<other>" is anybody who is not a relative, for example a friend.
-LASTING_TOPICS: Final = ("health", "home", "work", "identity", "family", "people", "pets", "likes", "habits", "things")
+# Further lists are "<month>", "<year>", "<number>", of one or two digits, and "<dose>", a number with its unit.
+# medicines, codes, rules, current, upcoming: what is in force: a dose, a number to know, an agreement, a new value, a
+# day to come.
+LASTING_TOPICS: Final = (
+    "health", "medicines", "home", "work", "identity", "family", "people", "pets", "likes", "habits", "things", "codes",
+    "rules", "current", "upcoming",
+)  # fmt: skip
 # Further keys of these phrases: words by which something ended, began again or a couple parted, and of no lasting fact.
 # moves, starts: the speaker has a new home, a new job.
 # diets, meals: what a diet is called, and meals that end it.

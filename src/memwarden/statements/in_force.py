@@ -1,0 +1,63 @@
+"""What a sentence says of a dose, an agreement, a code, a new value or a day to come, which holds after the day."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import Final
+
+from memwarden.statements.explicit import ReadText
+from memwarden.text.dates.recognizer import spans_in
+
+# Topics of what is in force.
+IN_FORCE: Final = ("medicines", "rules", "codes", "current", "upcoming")
+# Days. A longer span is a month or a season, of which only the plan is known.
+MAX_DAYS_AHEAD: Final = 21
+
+# A code: three digits or more, digits with hyphens, or letters and digits in one word.
+_CODE: Final = re.compile(
+    r"(?<![\w.,:/€$£])(?=[\w-]*\d)(?!\d+(?:st|nd|rd|th|h|am|pm|kg|km|mg|ml|cm|mm|min)\b)"
+    r"(?:\d{3,}|\d+(?:-\d+)+|[^\W\d_]+[\w-]*\d[\w-]*|\d+[^\W_]*[^\W\d_][\w-]*)(?![.,:]?\d|\s?[€$£%])",
+    re.IGNORECASE,
+)
+_OPENING: Final = re.compile(r"[「『„“«]")
+_CLOSING: Final = re.compile(r"[」』”»]")
+_DIGIT: Final = re.compile(r"\d")
+# A number of two digits or more.
+_AMOUNT: Final = re.compile(r"\d[.,:]?\d")
+# Lines of a message that somebody types. A longer one is a list or a pasted text.
+_MAX_LINES: Final = 4
+
+
+def names_code(text: str) -> bool:
+    """Whether a text has a word that may be a code, a number plate or a number of a customer."""
+    return _CODE.search(text) is not None
+
+
+def names_value(text: str, read: ReadText) -> bool:
+    """Whether a sentence about a new state names a weekday, the number of a thing, or who holds a post."""
+    if read.weekdays:
+        return True
+    roles = frozenset(role for clause in read.clauses for role in clause.roles)
+    return bool(("single" in roles and _AMOUNT.search(text)) or ("post" in roles and read.names))
+
+
+def is_pasted(text: str) -> bool:
+    """Whether a text is a list or another text of many lines."""
+    return text.strip().count("\n") >= _MAX_LINES
+
+
+def is_inside_quotes(text: str, start: int) -> bool:
+    """Whether a place in a text is inside a quotation that began before it."""
+    before = text[:start]
+    return before.count('"') % 2 == 1 or len(_OPENING.findall(before)) > len(_CLOSING.findall(before))
+
+
+def find_last_day(text: str, at: datetime) -> date | None:
+    """Return the last day that a sentence names by its number, if it was ahead when the sentence was said."""
+    spans = [
+        span
+        for span in spans_in(text, at)
+        if (span.last - span.first).days <= MAX_DAYS_AHEAD and _DIGIT.search(span.text) and span.first > at.date()
+    ]
+    return max((span.last for span in spans), default=None)

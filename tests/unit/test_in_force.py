@@ -1,0 +1,82 @@
+"""Sentences about what is in force: codes, agreements, new values and days to come."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory, Namespace
+
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+ANN = Namespace("default", "user/ann")
+
+
+def quote(*texts: str, days: int = 10, names: tuple[str, ...] = ()) -> list[str]:
+    """What an overview quotes, some days after the last text. Each text is said a day after the one before."""
+    turns = [
+        Memory(
+            id=str(place), namespace=ANN, text=text, created_at=SAID_AT + timedelta(days=place), updated_at=SAID_AT,
+            channel=Channel.TURN, role="user", name=names[place] if names else None,
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return [line.words for line in choose_lines(turns, SAID_AT + timedelta(days=len(texts) - 1 + days), None)]
+
+
+def test_a_day_to_come_is_quoted_until_it_is_over() -> None:
+    text = "the boiler service is on 20 May"
+    assert quote(text) == [text]
+    assert quote(text, days=16) == []
+
+
+def test_a_month_is_no_day_to_come() -> None:
+    assert quote("the roof gets done in August") == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "the boiler service got moved to 28 May",
+        "they moved us to 22 May, no fee",
+        "boiler service is cancelled",
+    ],
+)
+def test_a_moved_day_is_no_longer_quoted(later: str) -> None:
+    text = "the boiler service is on 20 May"
+    assert text not in quote(text, later)
+
+
+def test_a_day_stays_if_something_else_moved() -> None:
+    text = "the boiler service is on 20 May"
+    assert text in quote(text, "book club got moved to 14 July")
+
+
+def test_a_day_of_a_release_is_moved_by_another_speaker() -> None:
+    first, second = "release 2.7 goes out on 20 May", "we ship 2.7 on 4 June"
+    assert quote(first, second, names=("Ida", "Olu")) == [second]
+
+
+def test_only_the_newest_code_of_a_door_is_quoted() -> None:
+    gate, garage, new = "the gate code is 4410", "the garage code is 5521", "the gate code is 8830 now"
+    assert quote(gate, garage, new) == [new, garage]
+
+
+def test_a_new_value_is_quoted_with_the_sentences_around_it() -> None:
+    text = "letter from the landlord. rent is 780 now. could be worse"
+    assert quote(text) == [text]
+    assert quote("is it monday already? rent is 780 now. bye") == ["rent is 780 now. bye"]
+
+
+def test_a_letter_of_someone_else_is_not_quoted() -> None:
+    assert quote('got this: "Dear Ann, welcome. The door code is 4410. Start on 18 May. Regards, Olu"') == []
+
+
+def test_a_moment_is_not_quoted() -> None:
+    assert quote("the code is 4410 for now", "i'm on the bus now", "rent is due now i think") == []
+
+
+@pytest.mark.parametrize("text", ["sorry im allergic to walnuts", "ive got asthma", "my sisters called Ida"])
+def test_phrases_are_read_without_their_apostrophes(text: str) -> None:
+    assert quote(text) == [text]
