@@ -16,6 +16,7 @@ from memwarden.statements.lasting import LastingWords, find_lasting
 
 SENTENCES = Path(__file__).with_name("fresh") / "lasting.jsonl"
 IN_FORCE = SENTENCES.with_name("in_force.jsonl")
+BEFORE_QUESTIONS = SENTENCES.with_name("before_questions.jsonl")
 LATER = SENTENCES.with_name("lasting_later.jsonl")
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
 
@@ -63,6 +64,19 @@ def test_most_of_what_is_in_force_is_quoted_in_each_language() -> None:
     quoted = [line["language"] for line in sentences if quote(line["text"])]
     for language in ("de", "en", "es", "fr", "ja", "zh"):
         assert quoted.count(language) >= 0.6 * sum(line["language"] == language for line in sentences), language
+
+
+def test_a_statement_before_a_question_is_quoted() -> None:
+    sentences = read_sentences(BEFORE_QUESTIONS, lasts=True)
+    assert len(sentences) == 46
+    assert sum(bool(quote(line["text"])) for line in sentences) >= 41
+    assert quote("I'm allergic to sesame, what can I order?") == ["I'm allergic to sesame"]
+
+
+def test_questions_and_conditions_are_not_quoted() -> None:
+    sentences = read_sentences(BEFORE_QUESTIONS, lasts=False)
+    assert len(sentences) == 46
+    assert [line["text"] for line in sentences if quote(line["text"])] == []
 
 
 def test_moments_jokes_and_others_are_not_in_force() -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.text.question_words import only_asks, opens_as_question, read_question_words
+from memwarden.text.question_words import (
+    only_asks,
+    opens_as_question,
+    read_question_words,
+    statement_before_question,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +49,20 @@ def test_a_question_opens_as_one(text: str) -> None:
 )
 def test_a_text_that_states_something_does_not_only_ask(text: str, alone: bool) -> None:
     assert only_asks(text) == alone
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        ("I'm vegan, what can I cook?", "I'm vegan"),
+        ("We live in Lugo, so could you suggest a school?", "We live in Lugo"),
+        ("vivimos en Lugo, ¿hay un colegio?", "vivimos en Lugo"),
+        ("盛岡に住んでいます、近くにジムはありますか？", "盛岡に住んでいます"),
+        ("¿vivo en Lugo, y dónde está?", ""),
+        ("can I say I'm vegan, or what?", ""),
+        ("what if I'm vegan?", ""),
+        ("I'm vegan?", ""),
+    ],
+)
+def test_a_statement_before_a_question_is_cut(sentence: str, stated: str) -> None:
+    assert statement_before_question(sentence) == stated

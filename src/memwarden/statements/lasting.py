@@ -21,9 +21,10 @@ from memwarden.text.lexicon import (
     load_lexicon,
     pattern_of,
 )
+from memwarden.text.question_words import asks_question, statement_before_question
 from memwarden.text.sentences import split_spans
 from memwarden.text.tokenizer import terms
-from memwarden.text.update_words import compile_phrases, load_update_words, make_word_pattern
+from memwarden.text.update_words import UpdateWords, compile_phrases, load_update_words, make_word_pattern
 
 # Width of a sentence in Latin letters. A shorter one needs what stood before it.
 MIN_WIDTH: Final = 10
@@ -178,65 +179,103 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=4_000)
-def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
-    """Return the sentences of a turn that say what lasts, with their topic, and those that announce a change.
+class _WordLists(NamedTuple):
+    """Patterns of a language that sentences are read with. takes_back: those of sentences that may end something."""
 
-    at: when the turn was said.
-    """
-    language = language_of(text)
-    topics, words, signs = load_topics(language), load_update_words(language), load_signs(language)
+    language: str
+    words: UpdateWords
+    topics: Mapping[str, re.Pattern[str]]
+    signs: Mapping[str, re.Pattern[str]]
+    takes_back: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _load_lists(language: str) -> _WordLists | None:
+    words, signs = load_update_words(language), load_signs(language)
     if words is None:
-        return ()
+        return None
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
         *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", *_BEGINS.values())),
     )
+    return _WordLists(language, words, load_topics(language), signs, takes_back)
+
+
+@lru_cache(maxsize=4_000)
+def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
+    """Return the sentences of a turn that say what lasts, with their topic, and those that announce a change.
+
+    Of a sentence that states something and then asks, only the statement.
+
+    at: when the turn was said.
+    """
+    lists = _load_lists(language_of(text))
+    if lists is None:
+        return ()
+    drafts = lists.signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
     pasted = is_pasted(text)
-    drafts = signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
-    sentences = []
+    found: list[LastingWords] = []
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
-        plain = normalize_text(span.text)
-        last_day = find_last_day(span.text, at)
-        matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
-        if not matches and not any(pattern.search(plain) for pattern in takes_back):
-            continue
-        read = read_text(span.text, language)
-        real = not drafts and not signs["unreal"].search(plain)
-        topic = ""
-        for match in matches if real else ():
-            if match in IN_FORCE and (pasted or is_inside_quotes(text, span.start)):
-                continue
-            phrases = _phrases_of(match, plain, topics, signs)
-            rest = phrases.sub(" ", _without_others(plain, read, phrases))
-            ended = words.patterns["over"].search(rest) or signs["ended"].search(rest)
-            if not ended and _is_certain(span.text, match, read, at, signs, phrases):
-                topic = match
-                break
-        match = topic or next(iter(matches), "")
-        phrases = _phrases_of(match, plain, topics, signs)
-        order = LASTING_TOPICS.index(topic) if topic else len(LASTING_TOPICS)
-        content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
-        if topic:
-            content, core, phrase, slot = _content_of(read, topic, phrases)
-        own = tuple(clause for clause in read.clauses if not read.relations or not _names_relative(clause, language))
-        denied, denied_own = (tuple(_denied_in(clauses, signs["ended"], language)) for clauses in (read.clauses, own))
-        parts = signs["parted"].search(plain) is not None
-        begins = frozenset(topic for topic, sign in _BEGINS.items() if signs[sign].search(plain))
-        diets = signs["diets"].search(plain) is not None
-        returns = any(
+        own_words = not (pasted or is_inside_quotes(text, span.start))
+        stated = statement_before_question(span.text) if asks_question(span.text) else ""
+        sentence = _read_sentence(stated or span.text, at, lists, drafts=drafts, own_words=own_words)
+        if sentence is not None:
+            found.append(sentence)
+    return tuple(found)
+
+
+def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, own_words: bool) -> LastingWords | None:
+    """Read a sentence, None if it says nothing that lasts and announces no change.
+
+    drafts: whether the speaker asks for a text. own_words: whether they are no pasted text and no letter.
+    """
+    language, topics, signs = lists.language, lists.topics, lists.signs
+    plain = normalize_text(text)
+    last_day = find_last_day(text, at)
+    matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
+    if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
+        return None
+    read = read_text(text, language)
+    possible = () if drafts or signs["unreal"].search(plain) else (m for m in matches if own_words or m not in IN_FORCE)
+    topic = next((match for match in possible if _holds(text, match, read, at, lists)), "")
+    match = topic or next(iter(matches), "")
+    phrases = _phrases_of(match, plain, topics, signs)
+    content, core, phrase, slot = read.content, read.content, frozenset[str](), frozenset[str]()
+    if topic:
+        content, core, phrase, slot = _content_of(read, topic, phrases)
+    own = tuple(clause for clause in read.clauses if not read.relations or not _names_relative(clause, language))
+    denied, denied_own = (tuple(_denied_in(clauses, signs["ended"], language)) for clauses in (read.clauses, own))
+    return LastingWords(
+        text=text,
+        topic=topic,
+        order=LASTING_TOPICS.index(topic) if topic else len(LASTING_TOPICS),
+        content=content,
+        core=core,
+        read=read,
+        phrase=phrase,
+        slot=slot,
+        own=own,
+        denied=denied,
+        denied_own=denied_own,
+        parts=signs["parted"].search(plain) is not None,
+        begins=frozenset(topic for topic, sign in _BEGINS.items() if signs[sign].search(plain)),
+        diets=signs["diets"].search(plain) is not None,
+        returns=any(
             signs["meals"].search(clause.text) and not {"negation", "doubt"} & clause.roles for clause in read.clauses
-        )
-        stems = frozenset(terms(plain, language))
-        denies = any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text))
-        sentences.append(
-            LastingWords(
-                span.text, topic, order, content, core, read, phrase, slot, own, denied, denied_own, parts, begins,
-                diets, returns, denies, stems, last_day,
-            )
-        )  # fmt: skip
-    return tuple(sentences)
+        ),
+        denies=any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text)),
+        stems=frozenset(terms(plain, language)),
+        last_day=last_day,
+    )
+
+
+def _holds(text: str, topic: str, read: ReadText, at: datetime, lists: _WordLists) -> bool:
+    """Whether a sentence with words of a topic says that something of it lasts, and not that it ended."""
+    phrases = _phrases_of(topic, normalize_text(text), lists.topics, lists.signs)
+    rest = phrases.sub(" ", _without_others(read.plain, read, phrases))
+    ended = lists.words.patterns["over"].search(rest) or lists.signs["ended"].search(rest)
+    return not ended and _is_certain(text, topic, read, at, lists.signs, phrases)
 
 
 def _without_others(plain: str, read: ReadText, phrases: re.Pattern[str]) -> str:

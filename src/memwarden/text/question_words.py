@@ -17,6 +17,8 @@ from memwarden.text.tokenizer import GLUED_SCRIPT
 
 _QUESTION_MARK: Final = re.compile(r"[?？؟]")
 _CLAUSE_END: Final = re.compile(r"[.,;:!…\n、，；：。！—–]+")
+# A sign between a statement and the question after it.
+_CLAUSE_CUT: Final = re.compile(r"[,;:–—]\s+|\s[–—-]\s|[，、；]|\s(?=¿)")
 # A sign inside a question that may begin a statement, or a digit.
 _STATING_SIGNS: Final = r"\d|[,;:、，；：—–]"
 # Characters. A longer text states something.
@@ -93,6 +95,27 @@ def only_asks(text: str) -> bool:
     return bool(sentences) and all(_asks_alone(part) or is_chatter(part) for part in sentences)
 
 
+def statement_before_question(sentence: str) -> str:
+    """Return what a sentence states before the clause in which it asks, "" if it only asks.
+
+    For example "I'm vegan" of "I'm vegan, what can I cook?". In a script without spaces the last clause asks.
+    """
+    cuts = list(_CLAUSE_CUT.finditer(sentence.rstrip(" ?？!.")))
+    if not cuts or sentence.lstrip().startswith("¿") or _asks_or_requests(sentence):
+        return ""
+    if GLUED_SCRIPT.search(sentence):
+        stated = sentence[: cuts[-1].start()]
+        return "" if opens_question(stated) else stated
+    asking = (cut for cut in cuts if _asks_or_requests(sentence[cut.end() :]))
+    first = next(asking, None)
+    return sentence[: first.start()] if first is not None else ""
+
+
+def _asks_or_requests(text: str) -> bool:
+    """Whether a text in a script with spaces begins as a question or a request."""
+    return not GLUED_SCRIPT.search(text) and _opening_request().match(text) is not None
+
+
 def asks_for_questions(text: str) -> bool:
     """Whether a text asks for earlier questions, for example "What did I ask you yesterday?"."""
     return asks_question(text) and pattern_of("of_asking").search(text) is not None
@@ -122,6 +145,14 @@ def _opening_question() -> re.Pattern[str]:
     """Return the expression for a question word at the beginning, after words such as "and" or "do you remember"."""
     leads, words = _either_in_spaced("question_leads"), _either_in_spaced("question_words")
     return re.compile(rf"^[¿¡\s]*+(?:(?:{leads})[\s,:]++){{0,4}}[¿¡]?(?:{words})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _opening_request() -> re.Pattern[str]:
+    """Return the expression for a question word or the words of a request at the beginning, after "so" or "and"."""
+    leads, words = _either_in_spaced("question_leads"), _either_in_spaced("question_words")
+    openers = _either_in_spaced("request_openers")
+    return re.compile(rf"^\s*+(?:(?:{leads})[\s,:]++){{0,4}}(?:¿|(?:{words}|{openers})(?!\w))", re.IGNORECASE)
 
 
 @cache
