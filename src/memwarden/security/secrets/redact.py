@@ -119,7 +119,8 @@ def _find_all(text: str, strict: bool) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
-    yield from (span for span in _find_told(text) if strict or not _opens_wifi(text, span))
+    may_open_wifi = not strict and _may_open(text)
+    yield from (span for span in _find_told(text) if not (may_open_wifi and _opens_wifi(text, span)))
     if strict:
         yield from _home_codes(text)
 
@@ -134,8 +135,6 @@ def _find_told(text: str) -> Iterator[SecretSpan]:
 
 
 def _opens_wifi(text: str, span: SecretSpan) -> bool:
-    if not _may_open(text):
-        return False
     from memwarden.security.secrets.homes import opens_wifi  # few texts need its rules
 
     return opens_wifi(text, span)
