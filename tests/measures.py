@@ -7,6 +7,7 @@ fell into the file.
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import re
 import sys
@@ -87,10 +88,21 @@ def texts() -> dict[str, str]:
     return {str(path.relative_to(SOURCE)): path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
 
 
+def parse_all(sources: Mapping[str, str]) -> dict[str, ast.Module]:
+    """Parse modules without the garbage collector, which takes twice as long as the parser: every node stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return {place: ast.parse(text) for place, text in sources.items()}
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 @cache
 def trees() -> dict[str, ast.Module]:
     """The syntax tree of each module, by its path below the package."""
-    return {place: ast.parse(text) for place, text in texts().items()}
+    return parse_all(texts())
 
 
 @cache

@@ -331,7 +331,7 @@ PUBLIC_THOUGH_UNDERLINED = frozenset({"_asdict", "_fields", "_make", "_replace",
 @cache
 def parsed_tests() -> dict[str, ast.Module]:
     found = [path for path in sorted(TESTS.rglob("*.py")) if "node_modules" not in path.parts]
-    return {str(path.relative_to(TESTS)): ast.parse(path.read_text("utf-8")) for path in found}
+    return measures.parse_all({str(path.relative_to(TESTS)): path.read_text("utf-8") for path in found})
 
 
 def is_private(name: str) -> bool:

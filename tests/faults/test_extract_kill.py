@@ -142,7 +142,7 @@ def test_looking_again_while_the_model_is_away_changes_nothing() -> None:
 
 
 def test_kills_all_over_an_extraction(steady: Talk) -> None:
-    died = kill_everywhere(steady, LABELS, seed=5, most=12, instants=3)
+    died = kill_everywhere(steady, LABELS, seed=5, most=6, instants=2)
     assert died == set(LABELS)
     assert len(died) >= 20
     before = steady.acknowledged()

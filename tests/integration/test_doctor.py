@@ -58,6 +58,11 @@ def leaky(found: LeakReport) -> set[str]:
     return {f"{item.boundary}: {item.path}" for item in found.tried if item.leaks}
 
 
+@pytest.mark.parametrize(
+    "url",
+    [*(pytest.param(kind, marks=pytest.mark.soak) for kind in ("memory", "json")), "sqlite", "postgres"],
+    indirect=True,
+)
 async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
     async with AsyncWarden.open(url, config={}) as warden:
         await warden.scope(user="ana").remember("Ana lives in Berlin.")

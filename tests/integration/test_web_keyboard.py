@@ -22,10 +22,11 @@ def ana(chromium: Browser, pages: Site) -> Iterator[Page]:
 def reach(page: Page, wanted: Locator) -> None:
     """Press Tab until what is wanted has the focus, and can be seen to have it."""
     expect(wanted).to_be_visible()
+    element = wanted.element_handle()
     for _ in range(MAX_TABS):
         page.keyboard.press("Tab")
-        if wanted.evaluate("it => it === document.activeElement"):
-            assert wanted.evaluate("it => getComputedStyle(it).outlineStyle") != "none", "the focus is seen"
+        if element.evaluate("it => it === document.activeElement"):
+            assert element.evaluate("it => getComputedStyle(it).outlineStyle") != "none", "the focus is seen"
             return
     raise AssertionError(f"{MAX_TABS} times Tab do not lead to {wanted}")
 

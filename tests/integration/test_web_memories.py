@@ -37,16 +37,21 @@ def test_a_stranger_is_asked_for_a_key_and_a_wrong_key_opens_nothing(chromium: B
         assert page.context.cookies() == []
 
 
-def test_the_session_is_out_of_reach_of_scripts_and_of_other_sites(ana: Page, pages: Site) -> None:
-    (cookie,) = ana.context.cookies()
-    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/ui")
-    assert pages.keys["ana"] not in cookie["value"]
-    assert "memwarden_session" not in str(ana.evaluate("document.cookie"))
-    ana.get_by_role("button", name="Log out").click()
-    expect(ana).to_have_url(re.compile("/ui/login$"))
-    ana.context.add_cookies([{**cookie, "partitionKey": None}])  # type: ignore[typeddict-item]
-    ana.goto("/ui/memories")
-    expect(ana).to_have_url(re.compile("/ui/login$"))
+def test_the_session_is_out_of_reach_of_scripts_and_of_other_sites(chromium: Browser, pages: Site) -> None:
+    with tab(chromium, pages) as page:
+        page.goto("/ui/login")
+        page.get_by_label("Key").fill(pages.keys["ana"])
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_selector("nav")
+        (cookie,) = page.context.cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/ui")
+        assert pages.keys["ana"] not in cookie["value"]
+        assert "memwarden_session" not in str(page.evaluate("document.cookie"))
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(re.compile("/ui/login$"))
+        page.context.add_cookies([{**cookie, "partitionKey": None}])  # type: ignore[typeddict-item]
+        page.goto("/ui/memories")
+        expect(page).to_have_url(re.compile("/ui/login$"))
 
 
 def test_what_is_remembered_about_a_topic_is_found_by_words_and_by_filter(ana: Page) -> None:

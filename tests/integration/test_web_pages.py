@@ -254,6 +254,7 @@ def test_agents_and_their_allowlists_are_shown_and_each_sees_through_its_eyes(an
 
 def test_the_operator_makes_a_key_uses_it_and_revokes_it(chromium: Browser, pages: Site) -> None:
     with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/people")
         page.get_by_role("link", name="Keys").click()
         assert find_violations(page) == []
         page.get_by_label("Name, for people").fill("kiosk")
@@ -261,6 +262,7 @@ def test_the_operator_makes_a_key_uses_it_and_revokes_it(chromium: Browser, page
         page.get_by_role("button", name="Make the key").click()
         text = page.get_by_role("region", name="The new key").inner_text().strip()
         with tab(chromium, Site(pages.url, {"kiosk": text}, {}), "kiosk") as other:
+            other.goto("/ui/")
             expect(other.get_by_role("heading", level=1)).to_have_text("What is known of tom")
             page.get_by_role("button", name="Revoke kiosk…").click()
             assert find_violations(page) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -141,11 +140,23 @@ FORMS: dict[str, tuple[Api, dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Wire:
     """Stands for the network: keeps the requests to the byte and answers none."""
 
-    sent: list[tuple[str, str, bytes]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str, bytes]] = []
+        self._runner = asyncio.Runner()
+        client = httpx2.Client(transport=httpx2.MockTransport(self.take))
+        self._clients = Clients(
+            openai.OpenAI(api_key="none", http_client=client, max_retries=0),
+            anthropic.Anthropic(api_key="none", http_client=client, max_retries=0),
+        )
+        async_client = httpx2.AsyncClient(transport=httpx2.MockTransport(self.take_async))
+        self._async_clients = AsyncClients(
+            openai.AsyncOpenAI(api_key="none", http_client=async_client, max_retries=0),
+            anthropic.AsyncAnthropic(api_key="none", http_client=async_client, max_retries=0),
+        )
+        self._open = (client, async_client)
 
     def take(self, request: httpx2.Request) -> httpx2.Response:
         self.sent.append((request.method, str(request.url), request.read()))
@@ -157,21 +168,31 @@ class Wire:
 
     def call(self, api: Api, request: dict[str, Any]) -> None:
         """Send a request with the blocking SDK."""
-        with httpx2.Client(transport=httpx2.MockTransport(self.take)) as client:
-            clients = Clients(
-                openai.OpenAI(api_key="none", http_client=client, max_retries=0),
-                anthropic.Anthropic(api_key="none", http_client=client, max_retries=0),
-            )
-            api.call(clients)(**request)
+        with contextlib.suppress(*ERRORS):
+            api.call(self._clients)(**request)
 
-    async def call_async(self, api: Api, request: dict[str, Any]) -> None:
+    def call_async(self, api: Api, request: dict[str, Any]) -> None:
         """Send a request with the asynchronous SDK."""
-        async with httpx2.AsyncClient(transport=httpx2.MockTransport(self.take_async)) as client:
-            clients = AsyncClients(
-                openai.AsyncOpenAI(api_key="none", http_client=client, max_retries=0),
-                anthropic.AsyncAnthropic(api_key="none", http_client=client, max_retries=0),
-            )
-            await api.call(clients)(**request)
+
+        async def send() -> None:
+            await api.call(self._async_clients)(**request)
+
+        with contextlib.suppress(*ERRORS):
+            self._runner.run(send())
+
+    def close(self) -> None:
+        client, async_client = self._open
+        client.close()
+        self._runner.run(async_client.aclose())
+        self._runner.close()
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[Wire]:
+    """The SDKs are made once."""
+    made = Wire()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -185,13 +206,11 @@ def test_there_are_sixty_forms() -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_an_empty_memory_changes_no_byte(name: str, warden: Warden) -> None:
+def test_an_empty_memory_changes_no_byte(name: str, warden: Warden, wire: Wire) -> None:
     api, request = FORMS[name]
-    wire = Wire()
-    with contextlib.suppress(*ERRORS):
-        wire.call(api, request)
-    with contextlib.suppress(*ERRORS):
-        asyncio.run(wire.call_async(api, request))
+    wire.sent.clear()
+    wire.call(api, request)
+    wire.call_async(api, request)
     alone = wire.sent[0]
     assert wire.sent == [alone, alone]
     for mode in MODES:
@@ -200,7 +219,6 @@ def test_an_empty_memory_changes_no_byte(name: str, warden: Warden) -> None:
             me = warden.scope(user=f"nobody-{next(NUMBERS)}")
             with contextlib.suppress(*ERRORS), me.turn(request, settings, form=form) as turn:
                 wire.call(api, turn.request)
-        me = warden.scope(user=f"nobody-{next(NUMBERS)}")
-        with contextlib.suppress(*ERRORS), me.turn(request, settings, form=api.form) as turn:
-            asyncio.run(wire.call_async(api, turn.request))
-    assert wire.sent == [alone] * (2 + 3 * len(MODES))
+    with me.turn(request, settings, form=api.form) as turn:
+        wire.call_async(api, turn.request)
+    assert wire.sent == [alone] * (3 + 2 * len(MODES))

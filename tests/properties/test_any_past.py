@@ -112,7 +112,7 @@ async def compare(url: str, script: list[tuple[str, Any, int]]) -> None:
         assert [item[0] for item in again] == [snapshot[1] for snapshot in snapshots[-2:]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(steps, max_size=12))
 def test_as_of_a_revision_answers_as_at_it(script: list[tuple[str, Any, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

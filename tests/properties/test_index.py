@@ -95,7 +95,7 @@ def falling(items: list[tuple[str, float]]) -> bool:
     return all(item[1] >= other[1] for item, other in pairwise(items))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(steps, max_size=14))
 def test_a_followed_index_answers_as_a_cold_one_on_every_engine(script: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +176,7 @@ class Row:
             setattr(self, name, moment(value) if is_time else value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(rows, min_size=1, max_size=6), wheres())
 def test_the_columns_filter_as_the_plain_python_meaning(records: list[dict[str, Any]], wanted: dict[str, Any]) -> None:
     columns = Columns()

@@ -59,7 +59,7 @@ async def check(url: str, told: list[int], moved: list[int], corrections: list[C
                 assert values == [f"Ana lives in {city}." for (begin, end), city in known if begin <= number < end]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(lives())
 def test_one_value_at_any_time(life: tuple[list[int], list[int], list[Correction]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -278,7 +278,7 @@ def new_url(request: pytest.FixtureRequest) -> NewUrl:
     return URLS[request.param]
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate], print_blob=True)
+@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate], print_blob=True)
 @given(script=scripts, labels=answers)
 def test_the_journal_tells_what_is_there(
     new_url: NewUrl, script: list[tuple[str, Any, int]], labels: list[str]
