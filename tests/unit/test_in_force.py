@@ -31,6 +31,11 @@ def test_a_day_to_come_is_quoted_until_it_is_over() -> None:
     assert quote(text, days=16) == []
 
 
+def test_the_next_day_to_come_is_first() -> None:
+    first, second = "the boiler service is on 20 May", "my MOT is on 9 June"
+    assert quote(first, second) == quote(second, first) == [first, second]
+
+
 def test_a_month_is_no_day_to_come() -> None:
     assert quote("the roof gets done in August") == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -135,7 +135,7 @@ def _is_past(memory: Memory, now: datetime) -> bool:
 
 
 def _quote(turns: Sequence[Memory], now: datetime) -> list[Line]:
-    """What speakers say of themselves that lasts, by topic, newest first."""
+    """What speakers say of themselves that lasts, by topic, newest first, and of days to come the next first."""
     names = {turn.name for turn in turns if turn.name}
     only = names.pop() if len(names) == 1 else ""
     by_speaker: dict[str, list[Memory]] = {}
@@ -151,7 +151,13 @@ def _quote(turns: Sequence[Memory], now: datetime) -> list[Line]:
         lines = [line for line in lines if not _is_changed_by_others(line, sentences)]
     # Of the newest memory first, since sorting keeps the order of equals.
     lines.sort(key=lambda line: -line.memory.created_at.timestamp())
-    return sorted(lines, key=lambda line: LASTING_TOPICS.index(line.topic))
+    return sorted(lines, key=lambda line: (LASTING_TOPICS.index(line.topic), _day_to_come(line)))
+
+
+def _day_to_come(line: Line) -> date:
+    """The day to come that a line names, so that the next one is first."""
+    named = line.sentence.last_day if line.sentence is not None and line.topic == "upcoming" else None
+    return named or date.min
 
 
 def _read_sentences(turns: Sequence[Memory]) -> Sentences:
