@@ -103,12 +103,23 @@ def fork(job: dict[str, Any], wanted: Any, work: Work = main) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+async def load() -> None:
+    """Import and read what the calls use, once for all forks."""
+    async with AsyncWarden.open("memory://", {**SETTINGS, "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.remember(["Ana lives in Berlin.", "Ana lives in Lisbon now."])
+        await me.observe([{"role": "user", "content": "My sister Mira moved to Leipzig last spring."}])
+        await me.query("Where does Ana live?")
+
+
 def serve(work: Work) -> None:
     """Do the job of the command line, or those of stdin."""
     told = pickle.loads(Path(sys.argv[1]).read_bytes())
     if sys.argv[2:]:
         asyncio.run(work(json.loads(sys.argv[2]), told))
-    for line in sys.stdin if not sys.argv[2:] else ():
+        return
+    asyncio.run(load())
+    for line in sys.stdin:
         print(fork(json.loads(line), told, work), flush=True)  # noqa: T201
 
 
