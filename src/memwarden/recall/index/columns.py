@@ -74,6 +74,9 @@ class CodedColumn:
         self._codes = GrowingArray(np.int32)
 
     def extend(self, values: tuple[Any, ...]) -> None:
+        if values and values.count(values[0]) == len(values):  # as most columns are
+            self._codes.extend(np.full(len(values), self.code(values[0]), np.int32))
+            return
         for value in dict.fromkeys(values):
             self.code(value)
         self._codes.extend(np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values)))
@@ -252,24 +255,36 @@ class Postings:
         return rows, counts
 
     def _merge(self, terms: TermIds, rows: Rows, counts: Counts) -> None:
-        """Rebuild the sorted arrays from themselves, the dictionary and new (term, row, count) triples."""
+        """Rebuild the sorted arrays from themselves, the dictionary and new sorted triples (term, row, count)."""
+        if not len(self._rows) and not self._tail:
+            self._take_sorted(terms, rows, counts)
+            return
         tail = [(term, row, n) for term, (rs, ns) in self._tail.items() for row, n in zip(rs, ns, strict=True)]
         tail_terms, tail_rows, tail_counts = np.array(tail, dtype=np.int64).reshape(-1, 3).T
         all_terms = np.concatenate([np.repeat(self._terms, np.diff(self._starts)), tail_terms.astype(np.uint32), terms])
         all_rows = np.concatenate([self._rows, tail_rows.astype(np.int32), rows])
         all_counts = np.concatenate([self._counts, tail_counts.astype(np.float32), counts])
         order = np.argsort((all_terms.astype(np.uint64) << np.uint64(32)) | all_rows.astype(np.uint64), kind="stable")
-        self._terms, starts = np.unique(all_terms[order], return_index=True)
-        self._starts = np.append(starts, len(order)).astype(np.int64)
-        self._rows, self._counts = all_rows[order], all_counts[order]
-        self._looked_up.clear()
+        self._take_sorted(all_terms[order], all_rows[order], all_counts[order])
         self._tail, self._tail_rows = {}, 0
+
+    def _take_sorted(self, terms: TermIds, rows: Rows, counts: Counts) -> None:
+        """Hold these triples, which are in the order of terms and rows, and no others."""
+        starts = np.flatnonzero(np.append(True, terms[1:] != terms[:-1])) if len(terms) else np.zeros(0, np.int64)
+        self._terms, self._starts = terms[starts], np.append(starts, len(terms)).astype(np.int64)
+        self._rows, self._counts = rows, counts
+        self._looked_up.clear()
 
 
 def count_stems(texts: Sequence[bytes]) -> Counts:
     """Number of stems of each text: its term ids without those of surface forms."""
-    sizes = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
-    is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts)) // 4
+    return count_ids(np.frombuffer(b"".join(texts), dtype="<u4"), sizes)
+
+
+def count_ids(ids: TermIds, sizes: Ints) -> Counts:
+    """Return the number of stems of each text. ids: of all texts, one after the other. sizes: number of ids of each."""
+    is_stem = ids < SURFACE_BIT
     before = np.concatenate(([0], np.cumsum(is_stem)))
     ends = np.cumsum(sizes)
     stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
@@ -278,7 +293,7 @@ def count_stems(texts: Sequence[bytes]) -> Counts:
 
 def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[TermIds, Rows, Counts]:
     """Distinct (term, row) pairs of many texts and how often each occurs."""
-    lengths = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts)) // 4
     terms = np.frombuffer(b"".join(texts), dtype="<u4").astype(np.uint64)
     rows = np.repeat(np.arange(first_row, first_row + len(texts), dtype=np.uint64), lengths)
     pairs, counts = np.unique((terms << np.uint64(32)) | rows, return_counts=True)
@@ -319,8 +334,13 @@ def _number_distinct(values: npt.NDArray[np.signedinteger[Any]], size: int) -> t
     return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
 
 
+_NOBODY: Final = frozenset[str]()
+
+
 def _people_of(statements: Sequence[PackedStatement]) -> frozenset[str]:
     """Return the keys of the people that statements are about."""
+    if not statements:
+        return _NOBODY
     return frozenset(key for each in statements if each.subject for key in each.subject.split("+"))
 
 

@@ -115,7 +115,8 @@ class NamespaceIndex:
     def follow(self, scan: Scan) -> None:
         """Take in what changed since ``rev``."""
         replaced = False
-        for row in scan.rows:
+        # In an empty index nothing is replaced, and most rows were not forgotten.
+        for row in scan.rows if self.size or self._forgotten else [row for row in scan.rows if row.forgotten]:
             old = self._place_of.pop(row.id, None)
             self.lacking.discard(row.id)
             self._follow_forgotten(row)

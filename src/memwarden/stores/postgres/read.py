@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from psycopg import Connection
@@ -144,9 +145,10 @@ class Reader:
         head, rows, edges = self._ask_all(
             namespace,
             (_HEAD, (tenant, path)),
-            (f"{_ROWS}{changed.format('m.')} ORDER BY n", (path, tenant, path, *values)),
+            (f"{_ROWS}{changed.format('m.')}", (path, tenant, path, *values)),
             (_EDGES + changed.format(""), (tenant, path, *values)),
         )
+        rows.sort(key=itemgetter(0))  # the server would write a large namespace to disk to sort it
         return Scan(
             list(map(decode_index_row, rows)),
             Head(*head[0]) if head else Head(0, self._first_epoch(namespace)),

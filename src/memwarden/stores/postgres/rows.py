@@ -253,6 +253,8 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
+    if row[2] == 1 and row[17] is row[18] is row[20] is None and not row[-1]:  # most rows, in half the time
+        return IndexRow._make((*row[:2], True, *row[3:17], (), (), row[19], (), *row[21:-1], False))
     tags, characters, sources = _list(row[17]), _list(row[18]), _list(row[20])
     if row[-1]:
         row = tuple(map(decode_text, row))
