@@ -31,7 +31,7 @@ LARGE, COLD = "bench", "cold20"
 COLD_ROWS = 20_000
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 AT_ONCE = 2_000
-SETTINGS = {"index_bytes": 4 * 2**30}
+SETTINGS = {"index_bytes": 4 * 2**30, "embedder": "wordllama"}
 
 Session = tuple[str, Sequence[Mapping[str, Any]]]
 

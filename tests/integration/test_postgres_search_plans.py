@@ -80,8 +80,8 @@ def test_the_turns_around_are_read_by_thread(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         register_dumpers(db)
         noting: Any = Noting(db)
-        found = Searcher(noting, 30).around(HERE, [("t5", 110)], 3, OpenRows())
-        assert len(found.n) == 8 * 7
+        found = Searcher(noting, 30).around(HERE, [("t5", 110, 3)], OpenRows())
+        assert len(found.n) == 8 * 6
         assert "memories_by_thread" in plan(db, *noting.asked[0])
 
 

@@ -450,7 +450,7 @@ async def test_rows_that_a_search_reads_during_a_move_are_of_the_old_model(tmp_p
         indexes = NamespaceIndexes(warden.store, session_gap_hours=4, dimensions=128, max_bytes=1, model=str(model))
         large = LargeNamespaces(cast("Any", found), indexes, above=1, dimensions=128, session_gap_hours=4, max_bytes=0)
         large.store = cast("Any", found)
-        read = await large.read_rows(me.who.namespace, cast("Any", found), [row.n for row in rows], [])
+        read = await large.read_rows(me.who.namespace, cast("Any", found), [row.n for row in rows])
         assert len(read) == len(rows)
         assert {len(row.vector or b"") for row in read.values()} == {WORDLLAMA}
         assert not any((row.pieces or b"").endswith(SECOND) for row in read.values())

@@ -65,7 +65,6 @@ from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceInde
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, open_rows
-from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
 from memwarden.recall.rank.currency import best_places
@@ -484,7 +483,6 @@ class Recall:
             talk = await self._encode(join_talk(request, text), large.view)
             # The message alone says whether the past is asked for: an earlier question of the talk does not.
             question = replace(prepare_question(talk.spelled, large.view, talk.vectors, now), reading=question.reading)
-        spread = measure_question(question, large.view, large.whole)
         past = question.asks_back
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
@@ -495,7 +493,7 @@ class Recall:
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         words = [await index_ids(text) for text in said]
         bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
-        ranked = await self._larges.rank(namespace, large, question, bounds, spread, self._rank)
+        ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
         if ranked is None:
             return None
         index, ranking, echoes = ranked

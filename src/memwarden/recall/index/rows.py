@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -30,7 +31,8 @@ class FoundRows:
     Attributes:
         n, said: int64. offsets: int16. open, turn: bool. flags: uint8.
         ids, threads, names: texts; a thread or a name may be None.
-        terms, days, passages: as in :class:`memwarden.records.Signals`. No search brings passages.
+        terms, days: as in :class:`memwarden.records.Signals`.
+        passages: how a long text is divided, see :data:`memwarden.stores.shared.search.PASSAGE_BYTES`; None for others.
         vectors: float16, a line for each row: of a long text that of its first passage; zeros for none.
     """
 
@@ -53,6 +55,7 @@ class FoundRows:
         terms: list[bytes],
         days: list[bytes],
         vectors: Halves,
+        passages: list[bytes | None],
     ) -> None:
         self.n = n
         self.said = said
@@ -66,7 +69,7 @@ class FoundRows:
         self.terms = terms
         self.days = days
         self.vectors = vectors
-        self.passages: list[bytes | None] = [None] * len(n)
+        self.passages = passages
 
     def __len__(self) -> int:
         return len(self.n)
@@ -87,31 +90,43 @@ def unpack_rows(found: PackedColumns) -> FoundRows:
         _cut(found.terms, found.term_lengths),
         _cut(found.days, found.day_lengths),
         _matrix(found.vectors, found.vector_lengths),
+        [blob or None for blob in _cut(found.passages, found.passage_lengths)],
     )
 
 
 def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
     """Merge the rows of several searches, each once, in the order of writing."""
-    n, first = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
-    at = first.tolist()
+    _, first = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
+    return _choose(parts, first)
+
+
+def take_rows(rows: FoundRows, places: Ints) -> FoundRows:
+    """Return the rows at some places."""
+    return _choose([rows], places)
+
+
+def _choose(parts: Sequence[FoundRows], places: Ints) -> FoundRows:
+    """Return some rows of searches. places: of rows in all parts, one part after the other."""
+    at = places.tolist()
 
     def lists(columns: Sequence[Sequence[T]]) -> list[T]:
-        flat = [value for column in columns for value in column]
+        flat = list(chain.from_iterable(columns))
         return [flat[place] for place in at]
 
     return FoundRows(
-        n,
-        np.concatenate([part.said for part in parts])[first],
-        np.concatenate([part.offsets for part in parts])[first],
-        np.concatenate([part.open for part in parts])[first],
-        np.concatenate([part.turn for part in parts])[first],
-        np.concatenate([part.flags for part in parts])[first],
+        np.concatenate([part.n for part in parts])[places],
+        np.concatenate([part.said for part in parts])[places],
+        np.concatenate([part.offsets for part in parts])[places],
+        np.concatenate([part.open for part in parts])[places],
+        np.concatenate([part.turn for part in parts])[places],
+        np.concatenate([part.flags for part in parts])[places],
         lists([part.ids for part in parts]),
         lists([part.threads for part in parts]),
         lists([part.names for part in parts]),
         lists([part.terms for part in parts]),
         lists([part.days for part in parts]),
-        _stack([part.vectors for part in parts])[first],
+        _stack([part.vectors for part in parts])[places],
+        lists([part.passages for part in parts]),
     )
 
 

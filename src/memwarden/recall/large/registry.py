@@ -36,6 +36,7 @@ from memwarden.recall.large.search import (
     add_details,
     find_echoes,
     gather,
+    narrow_part,
     rank_on_index,
     word_query,
 )
@@ -179,26 +180,15 @@ class LargeNamespaces:
         large: LargeNamespace,
         question: Question,
         bounds: LargeBounds,
-        spread: Mapping[str, Spread],
         rank: RankPlaces,
     ) -> LargeRanking | None:
         """Rank what a search finds for a question; None when the namespace is searched no longer.
 
-        spread: of the signals over the namespace. rank: scores the places of a view.
+        rank: scores the places of a view.
         """
         assert self.store is not None
-        found, part = await gather(
-            *(
-                self.store,
-                namespace,
-                large,
-                question,
-                spread,
-                bounds.open,
-                bounds.always,
-                self.reach,
-                self._session_gap,
-            ),
+        found, part, spread = await gather(
+            *(self.store, namespace, large, question, bounds.open, bounds.always, self.reach, self._session_gap),
             narrow=bounds.narrow,
         )
         if not self._note_digest(namespace, found):
@@ -211,13 +201,15 @@ class LargeNamespaces:
         allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
         first = rank(replace(question, pieces=None), part.view, allowed, among, spread)
         examined = part.best(first.scores, allowed, self.reach.examined, bounds.everything)
-        resting = await self.store.resting(namespace, examined, bounds.open)
+        resting, read = await asyncio.gather(
+            self.store.resting(namespace, examined, bounds.open), self.read_rows(namespace, part, examined)
+        )
         on_turns = unpack_rows(resting.active)
-        part = part.join(on_turns)
-        allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
+        if others := [*on_turns.n.tolist(), *resting.gone]:
+            read |= await self.read_rows(namespace, part, others)
         wanted = [*examined, *on_turns.n.tolist()]
-        read = await self.read_rows(namespace, part, wanted, resting.gone)
-        part = part.with_passages(read)
+        part = narrow_part(part, on_turns, part.surround(wanted, first.scores), read, large, question)
+        allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
         width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
         view = add_details(part, read, width, stating=question.reading is not None)
         ranking = rank(question, view, allowed, among, spread)
@@ -323,12 +315,10 @@ class LargeNamespaces:
         rows = self._indexes.of_model(await self.store.rows_by_number(namespace, list(dict.fromkeys(numbers))))
         return await self._indexes.build(Scan([row for row in rows if row.live], head))
 
-    async def read_rows(
-        self, namespace: Namespace, part: PartialView, wanted: Sequence[int], gone: Sequence[int]
-    ) -> dict[int, IndexRow]:
-        """Read rows of a part by their number, the turns before them, and what is gone."""
+    async def read_rows(self, namespace: Namespace, part: PartialView, wanted: Sequence[int]) -> dict[int, IndexRow]:
+        """Read rows by their number, and the turns before those of a part."""
         assert self.store is not None
-        numbers = dict.fromkeys((*wanted, *part.before(wanted), *gone))
+        numbers = dict.fromkeys((*wanted, *part.before(wanted)))
         rows = await self.store.rows_by_number(namespace, list(numbers))
         return {row.n: row for row in self._indexes.of_model(rows)}
 

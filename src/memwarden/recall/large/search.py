@@ -7,7 +7,8 @@ means the same as in a small namespace. The best become a small index, which ans
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import struct
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,27 +17,27 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.answer.excerpt import normalize_text
-from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, count_stems
+from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, TermIds, count_ids
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.passages import (
     Passages,
     divide_rows,
     said_norms,
-    stack_vectors,
     sum_by_place,
     unit_rows,
 )
-from memwarden.recall.index.rows import FoundRows, MultilingualSide, merge_rows, unpack_rows
-from memwarden.recall.index.view import NamespaceView, derive_links, unpack_spans
-from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
+from memwarden.recall.index.rows import FoundRows, Halves, MultilingualSide, merge_rows, take_rows, unpack_rows
+from memwarden.recall.index.view import Links, NamespaceView, derive_links, unpack_spans
+from memwarden.recall.large.statistics import NamespaceDigest, encode_codes, measure_question
 from memwarden.recall.question import Date, Question
 from memwarden.recall.rank.adjustments import AdjustedScores
-from memwarden.recall.rank.combine import CLOSENESS, Spread, measure_closeness
+from memwarden.recall.rank.combine import CLOSENESS, Closeness, Spread, measure_closeness
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import STANDING_IN, IndexRow, Memory, Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
@@ -57,19 +58,23 @@ class Reach:
         near: nearest by vector. holding: with the question's words. newest: written last.
         in_time: said in an asked time. filtered: that fulfil filters.
         seeds: the best of all these; around: so many turns before and after each.
+        neighboured: the best of all these, with the turn before and after each.
+        kept: the best of all these, which are scored.
         examined: the best of all, whose statements and word pieces are read.
         finalists: the best of these, which become an index.
     """
 
-    near: int = 200
+    near: int = 120
     holding: int = 1_000
-    newest: int = 300
+    newest: int = 50
     in_time: int = 200
     filtered: int = 500
-    seeds: int = 40
+    seeds: int = 8
     around: int = 24
-    examined: int = 400
-    finalists: int = 120
+    neighboured: int = 100
+    kept: int = 300
+    examined: int = 200
+    finalists: int = 60
 
 
 class LargeNamespace:
@@ -110,34 +115,23 @@ class PartialView:
 
     Attributes:
         rows: in the order of writing. view: of them, a place a row. always: numbers of those that are there by their
-        category.
+        category. leading: numbers of the best by each signal, which tell how surely the answer is there.
     """
 
-    def __init__(self, rows: FoundRows, always: Ints, make: Callable[[FoundRows], NamespaceView]) -> None:
-        """make: returns the view of rows."""
+    def __init__(self, rows: FoundRows, always: Ints, leading: Ints, view: NamespaceView) -> None:
         self.rows = rows
         self.always = always
-        self._make = make
-        self.view = make(rows)
+        self.leading = leading
+        self.view = view
         self._place = {n: place for place, n in enumerate(rows.n.tolist())}
-
-    def join(self, others: FoundRows) -> PartialView:
-        """Return a part with other rows, too."""
-        if all(n in self._place for n in others.n.tolist()):
-            return self
-        return PartialView(merge_rows([self.rows, others]), self.always, self._make)
-
-    def with_passages(self, read: Mapping[int, IndexRow]) -> PartialView:
-        """Return the part with the passages of the rows that were read, by their number."""
-        if not any(row.passages for row in read.values()):
-            return self
-        rows = copy(self.rows)
-        rows.passages = [read[n].passages if n in read else None for n in rows.n.tolist()]
-        return PartialView(rows, self.always, self._make)
 
     def place(self, n: int) -> int | None:
         """Return the place of a row by its number."""
         return self._place.get(n)
+
+    def places(self, numbers: Iterable[int]) -> Ints:
+        """Return the places of rows by their numbers, ascending."""
+        return np.array(sorted(self._place[n] for n in numbers if n in self._place), np.int64)
 
     def same_words(self, terms: Sequence[int]) -> list[int]:
         """Return the turns whose words are these and no others; their order is not compared."""
@@ -153,9 +147,21 @@ class PartialView:
 
     def before(self, numbers: Sequence[int]) -> list[int]:
         """Return the numbers of the turns before some rows."""
-        places = np.array([self._place[n] for n in numbers], np.int64)
-        previous = self.view.previous[places]
+        previous = self.view.previous[self.places(numbers)]
         return [int(n) for n in self.rows.n[previous[previous >= 0]]]
+
+    def surround(self, numbers: Sequence[int], scores: Floats) -> Ints:
+        """Return the places of rows and the leading ones, the turns around them, and the best two of their sessions."""
+        chosen = self.places({*numbers, *self.leading.tolist()})
+        near = np.concatenate([chosen, self.view.previous[chosen], self.view.following[chosen]])
+        sessions = self.view.session
+        best = np.argsort(-scores, kind="stable")
+        best = best[np.isin(sessions[best], np.unique(sessions[chosen])) & (sessions[best] >= 0)]
+        _, first = np.unique(sessions[best], return_index=True)
+        rest = np.delete(best, first)
+        _, second = np.unique(sessions[rest], return_index=True)
+        near = np.unique(np.concatenate([near, best[first], rest[second]]))
+        return near[near >= 0]
 
     def best(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
         """Return the numbers of the best allowed rows, and of what is always there.
@@ -174,11 +180,10 @@ async def gather(
     namespace: Namespace,
     large: LargeNamespace,
     question: Question,
-    spread: Mapping[str, Spread],
     open_: OpenRows,
     always: tuple[str, ...],
     reach: Reach, session_gap: int, *, narrow: bool,
-) -> tuple[SearchRows, PartialView]:  # fmt: skip
+) -> tuple[SearchRows, PartialView, dict[str, Spread]]:  # fmt: skip
     """Look for candidates and for what stands around the best of them.
 
     always: the categories that are there whatever is asked. narrow: whether filters may leave little.
@@ -186,19 +191,79 @@ async def gather(
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
     found = await store.look(namespace, legs)
     newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
-    begin = int(newest.n.min()) if len(newest) else 0
     legs_found = (found.near, found.holding, found.timely, found.filtered)
     rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
-    first = _view(rows, large, question, np.zeros(len(rows), np.bool_), 0, session_gap)
-    linked = newest.n
-    if seeds := _seeds(rows, first, question, spread, reach.seeds):
-        beside = unpack_rows(await store.around(namespace, seeds, _find_around(large.whole, reach), open_))
-        rows, linked = merge_rows([rows, beside]), np.concatenate([linked, beside.n])
+    first = _view(rows, large, question, link_rows(rows, {}, session_gap))
+    spread = measure_question(question, large.view, large.whole, first, np.isin(large.index.order, rows.n))
+    closeness = measure_closeness(replace(question, pieces=None), first)
+    best, leading = _order_by_closeness(closeness, spread), _best_by_signal(closeness, rows.open)
+    seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
+    leaders = rows.n[leading]
+    kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
+    rows = take_rows(rows, np.unique(kept))
+    if seeds:
+        rows = merge_rows([rows, unpack_rows(await store.around(namespace, seeds, open_))])
+    links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
+    return found, PartialView(rows, always_there.n, leaders, _view(rows, large, question, links)), spread
 
-    def view(some: FoundRows) -> NamespaceView:
-        return _view(some, large, question, np.isin(some.n, linked), begin, session_gap)
 
-    return found, PartialView(rows, always_there.n, view)
+def narrow_part(
+    part: PartialView,
+    others: FoundRows,
+    places: Ints,
+    read: Mapping[int, IndexRow],
+    large: LargeNamespace,
+    question: Question,
+) -> PartialView:
+    """Return a part of some of its places and of other rows, with the passages that were read.
+
+    Turns before and after, and sessions, stay as they are known of the whole part.
+
+    Args:
+        others: further rows, which are no turns.
+    """
+    kept = take_rows(part.rows, places)
+    rows = merge_rows([kept, others])
+    rows.passages = [
+        read[n].passages if n in read else own for n, own in zip(rows.n.tolist(), rows.passages, strict=True)
+    ]
+    at = rows.n.searchsorted(kept.n)
+    previous, session = np.full(len(rows), -1, np.int64), np.full(len(rows), -1, np.int64)
+    session[at] = part.view.session[places]
+    new_place = np.full(len(part.rows) + 1, -1, np.int64)
+    new_place[places] = at
+    previous[at] = new_place[part.view.previous[places]]
+    view = _view(rows, large, question, Links(previous, session, part.view.sessions))
+    return PartialView(rows, part.always, part.leading, view)
+
+
+def link_rows(rows: FoundRows, seeds: Mapping[int, int], session_gap: int) -> Links:
+    """Return sessions of some rows of a namespace, and the turns before them where those are at hand.
+
+    Args:
+        seeds: number of a row -> number of rows before and after it in its thread that are at hand, too.
+    """
+    threads = encode_codes(rows.threads)
+    in_thread = threads > 0
+    links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+    order = np.lexsort((rows.n, threads))
+    run = np.cumsum(~_follows_directly(rows.n[order], threads[order], seeds))
+    run_of = np.empty(len(rows), np.int64)
+    run_of[order] = run
+    previous = np.where(run_of[links.previous] == run_of, links.previous, -1)
+    return replace(links, previous=previous)
+
+
+def _follows_directly(n: Ints, threads: npt.NDArray[np.int32], seeds: Mapping[int, int]) -> Mask:
+    """Return which rows follow the row before them in their thread without a gap. n, threads: in order of thread."""
+    begins = np.searchsorted(threads, threads, "left")
+    ends = np.searchsorted(threads, threads, "right")
+    at = np.flatnonzero(np.isin(n, np.fromiter(seeds, np.int64, len(seeds))))
+    reach = np.array([seeds[int(number)] for number in n[at]], np.int64)
+    covered = np.zeros(len(n) + 2, np.int64)
+    np.add.at(covered, np.maximum(at - reach, begins[at]) + 1, 1)
+    np.add.at(covered, np.minimum(at + reach, ends[at] - 1) + 1, -1)
+    return np.asarray(np.cumsum(covered)[: len(n)] > 0, np.bool_)
 
 
 def plan_legs(
@@ -331,17 +396,34 @@ def _find_around(whole: NamespaceDigest, reach: Reach) -> int:
     return max(2, min(reach.around, round(whole.alive / max(whole.sessions, 1))))
 
 
-def _seeds(
-    rows: FoundRows, view: NamespaceView, question: Question, spread: Mapping[str, Spread], most: int
-) -> list[tuple[str, int]]:
-    """The best rows by themselves, as (thread, number)."""
-    closeness = measure_closeness(replace(question, pieces=None), view)
-    total = np.zeros(len(rows), np.float32)
+def _order_by_closeness(closeness: Closeness, spread: Mapping[str, Spread]) -> Ints:
+    """Return the places of a view, those closest to a question first."""
+    total = np.zeros(len(closeness.words.bm25), np.float32)
     for name, weight in CLOSENESS[closeness.kind].items():
         if name in closeness.places:
             total += np.float32(weight / spread[name].deviation) * closeness.places[name]
-    best = np.argsort(-total, kind="stable")[:most].tolist()
-    return [(thread, int(rows.n[place])) for place in best if (thread := rows.threads[place]) is not None]
+    return np.argsort(-total, kind="stable")
+
+
+def _best_by_signal(closeness: Closeness, allowed: Mask) -> Ints:
+    """Return the allowed place with the largest value of each signal."""
+    places = np.flatnonzero(allowed)
+    signals = (*closeness.places.values(), closeness.words.own)
+    return np.array([places[np.argmax(values[places])] for values in signals if len(places)], np.int64)
+
+
+def _seeds(rows: FoundRows, best: Ints, reach: Reach, around: int) -> list[tuple[str, int, int]]:
+    """Return the best rows by themselves, as (thread, number, number of turns before and after).
+
+    Args:
+        best: places of rows, best first. around: number of turns before and after the first of them.
+    """
+    counts = [around] * reach.seeds + [1] * reach.neighboured
+    return [
+        (thread, int(rows.n[place]), count)
+        for place, count in zip(best[: reach.neighboured].tolist(), counts, strict=False)
+        if (thread := rows.threads[place]) is not None
+    ]
 
 
 def _best_numbers(scores: Floats, mask: Mask, most: int) -> Ints:
@@ -349,29 +431,21 @@ def _best_numbers(scores: Floats, mask: Mask, most: int) -> Ints:
     return places[np.argsort(-scores[places], kind="stable")[:most]]
 
 
-def _view(
-    rows: FoundRows, large: LargeNamespace, question: Question, linked: Mask, begin: int, session_gap: int
-) -> NamespaceView:
-    """What features see of some rows.
-
-    linked: which of them have all turns around them among the rows; the others count for themselves. begin: from which
-    row on each of them is there.
-    """
-    threads = encode_codes(rows.threads)
-    in_thread = linked & (threads > 0)
-    links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+def _view(rows: FoundRows, large: LargeNamespace, question: Question, links: Links) -> NamespaceView:
+    """Return the features' view of some rows."""
     passages = _passages(rows, question)
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
+    code = {name: names.code(name) for name in dict.fromkeys(rows.names)}
     view = NamespaceView(
         passages=passages,
         postings=_by_place(passages),
-        length=count_stems(rows.terms),
+        length=np.add.reduceat(passages.length, passages.first) if len(rows) else passages.length,
         previous=links.previous,
         session=links.session,
         sessions=links.sessions,
         turns=rows.turn,
-        speaker=np.fromiter((names.code(name) for name in rows.names), np.int32, len(rows)),
+        speaker=np.fromiter(map(code.__getitem__, rows.names), np.int32, len(rows)),
         speakers=large.view.speakers,
         flags=rows.flags,
         created_at=rows.said,
@@ -391,24 +465,53 @@ def _view(
 
 def _passages(rows: FoundRows, question: Question) -> Passages:
     """Return the passages of rows, with the words of a question."""
-    terms: Sequence[bytes] = rows.terms
-    counts, vectors = np.ones(len(rows), np.int64), rows.vectors.astype(np.float32)
     width = rows.vectors.shape[1]
-    if any(rows.passages):
-        blobs = [row.tobytes() for row in rows.vectors.astype("<f2")]
-        divided = divide_rows(rows.terms, blobs, [None] * len(rows), rows.passages, width)
-        counts, terms, vectors = divided.counts, divided.terms, stack_vectors(divided.vectors, width)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    whole = np.fromiter(map(len, rows.terms), np.int64, len(rows)) // 4
+    divided = {
+        place: division
+        for place, blob in enumerate(rows.passages)
+        if blob is not None and (division := read_division(blob, int(whole[place]), 2 * width)) is not None
+    }
+    counts = np.ones(len(rows), np.int64)
+    counts[list(divided)] = [len(sizes) for sizes, _ in divided.values()]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    sizes, vectors = np.zeros(starts[-1], np.int64), np.zeros((starts[-1], width), np.float32)
+    sizes[starts[:-1]], vectors[starts[:-1]] = whole, rows.vectors
+    for place, (parts, others) in divided.items():
+        first, last = starts[place], starts[place + 1]
+        sizes[first:last] = parts
+        # Without its own vector a passage counts by that of the first.
+        vectors[first + 1 : last] = vectors[first] if others is None else others
+    ids = np.frombuffer(b"".join(rows.terms), "<u4")
     return Passages(
         np.repeat(np.arange(len(rows), dtype=np.int32), counts),
         starts,
-        count_stems(terms),
-        _postings(terms, _looked_up(question)),
-        partial(np.isin, test_elements=np.frombuffer(b"".join(terms), "<u4")),
+        count_ids(ids, sizes),
+        _postings(ids, sizes, _looked_up(question)),
+        partial(np.isin, test_elements=ids),
         *_sides(vectors, question),
         None,
         np.zeros(int(starts[-1]) + 1, np.int64),
     )
+
+
+def read_division(blob: bytes, terms: int, size: int) -> tuple[tuple[int, ...], Halves | None] | None:
+    """Return the number of terms of each passage of a text, and the vectors of all but the first, if they are there.
+
+    None for a text that counts as one passage.
+
+    Args:
+        blob: a stored division, perhaps only its beginning. terms: of the text. size: bytes of a vector.
+    """
+    count = blob[0] | blob[1] << 8
+    if not count or len(blob) < 2 + 4 * count:
+        return None
+    sizes = struct.unpack_from(f"<{count}I", blob, 2)
+    if sum(sizes) != terms:
+        return None
+    if not size or len(blob) != 2 + 6 * count + (count - 1) * size:
+        return sizes, None
+    return sizes, np.frombuffer(blob, "<f2", offset=2 + 6 * count).reshape(count - 1, size // 2)
 
 
 def _by_place(passages: Passages) -> Callable[[int], tuple[Places, Counts]]:
@@ -439,16 +542,29 @@ def _looked_up(question: Question) -> list[int]:
     return [item for term in question.terms for item in (term, *question.form_ids[term])]
 
 
-def _postings(texts: Sequence[bytes], terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
-    """Which texts hold each of the question's terms, and how often. texts: their term ids."""
-    ids = np.frombuffer(b"".join(texts), "<u4")
-    place = np.repeat(np.arange(len(texts)), [len(term) // 4 for term in texts])
-    asked = np.isin(ids, np.array(terms, np.uint32))
-    ids, place = ids[asked], place[asked]
-    found: dict[int, tuple[Places, Counts]] = {}
-    for term in terms:
-        held, counts = np.unique(place[ids == term], return_counts=True)
-        found[term] = held.astype(np.int32), counts.astype(np.float32)
+def _postings(ids: TermIds, sizes: Ints, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
+    """Return which passages hold each of the question's terms, and how often.
+
+    Args:
+        ids: term ids of all passages, one after the other. sizes: number of each.
+    """
+    asked = np.array(sorted(set(terms)), np.uint32)
+    # Most ids are of other words: a table of their last bits drops them faster than a search.
+    known = np.zeros(1 << 16, np.bool_)
+    known[asked & 0xFFFF] = True
+    hits = np.flatnonzero(known[ids & 0xFFFF])
+    at = asked.searchsorted(ids[hits])
+    at[at == len(asked)] = 0
+    exact = asked[at] == ids[hits] if len(asked) else np.zeros(0, np.bool_)
+    hits, at = hits[exact], at[exact]
+    passages = np.cumsum(sizes).searchsorted(hits, "right")
+    keys, counts = np.unique(at * np.int64(len(sizes) + 1) + passages, return_counts=True)
+    begins = keys.searchsorted(np.arange(len(asked) + 1) * np.int64(len(sizes) + 1))
+    places = (keys % (len(sizes) + 1)).astype(np.int32)
+    found = {
+        term: (places[start:end], counts[start:end].astype(np.float32))
+        for term, start, end in zip(asked.tolist(), begins[:-1].tolist(), begins[1:].tolist(), strict=True)
+    }
     nowhere = np.zeros(0, np.int32), np.zeros(0, np.float32)
     return lambda term: found.get(term, nowhere)
 

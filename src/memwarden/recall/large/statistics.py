@@ -23,8 +23,8 @@ from memwarden.recall.index.columns import Floats, Ints, Mask, TermIds, count_st
 from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import Links, NamespaceView, derive_links
 from memwarden.recall.question import Question
-from memwarden.recall.rank.bm25 import K1, PSEUDO_MASS, B, idf
-from memwarden.recall.rank.combine import Spread, measure_closeness, measure_spread
+from memwarden.recall.rank.bm25 import K1, PSEUDO_MASS, B, find_word, idf, match_words
+from memwarden.recall.rank.combine import PRIOR_ROWS, TYPICAL, Spread, measure_closeness, measure_spread
 from memwarden.text.tokenizer import SURFACE_BIT
 
 # So many rows stand for all, about: the deviation of a signal is told to within some hundredths.
@@ -174,21 +174,56 @@ def make_digest(
     )
 
 
-def measure_question(question: Question, sample: NamespaceView, whole: NamespaceDigest) -> dict[str, Spread]:
-    """Return how the signals of a question spread over the namespace. sample: the rows that stand for it.
+def measure_question(
+    question: Question, sample: NamespaceView, whole: NamespaceDigest, candidates: NamespaceView, met: Mask
+) -> dict[str, Spread]:
+    """Return how the signals of a question spread over the namespace.
 
-    Of words that are too rare to be met in the sample, the digest has the spread.
+    Few rows hold several words of a question, and those decide how far BM25 spreads. They are among the candidates, so
+    that the candidates count for themselves. The sample stands for the other rows. The digest has the spread of words
+    that are too rare for the sample.
+
+    Args:
+        sample: the rows that stand for the namespace. candidates: rows that a search found.
+        met: places of the sample that are among the candidates.
     """
     measured = [not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS for term in question.terms]
     common, rare = question.keep_words(measured), question.keep_words([not is_measured for is_measured in measured])
-    spread = measure_spread(measure_closeness(common, sample), sample)
-    # The sample's BM25 is a share of the mass of the words that it measures.
+    closeness = measure_closeness(common, sample)
+    spread = measure_spread(closeness, sample)
+    if not whole.is_sampled:
+        return spread
     mass = _mass(question, whole) + PSEUDO_MASS
+    # The sample's BM25 is a share of the mass of the words that it measures.
     share = (_mass(common, whole) + PSEUDO_MASS) / mass
-    words = spread["words"]
-    variance = (words.deviation * share) ** 2
-    variance += sum(_variance_of(*word, whole) for word in zip(rare.terms, rare.idf_prior, strict=True)) / mass**2
-    return {**spread, "words": Spread(words.mean * share, float(np.sqrt(variance)))}
+    moments = _sum_rest(closeness.places["words"] * np.float32(share), ~met & sample.alive, whole, candidates.size)
+    for word in zip(rare.terms, rare.idf_prior, strict=True):
+        moments += _sum_rare(*word, question, whole, candidates) / (mass, mass**2)
+    found = match_words(question, candidates).bm25.astype(np.float64)
+    moments += (found.sum(), (found**2).sum())
+    mean, square = moments / whole.alive
+    variance = max(square - mean**2, 0.0) + PRIOR_ROWS * TYPICAL["words"] ** 2 / whole.alive
+    return {**spread, "words": Spread(float(mean), float(np.sqrt(variance)))}
+
+
+def _sum_rest(values: Floats, others: Mask, whole: NamespaceDigest, candidates: int) -> npt.NDArray[np.float64]:
+    """Return the sums of BM25 and of its square over the rows that are no candidates. others: those of the sample."""
+    rest = values[others].astype(np.float64)
+    rows = max(whole.alive - candidates, 0)
+    return np.array([rest.sum(), (rest**2).sum()]) * (rows / max(len(rest), 1))
+
+
+def _sum_rare(
+    term: int, prior: float, question: Question, whole: NamespaceDigest, candidates: NamespaceView
+) -> npt.NDArray[np.float64]:
+    """Return the sums that a rare word adds over the rows that are no candidates, each of which holds it alone."""
+    weight = idf(whole.alive, whole.holding(term, 0), prior)
+    places, counts = find_word(candidates.postings, term, question.form_ids.get(term, ()))
+    # As the digest counts: over whole texts.
+    found = (counts / (counts + _part(candidates.length[places], whole.mean_lengths[0]))).astype(np.float64)
+    total = whole.moments(term)[:, 0] * whole.alive
+    rest: npt.NDArray[np.float64] = np.maximum(total - (found.sum(), (found**2).sum()), 0)
+    return rest * (weight, weight**2)
 
 
 def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
@@ -201,13 +236,6 @@ def _mass(question: Question, whole: NamespaceDigest) -> float:
     """Return the sum of the weights of a question's words."""
     words = zip(question.terms, question.idf_prior, strict=True)
     return sum(idf(whole.alive, whole.holding(term, 0), prior) for term, prior in words)
-
-
-def _variance_of(term: int, prior: float, whole: NamespaceDigest) -> float:
-    """Return the variance that a rare word adds to BM25."""
-    mean, square = whole.moments(term)[:, 0]
-    weight = idf(whole.alive, whole.holding(term, 0), prior)
-    return float(weight**2 * (square - mean**2))
 
 
 def _mean(values: Floats) -> float:

@@ -31,6 +31,8 @@ from memwarden.stores.postgres.schema import MIGRATION_LOCK
 from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.shared.search import (
     MAX_ALWAYS,
+    NO_ROWS,
+    PASSAGE_BYTES,
     NamespaceStatus,
     OpenRows,
     PackedColumns,
@@ -233,8 +235,10 @@ _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {HERE}"
 _DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
 _VALID = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST}), ({_VALID})"
-_RESTING = f"(SELECT r AS n FROM memwarden.rows_resting(%s) r) w JOIN memwarden.memories m ON {_M} AND m.n = w.n"
-_GONE = f"SELECT m.n FROM {_RESTING} WHERE m.state IN ('soft_deleted', 'purged')"
+_RESTING = (
+    f"SELECT m.n, m.state = 'active' FROM memwarden.rows_resting(%s) r JOIN memwarden.memories m ON {_M} AND m.n = r"
+)
+_NUMBERS = f"unnest(%s::int8[]) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
 _LACKING = f"""
     SELECT m.n, m.id FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n > %s::int8 AND m.state = 'active'
     AND CASE WHEN s.vector IS NULL THEN m.channel = 'turn'
@@ -257,6 +261,7 @@ def _text(expression: str) -> str:
     return f"coalesce(string_agg(coalesce({expression}, '{_NONE}'), '{_BETWEEN}'), '')"
 
 
+_PASSAGES = f"substring(s.passages FOR {PASSAGE_BYTES}) AS passages"
 _COLUMNS = ", ".join(
     (
         _blob("int8send(n)"),
@@ -274,22 +279,24 @@ _COLUMNS = ", ".join(
         _blob("days"),
         _blob("int4send(coalesce(length(vector), 0))"),
         _blob("vector"),
+        _blob("int4send(coalesce(length(passages), 0))"),
+        _blob("passages"),
     )
 )
 _OUTLINE = (
     f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, true AS open, "
     "m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, ''::bytea AS days, "
-    "NULL::bytea AS vector "
+    f"NULL::bytea AS vector, {_PASSAGES} "
     f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
 )
 _NEWEST = f"(SELECT * FROM memwarden.memories WHERE {HERE} ORDER BY n DESC LIMIT %s::int8)"  # also those that are gone
 _THREADS = """
-    (SELECT DISTINCT near.n FROM unnest(%s::text[], %s::int8[]) AS seed(thread, n), LATERAL (
+    (SELECT DISTINCT near.n FROM unnest(%s::text[], %s::int8[], %s::int8[]) AS seed(thread, n, reach), LATERAL (
         (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
-            AND state = 'active' AND n <= seed.n ORDER BY n DESC LIMIT %s::int8 + 1)
+            AND state = 'active' AND n < seed.n ORDER BY n DESC LIMIT seed.reach)
         UNION ALL
         (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
-            AND state = 'active' AND n > seed.n ORDER BY n LIMIT %s::int8)) near) w
+            AND state = 'active' AND n > seed.n ORDER BY n LIMIT seed.reach)) near) w
 """
 
 # A search brings some hundred rows, each by an index, whatever the planner thinks of tables that have just grown.
@@ -342,41 +349,44 @@ class Searcher:
         names = scope_values(namespace)
         open_, values = open_sql(legs.open)
         schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
-        asked: list[tuple[str, Values]] = [(_HEAD, names), (_DIGEST, names)]
-        asked.append(self._near(names, legs, schema, open_, values) if schema else self._nothing())
-        asked.append(self._holding(names, legs, open_, values) if legs.words else self._nothing())
-        asked.append(
+        wanted = (
+            self._near(names, legs, schema, open_, values) if schema else None,
+            self._holding(names, legs, open_, values) if legs.words else None,
             self._leg(f"{_NEWEST} m", (*names, legs.newest), open_, values, " AND m.state = 'active'")
             if legs.newest
-            else self._nothing()
+            else None,
+            self._timely(names, legs, open_, values) if legs.times else None,
+            self._always(names, legs, open_, values) if legs.always else None,
+            self._filter(names, legs, open_, values) if legs.filtered else None,
         )
-        asked.append(self._timely(names, legs, open_, values) if legs.times else self._nothing())
-        asked.append(self._always(names, legs, open_, values) if legs.always else self._nothing())
-        asked.append(self._filter(names, legs, open_, values) if legs.filtered else self._nothing())
-        head, digest, *found = self._ask(namespace, *asked, near=legs.near)
+        head, digest, *found = self._ask(
+            namespace, (_HEAD, names), (_DIGEST, names), *filter(None, wanted), near=legs.near
+        )
+        rows = iter(found)
         return SearchRows(
             Head(*head[0]) if head else Head(0, 0),
             int(digest[0][0]) if digest else None,
-            *(unpack_row(item[0]) for item in found),
+            *(NO_ROWS if leg is None else unpack_row(next(rows)[0]) for leg in wanted),
         )
 
-    def around(
-        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
-    ) -> PackedColumns:
+    def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows) -> PackedColumns:
         names = scope_values(namespace)
         condition, values = open_sql(open_)
-        bound = ([thread for thread, _ in seeds], [n for _, n in seeds], *names, reach, *names, reach)
+        bound = (*map(list, zip(*seeds, strict=True)), *names, *names)
         joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
         asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
         return unpack_row(self._ask(namespace, asked, near=0)[0][0])
 
     def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         names = scope_values(namespace)
+        resting = self._ask(namespace, (_RESTING, (list(numbers), *names)), near=0)[0]
+        active = [n for n, is_active in resting if is_active]
+        gone = [n for n, is_active in resting if not is_active]
+        if not active:
+            return RestingRows(NO_ROWS, gone)
         condition, values = open_sql(open_)
-        bound = (list(numbers), *names)
-        asked = self._leg(_RESTING, bound, condition, values, " AND m.state = 'active'")
-        active, gone = self._ask(namespace, asked, (_GONE, bound), near=0)
-        return RestingRows(unpack_row(active[0]), [n for (n,) in gone])
+        asked = self._leg(_NUMBERS, (active, *names), condition, values, " AND m.state = 'active'")
+        return RestingRows(unpack_row(self._ask(namespace, asked, near=0)[0][0]), gone)
 
     def lacking(self, namespace: Namespace, after: int, limit: int, statements: bytes | None) -> list[tuple[int, str]]:
         bound = (*scope_values(namespace), after, *([statements] * 3), limit)
@@ -445,13 +455,10 @@ class Searcher:
         """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, {open_} AS open, "
-            f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector "
-            f"FROM {source} {_SIGNALS} WHERE true{tail}) r"
+            f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector, "
+            f"{_PASSAGES} FROM {source} {_SIGNALS} WHERE true{tail}) r"
         )
         return sql, (*values, *bound, *tail_values)
-
-    def _nothing(self) -> tuple[str, Values]:
-        return self._leg("memwarden.memories m", (), "true", (), " AND false")
 
     def _ask(
         self, namespace: Namespace, *questions: tuple[str, Values], near: int | None = None

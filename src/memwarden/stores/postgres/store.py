@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -326,12 +327,20 @@ class PostgresStore:
         return await self._search_much(namespace, lambda searcher: searcher.outline(namespace))
 
     async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
-        return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs))
+        if legs.vector is None or not legs.near:
+            return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs))
+        # The nearest take the server as long as all other legs.
+        near, others = replace(legs, words="", newest=0, times=(), always=(), filtered=0), replace(legs, near=0)
+        nearest, found = await asyncio.gather(
+            self._search_much(namespace, lambda searcher: searcher.look(namespace, near)),
+            self._search_much(namespace, lambda searcher: searcher.look(namespace, others)),
+        )
+        return found._replace(near=nearest.near)
 
     async def around(
-        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows
     ) -> PackedColumns:
-        return await self._search_much(namespace, lambda searcher: searcher.around(namespace, seeds, reach, open_))
+        return await self._search_much(namespace, lambda searcher: searcher.around(namespace, seeds, open_))
 
     async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         return await self._search_much(namespace, lambda searcher: searcher.resting(namespace, numbers, open_))

@@ -57,6 +57,10 @@ class SearchLegs:
 MAX_ALWAYS = 1_000
 
 
+# Bytes of a stored division that a search brings: the number of terms of 64 passages.
+PASSAGE_BYTES = 258
+
+
 class PackedColumns(NamedTuple):
     """Found rows as packed columns, in no particular order. Numbers big-endian.
 
@@ -67,6 +71,7 @@ class PackedColumns(NamedTuple):
         ids, threads, names: texts. A thread or a name may be None.
         terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths of each in
             bytes, int32. A missing vector has length 0.
+        passages: alike, of a long text the first :data:`PASSAGE_BYTES` of its division; length 0 for one passage.
     """
 
     n: bytes
@@ -84,10 +89,15 @@ class PackedColumns(NamedTuple):
     days: bytes
     vector_lengths: bytes
     vectors: bytes
+    passage_lengths: bytes
+    passages: bytes
+
+
+NO_ROWS = PackedColumns(b"", b"", b"", b"", b"", b"", (), (), (), *[b""] * 8)
 
 
 class SearchRows(NamedTuple):
-    """The rows of every leg, in the order of :class:`SearchLegs`, from a single snapshot.
+    """The rows of every leg, in the order of :class:`SearchLegs`. The nearest may be of another snapshot than the rest.
 
     head: the namespace's counters. digest: the revision of its digest. None without a digest.
     near, holding, newest, timely, always, filtered: rows of each leg.
@@ -163,9 +173,12 @@ class SearchableStore(Protocol):
         """Return the candidates of all legs."""
 
     async def around(
-        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows
     ) -> PackedColumns:
-        """Return the active rows of a thread up to ``reach`` before and after each seed (thread, n), each once."""
+        """Return the active rows of a thread before and after each seed (thread, n, number of rows), each once.
+
+        A seed is not returned for itself.
+        """
 
     async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         """Return the rows that are no turns and name any of the turns with these numbers as a source."""
