@@ -57,9 +57,9 @@ def test_secrets_of_the_corpus_go_and_look_alikes_stay() -> None:
 
 
 def test_secrets_that_later_authors_showed_to_stay_go_now() -> None:
-    for name in ("unseen", "fresh"):
+    for name, may_stay in (("unseen", 2), ("fresh", 0)):
         kept = count_secrets(read(CORPORA / f"{name}_secrets.jsonl"))
         touched = count_touched(read(CORPORA / f"{name}_secret_lookalikes.jsonl"))
         assert (kept.rows, touched.rows) == (150, 100)
-        assert {row["kind"] for row in kept.wrong} <= {"wifi_password", "wifi_qr"}  # a home's wifi is asked for
+        assert len(kept.wrong) <= may_stay, kept.wrong
         assert touched.wrong == []

@@ -60,7 +60,7 @@ def test_wishes_jokes_others_and_the_past_are_not_quoted() -> None:
 
 def test_most_of_what_is_in_force_is_quoted_in_each_language() -> None:
     sentences = read_sentences(IN_FORCE, lasts=True)
-    assert len(sentences) == 113
+    assert len(sentences) == 130
     quoted = [line["language"] for line in sentences if quote(line["text"])]
     for language in ("de", "en", "es", "fr", "ja", "zh"):
         assert quoted.count(language) >= 0.6 * sum(line["language"] == language for line in sentences), language
@@ -81,7 +81,7 @@ def test_questions_and_conditions_are_not_quoted() -> None:
 
 def test_moments_jokes_and_others_are_not_in_force() -> None:
     sentences = read_sentences(IN_FORCE, lasts=False)
-    assert len(sentences) == 125
+    assert len(sentences) == 143
     assert [line["text"] for line in sentences if quote(line["text"])] == []
 
 
@@ -99,6 +99,7 @@ def test_later_sentences_leave_what_is_true(kind: str) -> None:
         ("ich nehme Ramipril 5 mg morgens", "Ramipril weg, ich nehm jetz Candesartan 8 mg"),
         ("My boss is called Henrike", "my boss is called Ansgar, Henrike moved to Kiel"),
         ("Vivimos en la calle Olmo", "nos hemos mudado a Jaén"),
+        ("I'm allergic to nuts", "back from the allergy clinic: it's ONLY hazelnuts"),
         ("j'ai un chat qui s'appelle Pistache", "Pistache est mort hier"),
     ],
 )

@@ -12,7 +12,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 
 from memwarden import AsyncWarden, redact
-from memwarden.security.secrets.redact import holds_home_code
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver, MemwardenStore
 from memwarden.tiers.backend import ContextItem
 
@@ -42,9 +41,8 @@ CODES = [
     ("Kod do drzwi to 4455.", "4455"),
     ("Код от двери 4512.", "4512"),
     ("门的密码是 5678。", "5678"),
+    ("玄関の暗証番号は4019です", "4019"),
 ]
-# The word for the code of a door is that for the PIN of a card.
-PIN = ("玄関の暗証番号は4019です", "4019")
 NO_CODES = [
     "The door costs 450 euros, and the garage door is 2400 mm wide.",
     "We met at the gate at 1030. The building was opened in 1904.",
@@ -58,54 +56,12 @@ NO_CODES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code"), [*CODES, PIN])
-def test_strict_takes_a_code_out(text: str, code: str) -> None:
+@pytest.mark.parametrize(("text", "code"), CODES)
+def test_strict_takes_a_code_out_and_the_default_keeps_it_where_a_person_asks_for_it(text: str, code: str) -> None:
     cleaned = redact(text, strict=True)
     assert code not in cleaned.text
     assert cleaned.found
     assert redact(cleaned.text, strict=True).text == cleaned.text
-
-
-@pytest.mark.parametrize("text", [text for text, _ in CODES])
-def test_the_default_keeps_a_code_since_a_person_asks_for_it(text: str) -> None:
-    assert redact(text).text == text
-    assert holds_home_code(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("my wifi password is h4rd!Pass by the way", "h4rd!Pass"),
-        ("wifi is PurpleOtter and the password is marmalade77", "marmalade77"),
-        ("kids cracked it so I changed the wifi password to tidyyourroom22", "tidyyourroom22"),
-        ("the wlan key: vR7-mossy-bucket9X", "vR7-mossy-bucket9X"),
-        ("还有三街店wifi密码 我设成zhenzhu0420 帮我记到", "zhenzhu0420"),
-        ("mot de passe du wifi : Ab12!cd34", "Ab12!cd34"),
-    ],
-)
-def test_a_wifi_password_is_kept_as_it_was_told(text: str, code: str) -> None:
-    assert redact(text).text == text
-    assert holds_home_code(text)
-    assert code not in redact(text, strict=True).text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The wifi is down again. My email password is Hunter22!",
-        "wifi slow and my password is Hunter22!",
-        "wifi is slow, my bank password is Hunter22!",
-        "the router login password is Hunter22!",
-        "I use the hotel wifi; the password for the bank is Hunter22!",
-        "Das WLAN geht nicht und mein Passwort ist Hunter22!",
-    ],
-)
-def test_another_password_beside_a_wifi_is_taken_out(text: str) -> None:
-    assert "Hunter22" not in redact(text).text
-
-
-def test_a_key_of_a_provider_is_taken_out_whatever_it_opens() -> None:
-    assert "AKIA" not in redact("the wifi password is AKIAQ7EXAMPLQ2345XYZ").text
 
 
 @pytest.mark.parametrize("text", NO_CODES)

@@ -74,6 +74,11 @@ def test_a_new_value_is_quoted_with_the_sentences_around_it() -> None:
     assert quote("is it monday already? rent is 780 now. bye") == ["rent is 780 now. bye"]
 
 
+def test_a_habit_without_a_subject_is_quoted_with_the_sentences_around_it() -> None:
+    text = "Olu has drums instead. Lesson on mondays at five. Pray for us"
+    assert quote(text) == [text]
+
+
 def test_a_letter_of_someone_else_is_not_quoted() -> None:
     assert quote('got this: "Dear Ann, welcome. The door code is 4410. Start on 18 May. Regards, Olu"') == []
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from memwarden.concurrency.loop import LastingThreadPool
 from memwarden.errors import missing_extra
-from memwarden.models.little_memory import look_up_before_widening, release_freed_memory
+from memwarden.models.byte_weights import calculate_in_bytes
+from memwarden.models.little_memory import release_freed_memory
 from memwarden.models.products import Floats, multiply
 from memwarden.models.protocols import EncodedQuestion, EncodedTexts
 
@@ -76,21 +77,11 @@ class MiniLMEmbedder:
         self._parts: _LoadedModel | None = None
         self._tokenizer: tuple[Tokenizer, npt.NDArray[np.bool_]] | None = None
         self._loading = threading.Lock()
-        self._little = False
 
     @property
     def ready(self) -> bool:
         """See :class:`memwarden.models.protocols.Embedder`."""
         return self._parts is not None
-
-    def stay_little(self, little: bool) -> None:
-        """Load the weights as bytes from now on, and widen them at each pass; or as before.
-
-        A text takes a quarter longer, a question twice as long. Loading takes 75 MB less, and what is loaded 30 MB.
-        """
-        if little != self._little:
-            self._little = little
-            self.unload()
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return a unit-length row per text, shape (len(texts), 384); zeros for a text without word pieces."""
@@ -137,11 +128,9 @@ class MiniLMEmbedder:
         return self._run([[_START, *item.ids[:MAX_PIECES], _END] for item in found])
 
     def unload(self) -> None:
-        """Let go of the weights, and of the tokenizer where it stays little; the next call loads them again."""
+        """Let go of the weights; the next call loads them again."""
         with self._loading:
-            if self._little:
-                self._tokenizer = None
-            elif self._parts is not None:
+            if self._parts is not None:
                 self._tokenizer = self._parts.tokenizer, self._parts.says_something
             self._parts = None
         release_freed_memory()
@@ -166,14 +155,10 @@ class MiniLMEmbedder:
                 options.inter_op_num_threads = 1
                 # A plan of memory for each shape: texts are of any length, and the plans take 20 MB.
                 options.enable_mem_pattern = False
-                model = look_up_before_widening(self._model.read_bytes())
-                session = onnxruntime.InferenceSession(
-                    model,
-                    options,
-                    providers=["CPUExecutionProvider"],
-                    # Which widens the weights once, two copies of four bytes a number beside each other.
-                    disabled_optimizers=["ConstantFolding"] if self._little else None,
-                )
+                # Processors without instructions for it add up products of bytes too large for two bytes otherwise.
+                options.add_session_config_entry("session.x64quantprecision", "1")
+                model = calculate_in_bytes(self._model.read_bytes())
+                session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
                 session._model_bytes = None  # 23 MB that are kept to open the session again, which nobody does
                 del model
                 if self._tokenizer is None:
@@ -190,7 +175,7 @@ class MiniLMEmbedder:
     def _run(self, ids: Sequence[list[int]]) -> Iterator[tuple[int, Floats, list[int]]]:
         batches = list(_batches([len(item) for item in ids]))
         read = partial(self._read, ids)
-        if len(batches) < 2 or self._little:
+        if len(batches) < 2:
             yield from chain.from_iterable(map(read, batches))
             return
         with LastingThreadPool(min(MAX_THREADS, os.cpu_count() or 1)) as pool:

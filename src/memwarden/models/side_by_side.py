@@ -44,12 +44,10 @@ class SideBySideEmbedder:
     def hold_one_at_a_time(self) -> Iterator[None]:
         """Keep only one of the two models in memory while this lasts: a batch takes seconds longer, and 130 MB less."""
         self._alternating += 1
-        _stay_little(self._english, little=True)
         try:
             yield
         finally:
             self._alternating -= 1
-            _stay_little(self._english, little=self.alternating)
 
     @property
     def alternating(self) -> bool:
@@ -126,9 +124,3 @@ def _unload(model: Embedder) -> None:
     unload = getattr(model, "unload", None)
     if unload is not None:
         unload()
-
-
-def _stay_little(model: Embedder, *, little: bool) -> None:
-    stay_little = getattr(model, "stay_little", None)
-    if stay_little is not None:
-        stay_little(little)

@@ -65,9 +65,12 @@ def _has_begun(text: str) -> bool:
 def _is_unknown(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> bool:
     if len(word) > MAX_LETTERS:
         return False
-    stems = terms(word)
-    known = any(_count_texts(view, form) for form in (surface_of(normalize_text(word)), *map(fold, stems)))
-    return bool(stems) and not known and not any(map(is_word, (word, word.lower(), word.capitalize())))
+    if _count_texts(view, surface_of(normalize_text(word))) or any(
+        map(is_word, (word, word.lower(), word.capitalize()))
+    ):
+        return False
+    stems = terms(word)  # last, since it takes most of the time
+    return bool(stems) and not any(_count_texts(view, fold(stem)) for stem in stems)
 
 
 def _find_held(words: Sequence[str], view: NamespaceView) -> list[str]:

@@ -94,6 +94,8 @@ class LastingWords(NamedTuple):
         denies: whether the clause that holds the phrase denies something.
         stems: of all its words.
         last_day: that it names, if it was ahead.
+        allergic: whether it says that the speaker is allergic to something.
+        retests: whether it names a new examination of allergies.
     """
 
     text: str
@@ -114,6 +116,8 @@ class LastingWords(NamedTuple):
     denies: bool = False
     stems: frozenset[str] = frozenset()
     last_day: date | None = None
+    allergic: bool = False
+    retests: bool = False
 
 
 @cache
@@ -172,7 +176,12 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
     endings = {"animal": r"\w{0,2}"} if lexicon.spaced else {}
     counts = "|".join((r"\d+(?:[.,]\d+)?", *map(re.escape, lexicon.updates.get("numbers", "").split())))
     units = "|".join(map(re.escape, lexicon.words.get("doses", ())))
-    numbers = {"year": r"(?:19|20)\d\d", "number": r"\d{1,2}", "dose": rf"(?:{counts}) ?(?:{units})"}
+    numbers = {
+        "year": r"(?:19|20)\d\d",
+        "number": r"\d{1,2}",
+        "code": r"\d{3,8}",
+        "dose": rf"(?:{counts}) ?(?:{units})",
+    }
     return numbers | {
         name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
         for name, words in lists.items()
@@ -197,7 +206,7 @@ def _load_lists(language: str) -> _WordLists | None:
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
-        *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", *_BEGINS.values())),
+        *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())),
     )
     return _WordLists(language, words, load_topics(language), signs, takes_back)
 
@@ -267,6 +276,8 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         denies=any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text)),
         stems=frozenset(terms(plain, language)),
         last_day=last_day,
+        allergic=topic == "health" and signs["allergies"].search(plain) is not None,
+        retests=signs["retests"].search(plain) is not None,
     )
 
 
@@ -431,6 +442,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return False
     if words.topic in IN_FORCE:
         return _is_out_of_force(words, later)
+    if words.allergic and later.retests and (later.read.person == "self" or not later.read.first_name):
+        return True
     if words.diets and later.returns and words.topic in _MANY and not later.diets:
         return later.read.person != "third" and not later.read.relations
     if words.topic == "habits" and _moves_habit(words, later):
@@ -440,7 +453,9 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
         # "We live here now" says that a home began, though not where.
         began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
-        if later.read.has(began) or any(now <= clause.roles for clause in later.read.clauses):
+        if later.read.has(began) or any(
+            now <= clause.roles and "doubt" not in clause.roles for clause in later.read.clauses
+        ):
             return True
     if later.parts and words.topic == "family" and (later.read.relations | words.read.relations) <= _PARTNERS:
         return True
@@ -464,7 +479,7 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
     if words.last_day is not None and (_moves_near(words.last_day, later) or _versions(words) & _versions(later)):
         return True
     shared = (words.read.content & later.read.content) - _load_common(words.read.language)
-    if words.topic == later.topic:
+    if words.topic == later.topic or {words.topic, later.topic} == {"codes", "home"}:
         return bool(shared - words.phrase - later.phrase) or (
             words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
         )

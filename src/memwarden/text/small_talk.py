@@ -31,8 +31,16 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the terms of a text that are not small talk."""
     if len(text) > _SHORT:
         return terms(text, default)
-    plain = plain_pattern_of("pleasantries").sub(" ", _acknowledgements().spaced.sub(" ", plain_text(text)))
-    return [term for term in terms(plain, default) if term not in _chatter_terms()]
+    plain = plain_text(text)
+    content = _content_terms(plain, default)
+    once = _DRAWN_OUT.sub(r"\1", text)
+    # A letter is drawn out from one ("hiiii") or from two ("cooool").
+    return content if not content or once == text else _content_terms(plain_text(once), default) and content
+
+
+def _content_terms(plain: str, default: str) -> list[str]:
+    rest = plain_pattern_of("pleasantries").sub(" ", _acknowledgements().spaced.sub(" ", plain))
+    return [term for term in terms(rest, default) if term not in _chatter_terms()]
 
 
 def is_chatter(text: str) -> bool:
@@ -88,6 +96,8 @@ def _acknowledgements() -> _Acknowledgements:
     spaced, glued = (
         tuple(code for code in languages() if load_lexicon(code).spaced is apart) for apart in (True, False)
     )
+    said = plain_pattern_of("acknowledgements", *glued).pattern
+    turns = "|".join(sorted(filter(GLUED_SCRIPT.search, all_words("small_talk_turns")), key=len, reverse=True))
     return _Acknowledgements(
-        plain_pattern_of("acknowledgements", *spaced), plain_pattern_of("acknowledgements", *glued)
+        plain_pattern_of("acknowledgements", *spaced), re.compile(rf"(?:{said}|{turns})+", re.IGNORECASE)
     )

@@ -204,8 +204,8 @@ def _is_changed_by_others(line: Line, sentences: Mapping[str, Sentences]) -> boo
 
 
 def _quote_around(turn: Memory, words: LastingWords) -> str:
-    """The sentence of a line. What is in force is quoted with the sentences around it, which name its thing."""
-    if words.topic not in IN_FORCE:
+    """The sentence of a line. One that is in force, or a habit of an unnamed subject, has the sentences around it."""
+    if words.topic not in IN_FORCE and (words.topic != "habits" or words.read.person):
         return words.text
     spans = list(split_spans(turn.text, small_starts=True))
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)

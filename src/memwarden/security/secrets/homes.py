@@ -1,7 +1,8 @@
 """Finds the codes of a home: of doors, lockers, alarms, safes and its wifi.
 
-A person asks for them, so they are kept unless the setting ``secrets`` is ``strict``. A code counts where a sentence
-names its place, a word for a code or what people do with it, and then signs that are no size, price or time.
+A person asks for them, so they are kept unless the setting ``secrets`` is ``strict``. A wifi password with digits or
+signs is taken out as a password. A code counts where a sentence names its place, a word for a code or what people do
+with it, and then signs that are no size, price or time.
 """
 
 from __future__ import annotations
@@ -36,21 +37,13 @@ _USED: Final = re.compile(r"(?i)\b(?:use|enter|press|dial|type|with|with code)\s
 _SENTENCE_END: Final = re.compile(r"[!?\n]|\.(?=\s)")
 _BEFORE: Final = 80
 _BEHIND: Final = 40
-_WIFI: Final = re.compile(f"{_any_of('wifi')}|{_any_of('router')}", re.I)
+_WIFI: Final = re.compile(_any_of("wifi"), re.I)
 # A word for a password, up to a few words ("for it", "of the guests'"), what ties a value to them, and the value.
 _TOLD: Final = re.compile(
     rf"(?i){_any_of('password')}"
     rf"[^\n.!?:=]{{0,30}}?(?:\s?[:=：]\s?|\s{_any_of('is')}\s|{_any_of('is_unspaced')}\s?)"
     r"(?:[\"“„«'`「]([^\"”“»'`」\n]{4,60})[\"”“»'`」]|([^\s\"“„«'`「,;]{4,60}))"
 )
-# A word for a password beside one for a wifi, up to where a value begins: "wifi password is", "clave del wifi:",
-# "wifi is Oak and the password is". The password of a router is one of its owner.
-_WIFI_FIRST: Final = (
-    rf"{_any_of('wifi')}\w{{0,3}}(?:['’]s)?"
-    rf"(?:[ -]?|\s(?:\w{{1,20}}\s){{0,2}}|[^\n.!?;]{{1,40}}?{_any_of('and_its')}){_any_of('password')}"
-)
-_WIFI_BEHIND: Final = rf"{_any_of('password')}\s(?:\w{{1,12}}[\s'’]){{0,3}}{_any_of('wifi')}"
-_WIFI_PASSWORD: Final = re.compile(rf"(?:{_WIFI_FIRST}|{_WIFI_BEHIND})[^\n.!?,;]{{0,20}}$", re.I)
 _NOT_A_VALUE: Final = re.compile(rf"(?:{_any_of('not_value')}|\[redacted.*)$", re.I)
 _QR: Final = re.compile(r"WIFI:[^\n]{0,100}?P:((?:[^;\\\n]|\\.){4,80});")
 
@@ -65,11 +58,6 @@ def find_home_codes(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*_without_stop(text, *span), KIND)
     if "WIFI:" in text:
         yield from (SecretSpan(*match.span(1), KIND) for match in _QR.finditer(text))
-
-
-def opens_wifi(text: str, password: SecretSpan) -> bool:
-    """Whether a password that a text tells is that of a wifi, and of nothing else."""
-    return _WIFI_PASSWORD.search(text, max(0, password.start - _BEFORE), password.start) is not None
 
 
 def _codes_of_places(text: str) -> Iterator[SecretSpan]:

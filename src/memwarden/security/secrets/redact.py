@@ -119,31 +119,18 @@ def _find_all(text: str, strict: bool) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from find_provider_tokens(text)
     yield from find_formats(text)
-    may_open_wifi = not strict and _may_open(text)
-    yield from (span for span in _find_told(text) if not (may_open_wifi and _opens_wifi(text, span)))
-    if strict:
-        yield from _home_codes(text)
-
-
-def _find_told(text: str) -> Iterator[SecretSpan]:
-    """Yield what a text calls a secret, or what its neighbourhood gives away; spans may overlap."""
     if _may_be_labelled(text):
         from memwarden.security.secrets.labelled import find_labelled  # few texts need its rules
 
         yield from find_labelled(text)
     yield from find_phrases(text)
-
-
-def _opens_wifi(text: str, span: SecretSpan) -> bool:
-    from memwarden.security.secrets.homes import opens_wifi  # few texts need its rules
-
-    return opens_wifi(text, span)
+    if strict:
+        yield from _home_codes(text)
 
 
 def holds_home_code(text: str) -> bool:
     """Whether a text tells a code of a home: of a door, a locker, an alarm, a safe or its wifi."""
-    wifi = (span for span in _find_told(text) if _opens_wifi(text, span)) if _may_open(text) else ()
-    return bool(_drop_marked(text, [*_home_codes(text), *wifi]))
+    return bool(_drop_marked(text, list(_home_codes(text))))
 
 
 # Without any of these there is no code of a home.

@@ -120,7 +120,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
 # Topics in which people say of themselves what lasts, the weightiest first.
 # In these phrases "<kin>", "<other>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that
 # list. "<other>" is anybody who is not a relative, for example a friend.
-# Further lists are "<month>", "<year>", "<number>", of one or two digits, and "<dose>", a number with its unit.
+# Further lists are "<month>", "<year>", "<number>", of one or two digits, "<code>", of three or more, and "<dose>".
 # medicines, codes, rules, current, upcoming: what is in force: a dose, a number to know, an agreement, a new value, a
 # day to come.
 LASTING_TOPICS: Final = (
@@ -129,6 +129,7 @@ LASTING_TOPICS: Final = (
 )  # fmt: skip
 # Further keys of these phrases: words by which something ended, began again or a couple parted, and of no lasting fact.
 # moves, starts: the speaker has a new home, a new job.
+# allergies, retests: words for them, and for a new examination, after which those stated before are not certain.
 # diets, meals: what a diet is called, and meals that end it.
 # drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
 # own: words for "my" and "our" in the languages that write only names with capitals.
@@ -146,6 +147,8 @@ LASTING_SIGNS: Final = (
     "regular",
     "own",
     "drafts",
+    "allergies",
+    "retests",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
