@@ -1,6 +1,6 @@
 """A process that writes to a store until it kills itself, inside a write, at the point that it was told.
 
-Usage: kill_child.py FILE LOG NAME JOB, with JOB as JSON: {"batches": n, "at": label or null, "nth": n, "fault": name}.
+A job is {"batches": n, "at": label or null, "nth": n, "fault": name}.
 The label "opening" stands for every statement that makes a new file ready, before the first write.
 
 Every acknowledged batch is written to LOG, and synced, after the acknowledgement; a later run goes on from there and
@@ -10,12 +10,10 @@ sends the last acknowledged batch of each writer once more, as a caller does who
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import signal
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -227,5 +225,8 @@ async def main(file: Path, log_path: Path, name: str, job: dict[str, Any]) -> No
     await store.close()
 
 
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])))
+def work(file: Path, log_path: Path, name: str, job: dict[str, Any], errors: Path) -> None:
+    """Write in a process that was forked for it, with a file for its stderr."""
+    with errors.open("wb") as opened:
+        os.dup2(opened.fileno(), 2)
+    asyncio.run(main(file, log_path, name, job))

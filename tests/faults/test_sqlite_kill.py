@@ -11,7 +11,7 @@ connections in ``test_sqlite_faults.py``; that the disk keeps what it was told t
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import random
 import re
 import shutil
@@ -23,17 +23,27 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from kill_child import LABELS, WRITERS, the_batch
+from kill_child import LABELS, WRITERS, the_batch, work
 
 from memwarden.records import Put, Remove, WriteMode
 
-_CHILD = Path(__file__).with_name("kill_child.py")
+# A process that has the store imported and forks: an interpreter of its own takes longer than most of what it is to do.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["kill_child"])
 _MANY = 100_000
 _ONE_CORE = 20.0
+
+
+class Child(NamedTuple):
+    """A process that writes, and the file of its stderr."""
+
+    process: ForkServerProcess
+    errors: Path
 
 
 @dataclass(frozen=True)
@@ -49,24 +59,25 @@ class Site:
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
-    def start(self, name: str, **job: Any) -> subprocess.Popen[bytes]:
+    def start(self, name: str, **job: Any) -> Child:
         plan = {"batches": _MANY, "at": None, "nth": 1, **job}
-        command = [sys.executable, str(_CHILD), str(self.file), str(self.log(name)), name, json.dumps(plan)]
-        return subprocess.Popen(command, stderr=subprocess.PIPE)
+        errors = self.folder / f"{name}.errors"
+        process = _FORKS.Process(target=work, args=(self.file, self.log(name), name, plan, errors))
+        process.start()
+        return Child(process, errors)
 
     def acknowledged(self) -> set[tuple[str, int]]:
         lines = [line for name in "pq" if self.log(name).exists() for line in self.log(name).read_text().splitlines()]
         return {(writer, int(number)) for writer, number in (line.split() for line in lines)}
 
 
-def _end(child: subprocess.Popen[bytes], seconds: float = _ONE_CORE) -> tuple[int, str]:
-    try:
-        _, errors = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        _, errors = child.communicate()
-        return 0, f"it was still writing after {seconds} s: {errors.decode()}"
-    return child.returncode, errors.decode()
+def _end(child: Child, seconds: float = _ONE_CORE) -> tuple[int, str]:
+    child.process.join(seconds)
+    if (code := child.process.exitcode) is None:
+        child.process.kill()
+        child.process.join()
+        return 0, f"it was still writing after {seconds} s: {child.errors.read_text('utf-8')}"
+    return code, child.errors.read_text("utf-8")
 
 
 def damage(site: Site) -> list[str]:
@@ -179,10 +190,10 @@ def test_kills_at_any_time(tmp_path: Path) -> None:
         before = len(site.acknowledged())
         while len(site.acknowledged()) < before + 8:
             time.sleep(0.005)
-            assert all(child.poll() is None for child in children)
+            assert all(child.process.is_alive() for child in children)
         time.sleep(chance.random() * 0.1)
         for child in children:
-            child.kill()
+            child.process.kill()
             assert _end(child)[0] == -signal.SIGKILL
         assert damage(site) == []
     _finish(site)

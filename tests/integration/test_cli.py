@@ -219,10 +219,12 @@ def test_each_conversation_of_a_locomo_file_is_a_user(fresh: Cli) -> None:
 
 def test_observe_in_part_is_exit_5(fresh: Cli) -> None:
     def chat(said: str) -> str:
-        return json.dumps([{"role": "user", "content": said, "id": "1"}])
+        file = fresh.folder / "chat.json"
+        file.write_text(json.dumps([{"role": "user", "content": said, "id": "1"}]))
+        return str(file)
 
-    fresh("observe", "-", stdin=chat("The bus leaves at eight."))
-    ran = fresh("observe", "-", stdin=chat("The bus leaves at nine."), code=5)
+    fresh.inside("observe", chat("The bus leaves at eight."), "--thread", "t1")
+    ran = fresh.inside("observe", chat("The bus leaves at nine."), "--thread", "t1", code=5)
     assert "already holds other words" in ran.out
 
 
@@ -473,7 +475,9 @@ def test_config_and_version(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fresh.folder)
     (fresh.folder / "memwarden.toml").write_text('embedder = "none"\n')
     assert fresh.inside("config", "show", "--json").json["embedder"] == "none"
-    assert fresh("config", "show", "--json", env={"MEMWARDEN_EMBEDDER": "wordllama"}).json["embedder"] == "wordllama"
+    with monkeypatch.context() as patch:
+        patch.setenv("MEMWARDEN_EMBEDDER", "wordllama")
+        assert fresh.inside("config", "show", "--json").json["embedder"] == "wordllama"
     paths = fresh.inside("config", "path", "--json").json
     assert paths == {
         "settings_file": str((fresh.folder / "memwarden.toml").resolve()),
@@ -484,7 +488,7 @@ def test_config_and_version(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fresh("version").out.startswith(f"memwarden {memwarden.__version__} ")
     assert fresh.inside("version", "--json").json["memwarden"] == memwarden.__version__
     (fresh.folder / "memwarden.toml").write_text("colour = 1\n")
-    assert "unknown setting 'colour'" in fresh("config", "show", code=2).err
+    assert "unknown setting 'colour'" in fresh.inside("config", "show", code=2).err
 
 
 def test_bench_is_mounted(fresh: Cli) -> None:
