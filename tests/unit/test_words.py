@@ -147,6 +147,16 @@ def test_dates_of_a_question(text: str, dates: list[question.Date]) -> None:
         "thank you so much!",
         "danke",
         "谢谢",
+        "saluuut ça va toi?",
+        "gute nachttt",
+        "哈哈谢谢你啦，晚安",
+        "ciao bello, tutto bene?",
+        "valeu demais, vc é fera",
+        "haha top, fijne dag nog",
+        "youre a star, hows it going",
+        "¿Qué tal? ¿Todo bien?",
+        "t'es un ange, gros bisous",
+        "Du bist die beste, schönes Wochenende!",
     ],
 )
 def test_chatter(text: str) -> None:
@@ -163,6 +173,11 @@ def test_chatter(text: str) -> None:
         "In Bergen.",
         "花生过敏",
         "No dairy.",
+        "谢谢你的猫叫什么",
+        "my night shift starts at ten",
+        "ho una giornata libera martedì",
+        "de beste bakker is op de hoek",
+        "tudo em casa está quebrado",
     ],
 )
 def test_short_answers_are_not_chatter(text: str) -> None:
