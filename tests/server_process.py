@@ -1,4 +1,8 @@
-"""Starts ``memwarden serve`` in a process of its own, as a user does."""
+"""Starts ``memwarden serve`` in a process of its own.
+
+It is forked from a process that has imported the server. A server with several workers starts them from an interpreter
+of its own, as a user's does; ``test_http_container`` and the pages of the documents start the command itself.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,41 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpx2
 
+from forks import FORKS, run_command
+
 START_SECONDS = 60.0
+_NUMBERS = count()
+
+
+class Forked:
+    """A command in a fork, with the names of ``subprocess.Popen``."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        output = log.with_name(f"output{next(_NUMBERS)}")
+        os.mkfifo(output)
+        self._process = FORKS.Process(target=run_command, args=(words, environment, output, log), daemon=True)
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self.stdout = output.open(encoding="utf-8")
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, seconds: float) -> None:
+        self._process.join(seconds)
+        assert self._process.exitcode is not None, f"it goes on after {seconds} seconds"
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
 
 
 class ServerProcess:
@@ -29,11 +60,10 @@ class ServerProcess:
         self.url = ""
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "memwarden", "serve", "--db", self._db, "--port", "0", "--json"]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, *self._options], stdout=subprocess.PIPE, stderr=log, env=self._environment, text=True
-            )
+        words = ["serve", "--db", self._db, "--port", "0", "--json", *self._options]
+        self.process: Forked | subprocess.Popen[str] = (
+            self._start(words) if "--workers" in words else Forked(words, self._environment, self.log)
+        )
         assert self.process.stdout is not None
         said = ""
         while not said.rstrip().endswith("}"):
@@ -42,6 +72,11 @@ class ServerProcess:
             said += line
         self.url = str(json.loads(said)["url"])
         return self
+
+    def _start(self, words: list[str]) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "memwarden", *words]
+        with self.log.open("ab") as log:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=self._environment, text=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -11,7 +11,6 @@ connections in ``test_sqlite_faults.py``; that the disk keeps what it was told t
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import re
 import shutil
@@ -30,11 +29,9 @@ from typing import Any, NamedTuple
 import pytest
 from kill_child import LABELS, WRITERS, the_batch, work
 
+from forks import FORKS
 from memwarden.records import Put, Remove, WriteMode
 
-# A process that has the store imported and forks: an interpreter of its own takes longer than most of what it is to do.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["kill_child"])
 _MANY = 100_000
 _ONE_CORE = 20.0
 
@@ -62,7 +59,7 @@ class Site:
     def start(self, name: str, **job: Any) -> Child:
         plan = {"batches": _MANY, "at": None, "nth": 1, **job}
         errors = self.folder / f"{name}.errors"
-        process = _FORKS.Process(target=work, args=(self.file, self.log(name), name, plan, errors))
+        process = FORKS.Process(target=work, args=(self.file, self.log(name), name, plan, errors))
         process.start()
         return Child(process, errors)
 
