@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import measures
 import memwarden
 from memwarden.agent import goal_names, overseer, saving, shorten
 from memwarden.agent.state import StateKey
@@ -316,9 +317,8 @@ SAMPLES = (
 def readers() -> set[tuple[str, str]]:
     """Return all functions that read what somebody wrote, as file and name."""
     found = set()
-    for path in SOURCE.rglob("*.py"):
-        file = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for file, tree in measures.trees().items():
+        for node in measures.walk(tree):
             if isinstance(node, ast.FunctionDef) and not file.startswith(ELSEWHERE):
                 given = [each for each in (*node.args.posonlyargs, *node.args.args) if each.arg not in ("self", "cls")]
                 if (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import memwarden
+import measures
 from memwarden.agent import answer_question, overseer, shorten
 from memwarden.records import Memory, Namespace
 from memwarden.remember.extract import by_model
@@ -54,14 +54,13 @@ def test_a_schema_that_is_sent_is_strict(name: str) -> None:
 
 
 def test_every_call_with_a_schema_is_among_them() -> None:
-    package = Path(memwarden.__file__).parent
     found = set()
-    for file in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+    for file, tree in measures.trees().items():
+        for node in measures.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "ask_json":
                 (schema,) = (word.value for word in node.keywords if word.arg == "schema")
                 name = schema.id if isinstance(schema, ast.Name) else ast.unparse(schema)
-                found.add(f"{file.stem}.{name}")
+                found.add(f"{Path(file).stem}.{name}")
     listed = {name for name in SENT if not name.startswith("by_model")}
     assert found == listed | {"by_model.answer_schema(batch)"}
     assert by_model.answer_schema is answer_schema
