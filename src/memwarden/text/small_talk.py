@@ -33,8 +33,8 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
         return terms(text, default)
     plain = plain_text(text)
     content = _content_terms(plain, default)
-    once = _DRAWN_OUT.sub(r"\1", text)
-    # A letter is drawn out from one ("hiiii") or from two ("cooool").
+    # A letter is drawn out from one ("hiiii") or from two ("cooool"). A run of capitals is a name: "AAA".
+    once = _DRAWN_OUT.sub(lambda run: run[1] if run[1].islower() else run[0], text)
     return content if not content or once == text else _content_terms(plain_text(once), default) and content
 
 
