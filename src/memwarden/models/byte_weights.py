@@ -131,7 +131,7 @@ def _look_up_first(gather: _Node, table: _Widened) -> list[_Node]:
 
 
 def _narrow_rows(rows: str) -> list[_Node]:
-    """Return what brings each row to bytes: by its own largest value, so that no row depends on another one."""
+    """Return the operations that bring each row to bytes by its own largest value. No row depends on another row."""
     size, most, step, scale, steps, whole, moved, narrow = (
         f"{rows}_{part}" for part in ("size", "most", "step", "scale", "steps", "whole", "moved", "bytes")
     )
@@ -223,7 +223,7 @@ def _write_scalar(name: str, kind: int, value: bytes) -> bytes:
 
 
 def _begin(number: int, size: int) -> bytes:
-    """Return what stands before a value of so many bytes."""
+    """Return the key and the length that precede a value of a given size in bytes."""
     return _write_varint(number << 3 | _LENGTH) + _write_varint(size)
 
 
@@ -247,7 +247,7 @@ def _write_node(node: _Node) -> bytes:
 
 
 def _read_shape(tensor: memoryview) -> tuple[str, tuple[int, ...]]:
-    """Return the name and shape of an initial value; its numbers may stand one by one or in a row."""
+    """Return the name and shape of an initial value. The sizes may be written one by one or packed."""
     name, shape = "", list[int]()
     for number, value, _ in _fields(tensor):
         if number == _TENSOR_NAME:
