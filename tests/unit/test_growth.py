@@ -42,7 +42,7 @@ from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.security.injection import detector
 from memwarden.security.secrets.redact import holds_home_code
-from memwarden.statements import lasting, reader, wording
+from memwarden.statements import in_force, lasting, reader, wording
 from memwarden.statements import statement as statement_clauses
 from memwarden.text import flags, language, negation, question_words, small_talk, tokenizer
 from memwarden.text.dates import recognizer
@@ -152,6 +152,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "codes of a home": holds_home_code,
     "quoted words": statement_clauses.quoted_words,
     "lasting words": lambda text: lasting.find_lasting(text, NOW),
+    "codes in force": in_force.names_code,
     "names without blanks": lambda text: wording.find_unspaced_names(text, [0], False),
     "when asked": lambda text: reader.when_asked(text, 0.5),
     "days held": lambda text: statement_clauses.days_held(text, NOW),

@@ -14,12 +14,15 @@ IN_FORCE: Final = ("medicines", "rules", "codes", "current", "upcoming")
 # Days. A longer span is a month or a season, of which only the plan is known.
 MAX_DAYS_AHEAD: Final = 21
 
-# A code: three digits or more, digits with hyphens, or letters and digits in one word.
-_CODE: Final = re.compile(
-    r"(?<![\w.,:/€$£])(?=[\w-]*\d)(?!\d+(?:st|nd|rd|th|h|am|pm|kg|km|mg|ml|cm|mm|min)\b)"
-    r"(?:\d{3,}|\d+(?:-\d+)+|[^\W\d_]+[\w-]*\d[\w-]*|\d+[^\W_]*[^\W\d_][\w-]*)(?![.,:]?\d|\s?[€$£%])",
-    re.IGNORECASE,
-)
+# A word with its hyphens.
+_WORD: Final = re.compile(r"[\w-]+")
+# Signs before and after a number that is an amount or a part of a longer number.
+_BEFORE_AMOUNT: Final = frozenset(".,:/€$£")
+_AFTER_AMOUNT: Final = re.compile(r"[.,:]\d|\s?[€$£%]")
+# A number with its unit in one word.
+_MEASURE: Final = re.compile(r"\d+(?:st|nd|rd|th|h|am|pm|kg|km|mg|ml|cm|mm|min)\b", re.IGNORECASE)
+# Digits of a code without letters and hyphens.
+_MIN_DIGITS: Final = 3
 _OPENING: Final = re.compile(r"[「『„“«]")
 _CLOSING: Final = re.compile(r"[」』”»]")
 _DIGIT: Final = re.compile(r"\d")
@@ -31,7 +34,16 @@ _MAX_LINES: Final = 4
 
 def names_code(text: str) -> bool:
     """Whether a text has a word that may be a code, a number plate or a number of a customer."""
-    return _CODE.search(text) is not None
+    return any(_is_code(text, word) for word in _WORD.finditer(text))
+
+
+def _is_code(text: str, word: re.Match[str]) -> bool:
+    """Whether a word has three digits or more, digits with hyphens, or letters and digits, and is no amount."""
+    if text[max(word.start() - 1, 0) : word.start()] in _BEFORE_AMOUNT or _AFTER_AMOUNT.match(text, word.end()):
+        return False
+    signs = word[0].strip("-_")
+    digits = sum(map(str.isdigit, signs))
+    return not _MEASURE.match(signs) and (digits >= _MIN_DIGITS or 0 < digits < len(signs))
 
 
 def names_value(text: str, read: ReadText) -> bool:
