@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memwarden.recall.answer.overview import choose_lines
 from memwarden.records import Channel, Memory, Namespace
+from memwarden.statements.in_force import names_code
 
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
 ANN = Namespace("default", "user/ann")
@@ -90,3 +92,35 @@ def test_a_moment_is_not_quoted() -> None:
 @pytest.mark.parametrize("text", ["sorry im allergic to walnuts", "ive got asthma", "my sisters called Ida"])
 def test_phrases_are_read_without_their_apostrophes(text: str) -> None:
     assert quote(text) == [text]
+
+
+def test_a_long_word_before_an_amount_is_read_at_once() -> None:
+    started = time.perf_counter()
+    assert not names_code(f"the code is {'a' * 20_000}{'1' * 20_000} €")
+    assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("code", ["4410", "44-10", "b12", "7F", "KL-AB", "12", "20mg", "3.50", "1500 €", "2026.5"])
+def test_a_code_has_three_digits_a_hyphen_or_a_letter(code: str) -> None:
+    assert names_code(f"it is {code}") == (code in ("4410", "44-10", "b12", "7F"))
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "kept"),
+    [
+        (
+            "I take 20 mg of Ramipril every morning. Locker code is 4711.",
+            "I stopped the Ramipril.",
+            "Locker code is 4711.",
+        ),
+        ("The gate code is 4711. I'm vegan.", "I eat meat again.", "The gate code is 4711."),
+        ("The gate code is 4711. I live in Graz.", "I moved to Linz.", "The gate code is 4711."),
+        ("Rent is 780 now. My boyfriend is called Tom.", "Tom and I broke up.", "Rent is 780 now."),
+        ("The roof is leaking. Rent is 780 now.", "the leaking roof got replaced", "Rent is 780 now."),
+    ],
+)
+def test_a_sentence_that_a_later_one_replaces_is_quoted_around_no_other(text: str, later: str, kept: str) -> None:
+    assert quote(text) != []
+    shown = quote(text, later)
+    assert kept in shown
+    assert text not in shown

@@ -550,6 +550,24 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
 
 
+def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bool:
+    """Whether a sentence may be quoted around another: no topic, and no later news about it.
+
+    later: the sentences of the speaker since then.
+    """
+    lists = _load_lists(language)
+    if lists is None or _find_topics(normalize_text(text), lists.topics, lists.signs):
+        return False
+    read = read_text(text, language)
+    about = read.content - _load_common(language)
+    return not any(
+        (words.parts and read.relations & _PARTNERS)
+        or any(clause.roles & _NEWS and about & clause.content for clause in words.read.clauses)
+        for words in later
+        if words.text != text
+    )
+
+
 def tells_change(text: str) -> bool:
     """Whether a text says that something became so."""
     read = read_text(text, language_of(text))

@@ -22,7 +22,7 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
 from memwarden.statements.in_force import IN_FORCE
-from memwarden.statements.lasting import LastingWords, find_lasting, is_replaced_by, tells_change
+from memwarden.statements.lasting import LastingWords, adds_no_claim, find_lasting, is_replaced_by, tells_change
 from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.lexicon import LASTING_TOPICS
@@ -173,7 +173,7 @@ def _read_sentences(turns: Sequence[Memory]) -> Sentences:
 def _quote_speaker(speaker_name: str, turns: Sequence[Memory], sentences: Sentences, now: datetime) -> list[Line]:
     """Quote a speaker. turns, sentences: newest first."""
     lines = [
-        Line(turn, _quote_around(turn, words), words.topic, speaker_name, words)
+        Line(turn, _quote_around(turn, words, sentences), words.topic, speaker_name, words)
         for number, (turn, words) in enumerate(sentences)
         if words.topic
         and len(words.text) <= MAX_WORDS
@@ -203,18 +203,26 @@ def _is_changed_by_others(line: Line, sentences: Mapping[str, Sentences]) -> boo
     )
 
 
-def _quote_around(turn: Memory, words: LastingWords) -> str:
-    """The sentence of a line. One that is in force, or a habit of an unnamed subject, has the sentences around it."""
+def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> str:
+    """The sentence of a line. One that is in force, or a habit of an unnamed subject, has the sentences around it.
+
+    sentences: of the speaker.
+    """
     if words.topic not in IN_FORCE and (words.topic != "habits" or words.read.person):
         return words.text
     spans = list(split_spans(turn.text, small_starts=True))
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
     if place is None:
         return words.text
+    later = [said for other, said in sentences if other.created_at >= turn.created_at and said.text != words.text]
+
+    def fits(added: SentenceSpan, start: int, end: int) -> bool:
+        return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
+
     first = last = place
-    while first > 0 and _fits(turn.text, spans[first - 1], spans[first - 1].start, spans[last].end):
+    while first > 0 and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
         first -= 1
-    while last + 1 < len(spans) and _fits(turn.text, spans[last + 1], spans[first].start, spans[last + 1].end):
+    while last + 1 < len(spans) and fits(spans[last + 1], spans[first].start, spans[last + 1].end):
         last += 1
     return turn.text[spans[first].start : spans[last].end]
 
