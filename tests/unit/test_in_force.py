@@ -124,3 +124,28 @@ def test_a_sentence_that_a_later_one_replaces_is_quoted_around_no_other(text: st
     shown = quote(text, later)
     assert kept in shown
     assert text not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm allergic to nuts, am I?",
+        "Ich bin allergisch gegen Nüsse, oder ist das Quatsch?",
+        "我对花生过敏，是吗？",
+        "ピーナッツアレルギーがあります、そうですよね？",
+        "Ich bin Veganer, oder?",
+        "Soy alérgica a las nueces, ¿no?",
+        "I'm vegan, right?",
+        "I'm vegan, aren't I?",
+        "Je suis végane, non ?",
+        "Je suis allergique aux noix, n'est-ce pas ?",
+        "Sono allergica alle noci, vero?",
+        "Sou alérgica a nozes, não é?",
+        "Ik ben vegan, toch?",
+        "I'm allergic to nuts, or was it sesame?",
+        "我对花生过敏，对吗？",
+        "我对花生过敏，对不对？",
+    ],
+)
+def test_a_statement_that_is_asked_for_its_truth_is_not_quoted(text: str) -> None:
+    assert quote(text) == []

@@ -99,9 +99,12 @@ def statement_before_question(sentence: str) -> str:
     """Return what a sentence states before the clause in which it asks, "" if it only asks.
 
     For example "I'm vegan" of "I'm vegan, what can I cook?". In a script without spaces the last clause asks.
+    A sentence that asks whether its statement is true states nothing: "I'm vegan, am I?".
     """
     cuts = list(_CLAUSE_CUT.finditer(sentence.rstrip(" ?？!.")))
     if not cuts or sentence.lstrip().startswith("¿") or _asks_or_requests(sentence):
+        return ""
+    if any(_tag().fullmatch(sentence[cut.end() :].strip(" ¿?？!.").replace("’", "'")) for cut in cuts):
         return ""
     if GLUED_SCRIPT.search(sentence):
         stated = sentence[: cuts[-1].start()]
@@ -153,6 +156,13 @@ def _opening_request() -> re.Pattern[str]:
     leads, words = _either_in_spaced("question_leads"), _either_in_spaced("question_words")
     openers = _either_in_spaced("request_openers")
     return re.compile(rf"^\s*+(?:(?:{leads})[\s,:]++){{0,4}}(?:¿|(?:{words}|{openers})(?!\w))", re.IGNORECASE)
+
+
+@cache
+def _tag() -> re.Pattern[str]:
+    """Return the expression for a clause that asks whether the statement before it is true."""
+    parts = (load_lexicon(code).alternatives("tags") for code in languages())
+    return re.compile("|".join(filter(None, parts)), re.IGNORECASE)
 
 
 @cache

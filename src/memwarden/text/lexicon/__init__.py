@@ -52,6 +52,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "past": "asks for what was true before",
     "earlier": "says that something was before something else",
     "request_openers": "words that begin a request or a question of yes or no after a statement",
+    "tags": "ask after a statement whether it is true",
     "whether": "begins a question that is answered by yes or no",
     "open_question": "words that make such a question an open one",
     # Persons and manners.
