@@ -149,3 +149,59 @@ def test_a_sentence_that_a_later_one_replaces_is_quoted_around_no_other(text: st
 )
 def test_a_statement_that_is_asked_for_its_truth_is_not_quoted(text: str) -> None:
     assert quote(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Until 2020 I took 20 mg daily.",
+        "I took 500 mg three times a day last week.",
+        "I took 20 mg every morning until June.",
+        "The old gate code is 4711.",
+        "The gate code was 4711, and the locker is 12.",
+        "The code for the alarm isn't 4711.",
+        "Bis 2020 nahm ich 20 mg täglich.",
+        "Der alte Türcode ist 4711.",
+        "Antes tomaba 20 mg al día.",
+        "Avant je prenais 20 mg par jour.",
+        "Le code du portail était 4711.",
+        "El código de la puerta era 4711.",
+    ],
+)
+def test_what_is_over_or_denied_is_not_in_force(text: str) -> None:
+    assert quote(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tom takes 20 mg every morning.",
+        "My mother takes 20 mg every morning.",
+        "The dog gets 20 mg once a day.",
+        "Mi madre toma 20 mg al día.",
+        "Meine Mutter nimmt 20 mg täglich.",
+        "Tom nimmt 20 mg täglich.",
+        "Ma mère prend 20 mg par jour.",
+        "Mia madre prende 20 mg al giorno.",
+        "A minha mãe toma 20 mg por dia.",
+        "Mijn moeder neemt 20 mg per dag.",
+        "母は毎日20mg飲んでいます。",
+        "母は20mgを1日1回飲んでいます。",
+        "我妈妈每天吃20毫克。",
+        "我妈妈20毫克一天一次。",
+        "Pedro toma 20 mg al día.",
+        "Tom's locker code is 4711.",
+        "Toms Spindcode ist 4711.",
+        "El código de Tom es 4711.",
+        "Le code de Tom est 4711.",
+        "Anna now works on Mondays.",
+        "Pedro ahora trabaja los lunes.",
+        "Anna arbeitet jetzt montags.",
+        "The max dose is 20 mg a day.",
+        "Vitamin C: 90 mg a day is recommended.",
+        "Die Höchstdosis ist 20 mg am Tag.",
+        "La dosis máxima es de 20 mg al día.",
+    ],
+)
+def test_a_dose_or_code_of_another_is_not_in_force(text: str) -> None:
+    assert quote(text) == []

@@ -40,6 +40,9 @@ _DAYS_OF_YEAR: Final = 365
 # Content words of a sentence that says something by itself.
 MIN_CONTENT: Final = 1
 
+# Words that a sentence and news about the same share.
+_MIN_SHARED: Final = 2
+
 # A pattern that fits nothing.
 _NOTHING: Final = re.compile(r"(?!)")
 # Words of others.
@@ -94,6 +97,7 @@ class LastingWords(NamedTuple):
         denies: whether the clause that holds the phrase denies something.
         stems: of all its words.
         last_day: that it names, if it was ahead.
+        named: topics whose words it has, although it may not be certain.
         allergic: whether it says that the speaker is allergic to something.
         retests: whether it names a new examination of allergies.
     """
@@ -116,6 +120,7 @@ class LastingWords(NamedTuple):
     denies: bool = False
     stems: frozenset[str] = frozenset()
     last_day: date | None = None
+    named: frozenset[str] = frozenset()
     allergic: bool = False
     retests: bool = False
 
@@ -276,6 +281,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         denies=any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text)),
         stems=frozenset(terms(plain, language)),
         last_day=last_day,
+        named=frozenset(matches),
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
     )
@@ -364,7 +370,7 @@ def _is_certain(
     if not topic or read.asks or _width(text) < MIN_WIDTH or len(read.content | read.weekdays) < MIN_CONTENT:
         return False
     if topic in IN_FORCE:
-        return _is_in_force(text, topic, read, at, phrases)
+        return _is_in_force(text, topic, read, at, signs, phrases)
     if _is_of_another(read, phrases) or (topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]):
         return False
     if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
@@ -378,17 +384,36 @@ def _is_certain(
     return not read.relations or topic == "people" or (topic in _OWN and not read.relations & _STRANGERS)
 
 
-def _is_in_force(text: str, topic: str, read: ReadText, at: datetime, phrases: re.Pattern[str]) -> bool:
-    """Whether a sentence gives an agreement, a code, a new value or a day to come of the speaker."""
+def _is_in_force(
+    text: str,
+    topic: str,
+    read: ReadText,
+    at: datetime,
+    signs: Mapping[str, re.Pattern[str]],
+    phrases: re.Pattern[str],
+) -> bool:
+    """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
     if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
         return False
-    holder = next((clause.text for clause in read.clauses if phrases.search(clause.text)), read.plain)
-    if read_text(holder, read.language).person == "third" or read.relations & _STRANGERS:
+    holder = next((clause for clause in read.clauses if phrases.search(clause.text)), None)
+    person = read_text(holder.text if holder else read.plain, read.language).person
+    if person == "third" or read.relations & _STRANGERS:
+        return False
+    denied = holder is not None and "negation" in holder.roles
+    if topic in ("medicines", "codes") and (denied or signs["past"].search(read.plain)):
         return False
     if topic == "codes":
-        return names_code(text)
-    if topic != "current":
-        return True
+        return names_code(text) and not _belongs_to_name(read)
+    if topic == "medicines":
+        day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
+        return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
+    return topic != "current" or _is_own_news(text, read, at, phrases)
+
+
+def _is_own_news(text: str, read: ReadText, at: datetime, phrases: re.Pattern[str]) -> bool:
+    """Whether a sentence gives a new value of the speaker, and no moment."""
+    if read.relations or (read.first_name and read.person != "self"):
+        return False
     if _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True):
         return False
     # "Since March" begins a state of the speaker, and "now" often a moment.
@@ -396,6 +421,13 @@ def _is_in_force(text: str, topic: str, read: ReadText, at: datetime, phrases: r
     own = drops or (read.person == "self" and len(read.content) > 1 and not read.has("negation"))
     since = own and any(spans_in(hit[0], at) for hit in phrases.finditer(read.plain))
     return since or names_value(text, read) or (read.glued and _WEEKDAYS.search(text) is not None)
+
+
+def _belongs_to_name(read: ReadText) -> bool:
+    """Whether a sentence says whose thing it is by a name: "Tom's code", "el código de Tom"."""
+    joins = read.words.patterns["of"].finditer(read.plain) if read.words is not None else ()
+    after = tuple(read.plain[join.end() :].lstrip() for join in joins)
+    return any(f"{name}'s" in read.plain or any(rest.startswith(name) for rest in after) for name in read.names)
 
 
 def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
@@ -479,7 +511,7 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
     if words.last_day is not None and (_moves_near(words.last_day, later) or _versions(words) & _versions(later)):
         return True
     shared = (words.read.content & later.read.content) - _load_common(words.read.language)
-    if words.topic == later.topic or {words.topic, later.topic} == {"codes", "home"}:
+    if words.topic == later.topic or words.topic in later.named or {words.topic, later.topic} == {"codes", "home"}:
         return bool(shared - words.phrase - later.phrase) or (
             words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
         )
@@ -562,10 +594,15 @@ def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bo
     about = read.content - _load_common(language)
     return not any(
         (words.parts and read.relations & _PARTNERS)
-        or any(clause.roles & _NEWS and about & clause.content for clause in words.read.clauses)
+        or any(clause.roles & _NEWS and _is_about(about, clause.content) for clause in words.read.clauses)
         for words in later
-        if words.text != text
     )
+
+
+def _is_about(about: frozenset[str], content: frozenset[str]) -> bool:
+    """Whether a clause shares two words with a sentence, or all that the sentence has."""
+    shared = about & content
+    return len(shared) >= min(_MIN_SHARED, len(about)) > 0
 
 
 def tells_change(text: str) -> bool:

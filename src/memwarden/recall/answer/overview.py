@@ -214,7 +214,7 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
     if place is None:
         return words.text
-    later = [said for other, said in sentences if other.created_at >= turn.created_at and said.text != words.text]
+    later = [said for other, said in sentences if other.created_at > turn.created_at]
 
     def fits(added: SentenceSpan, start: int, end: int) -> bool:
         return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
