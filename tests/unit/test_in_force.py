@@ -205,3 +205,44 @@ def test_what_is_over_or_denied_is_not_in_force(text: str) -> None:
 )
 def test_a_dose_or_code_of_another_is_not_in_force(text: str) -> None:
     assert quote(text) == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The gate code is 4711.", "It's 9922 now, the old one no longer works."),
+        ("The gate code is 4711.", "They changed it to 9922."),
+        ("Der Türcode ist 4711.", "Er ist jetzt 9922."),
+        ("I take 20 mg of Ramipril every morning.", "The doctor halved it to 10 mg."),
+        ("I take 20 mg of Ramipril every morning.", "The doctor doubled it."),
+        ("Ich nehme Ramipril 20 mg morgens.", "Der Arzt hat es auf 10 mg reduziert."),
+        ("sertraline 50 mg every morning", "sertraline up to 100 mg every morning till June"),
+    ],
+)
+def test_news_that_does_not_name_the_thing_takes_a_value_back(earlier: str, later: str) -> None:
+    assert quote(earlier) == [earlier]
+    assert earlier not in quote(earlier, later)
+
+
+def test_news_about_another_thing_takes_no_code_back() -> None:
+    code = "The gate code is 4711."
+    assert code in quote(code, "Rent is 780 now.", "We moved the table.", "The doctor halved it to 10 mg.")
+
+
+def test_a_code_and_a_rule_are_changed_by_another_speaker() -> None:
+    assert quote("The gate code is 4711.", "The gate code is now 9922.", names=("Ida", "Olu")) == [
+        "The gate code is now 9922."
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i sail weekends she sails weekdays, she's retired",
+        "yes, renewal is 28 may",
+        "yes, the gate code is 4711",
+        "ja, der Türcode ist 4711",
+    ],
+)
+def test_a_line_that_is_not_clear_alone_is_not_quoted(text: str) -> None:
+    assert quote(text) == []

@@ -75,6 +75,7 @@ class ReadText:
         subject_stems: stems of the names that it may be about.
         relations: keys of the relatives that it names.
         person: "self", "third" or "".
+        others: whether it has a pronoun of the third person.
     """
 
     language: str
@@ -101,6 +102,7 @@ class ReadText:
     subject_stems: frozenset[str]
     relations: frozenset[str]
     person: str
+    others: bool
 
     def has(self, role: str) -> bool:
         """Whether any clause holds a word of a role."""
@@ -169,6 +171,7 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         frozenset(stem for name in (*about, first) for stem in terms(name, code)),
         frozenset(each.key for each in mentions if each.sort == "relation"),
         persons[0] if persons else "",
+        "third" in persons,
     )
 
 

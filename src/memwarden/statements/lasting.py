@@ -472,6 +472,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if later.read.asks:
         return False
+    if _is_renewed_unnamed(words, later):
+        return True
     if words.topic in IN_FORCE:
         return _is_out_of_force(words, later)
     if words.allergic and later.retests and (later.read.person == "self" or not later.read.first_name):
@@ -516,6 +518,42 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
             words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
         )
     return any(clause.roles & _NEWS and shared & clause.content for clause in later.read.clauses)
+
+
+def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:
+    """Whether later news gives a code or a dose and does not say of what: "It's 9922 now", "the doctor halved it"."""
+    language = words.read.language
+    doses = _load_doses(language)
+    if later.read.dates:
+        return False
+    if words.topic == "codes":
+        news = (clause for clause in later.read.clauses if clause.roles & (_CHANGES | {"now"}))
+        return any(names_code(clause.text) and _names_nothing(clause.content, language) for clause in news)
+    if words.topic != "medicines" and not (words.topic == "health" and words.read.units & doses):
+        return False
+    # Without a dose only a doctor's news is about one.
+    by_doctor = [clause.content for clause in later.read.clauses if "post" in clause.roles] if later.denied else []
+    renewed = later.denied if later.read.units & doses else ()
+    return any(_names_nothing(content, language) for content in (*renewed, *by_doctor))
+
+
+def _names_nothing(content: frozenset[str], language: str) -> bool:
+    return not content - _load_unnamed(language)
+
+
+@cache
+def _load_doses(language: str) -> frozenset[str]:
+    """Stems of the units of doses of a language."""
+    return frozenset(stem for word in load_lexicon(language).words.get("doses", ()) for stem in terms(word, language))
+
+
+@cache
+def _load_unnamed(language: str) -> frozenset[str]:
+    """Stems of words that do not say which code or dose is meant: common words, posts, units and ends."""
+    lexicon = load_lexicon(language)
+    listed = (*lexicon.updates.get("post", "").split("|"), *lexicon.lasting.get("ended", "").split("|"))
+    stems = (stem for word in listed for stem in terms(word.strip(" *"), language))
+    return _load_common(language) | _load_doses(language) | frozenset(stems)
 
 
 def _moves_near(day: date, later: LastingWords) -> bool:
@@ -582,6 +620,24 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
 
 
+def is_clear(quoted: str, topic: str, language: str) -> bool:
+    """Whether a quotation of a topic says by itself whom it is about, and is no reply to another text.
+
+    "She" is clear only with a name or a relation. Only habits and what is in force are quoted with other sentences.
+    """
+    if topic not in IN_FORCE and topic != "habits":
+        return True
+    read = read_text(quoted, language)
+    if load_signs(language)["replies"].match(read.plain):
+        return False
+    return not _means_unnamed(read)
+
+
+def _means_unnamed(read: ReadText) -> bool:
+    """Whether a pronoun means somebody whom no name and no relation shows."""
+    return read.others and not read.names and not read.relations
+
+
 def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bool:
     """Whether a sentence may be quoted around another: no topic, and no later news about it.
 
@@ -591,6 +647,8 @@ def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bo
     if lists is None or _find_topics(normalize_text(text), lists.topics, lists.signs):
         return False
     read = read_text(text, language)
+    if _means_unnamed(read):
+        return False
     about = read.content - _load_common(language)
     return not any(
         (words.parts and read.relations & _PARTNERS)

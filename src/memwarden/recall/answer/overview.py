@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -22,7 +23,14 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
 from memwarden.statements.in_force import IN_FORCE
-from memwarden.statements.lasting import LastingWords, adds_no_claim, find_lasting, is_replaced_by, tells_change
+from memwarden.statements.lasting import (
+    LastingWords,
+    adds_no_claim,
+    find_lasting,
+    is_clear,
+    is_replaced_by,
+    tells_change,
+)
 from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.lexicon import LASTING_TOPICS
@@ -39,6 +47,8 @@ MAX_LINES: Final = 60
 MAX_WORDS: Final = 140
 # Days. A younger fact that ended another is marked as changed.
 LATELY_DAYS: Final = 45
+# Topics of what several speakers may have in common, so that each may say that it changed.
+_SHARED: Final = ("codes", "rules", "upcoming")
 _ASKS: Final = re.compile(r"[?？]")
 # Channels of what was stated or extracted as a fact.
 FACTS: Final = (Channel.SEMANTIC, Channel.EPISODIC)
@@ -85,7 +95,7 @@ async def read_overview(
     ids = [index.columns.ids[place] for place in (*facts, *turns)]
     stored = {memory.id: memory for memory in await ctx.read(ids)}
     shown = [stored[memory_id] for memory_id in ids if memory_id in stored]
-    lines = choose_lines(shown, ctx.now, about)
+    lines = await asyncio.to_thread(choose_lines, shown, ctx.now, about)
     overview = write_overview(lines, ctx.now, budget, count)
     return overview, [stored[memory_id] for memory_id in overview.sources]
 
@@ -180,7 +190,12 @@ def _quote_speaker(speaker_name: str, turns: Sequence[Memory], sentences: Senten
         and not _is_over(words, now)
         and not any(is_replaced_by(words, later) for _, later in sentences[:number])
     ]
+    lines = [line for line in lines if _is_clear(line)]
     return [*lines, *_name_relatives(speaker_name, turns, sentences, lines)]
+
+
+def _is_clear(line: Line) -> bool:
+    return line.sentence is None or is_clear(line.words, line.topic, line.sentence.read.language)
 
 
 def _is_over(words: LastingWords, now: datetime) -> bool:
@@ -189,11 +204,11 @@ def _is_over(words: LastingWords, now: datetime) -> bool:
 
 
 def _is_changed_by_others(line: Line, sentences: Mapping[str, Sentences]) -> bool:
-    """Whether another speaker later said something of the same day to come."""
+    """Whether another speaker later said something of the same code, agreement or day to come."""
     words = line.sentence
     return (
         words is not None
-        and words.topic == "upcoming"
+        and words.topic in _SHARED
         and any(
             later.created_at > line.memory.created_at and is_replaced_by(words, other)
             for speaker_name, said in sentences.items()
