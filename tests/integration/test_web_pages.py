@@ -158,7 +158,8 @@ def test_what_waits_for_approval_is_found_decided_and_taken_back(ana: Page) -> N
     ana.goto("/ui/inbox")
     ana.get_by_role("region", name="Held back").get_by_role("button", name="Give it up").press("Enter")
     expect(ana.get_by_role("region", name="Held back")).to_contain_text("Nothing is held back.")
-    ana.get_by_role("status").get_by_role("button", name="Undo").press("Enter")
+    with ana.expect_response(lambda answer: answer.request.method == "POST"):  # before the page is left
+        ana.get_by_role("status").get_by_role("button", name="Undo").press("Enter")
     ana.goto("/ui/inbox")
     expect(ana.get_by_role("region", name="Held back").locator("article")).to_have_count(1)
 
@@ -176,7 +177,8 @@ def test_a_persons_conversation_is_forgotten_as_a_whole_and_brought_back(ana: Pa
     ana.get_by_role("button", name="Forget").click()
     expect(ana.get_by_role("status")).to_contain_text("Forgotten.")
     expect(ana.get_by_role("link", name="I planted three cherry trees")).to_have_count(0)
-    ana.get_by_role("status").get_by_role("button", name="Undo").click()
+    with ana.expect_response(lambda answer: answer.request.method == "POST"):
+        ana.get_by_role("status").get_by_role("button", name="Undo").click()
     ana.goto("/ui/thread?thread=garden")
     expect(ana.locator(".said")).to_contain_text("I planted three cherry trees behind the shed.")
 

@@ -178,6 +178,7 @@ def test_chatter(text: str) -> None:
         "No dairy.",
         "谢谢你的猫叫什么",
         "AAA",
+        "ooo",
         "Es mi prima.",
         "The top one.",
         "J'ai une oie.",

@@ -19,6 +19,7 @@ DENIAL: Final = "not"
 # Characters. Longer texts have content.
 _SHORT: Final = 120
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
+_ANY_WORD: Final = re.compile(r"\w+")
 _CLAUSE_END: Final = re.compile(r"[\s.,!?~…。、・！？，～]+")
 
 
@@ -33,9 +34,15 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
         return terms(text, default)
     plain = plain_text(text)
     content = _content_terms(plain, default)
-    # A letter is drawn out from one ("hiiii") or from two ("cooool"). A run of capitals is a name: "AAA".
-    once = _DRAWN_OUT.sub(lambda run: run[1] if run[1].islower() else run[0], text)
+    # A letter is drawn out from one ("hiiii") or from two ("cooool").
+    once = _ANY_WORD.sub(_shorten_word, text)
     return content if not content or once == text else _content_terms(plain_text(once), default) and content
+
+
+def _shorten_word(word: re.Match[str]) -> str:
+    """Return a word without drawn-out letters. Capitals ("AAA") and a single letter ("ooo") are a name."""
+    once = _DRAWN_OUT.sub(lambda run: run[1] if run[1].islower() else run[0], word[0])
+    return once if len(once) > 1 else word[0]
 
 
 def _content_terms(plain: str, default: str) -> list[str]:
