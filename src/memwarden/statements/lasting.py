@@ -395,7 +395,7 @@ def _is_in_force(
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
     if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
         return False
-    holder = next((clause for clause in read.clauses if phrases.search(clause.text)), None)
+    holder = _clause_of(read, phrases)
     person = read_text(holder.text if holder else read.plain, read.language).person
     if person == "third" or read.relations & _STRANGERS:
         return False
@@ -424,10 +424,10 @@ def _is_own_news(text: str, read: ReadText, at: datetime, phrases: re.Pattern[st
 
 
 def _belongs_to_name(read: ReadText) -> bool:
-    """Whether a sentence says whose thing it is by a name: "Tom's code", "el código de Tom"."""
+    """Whether a sentence names the owner of a thing: "Tom's code", "James' code", "el código de Tom"."""
     joins = read.words.patterns["of"].finditer(read.plain) if read.words is not None else ()
     after = tuple(read.plain[join.end() :].lstrip() for join in joins)
-    return any(f"{name}'s" in read.plain or any(rest.startswith(name) for rest in after) for name in read.names)
+    return any(f"{name}'" in read.plain or any(rest.startswith(name) for rest in after) for name in read.names)
 
 
 def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
@@ -437,8 +437,13 @@ def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
 
 def _person_of(read: ReadText, phrases: re.Pattern[str]) -> str:
     """Who does it in the clause that holds a phrase: "self", "third" or ""."""
-    clause = next((clause for clause in read.clauses if phrases.search(clause.text)), None)
+    clause = _clause_of(read, phrases)
     return read_text(clause.text, read.language).person if clause is not None else ""
+
+
+def _clause_of(read: ReadText, phrases: re.Pattern[str]) -> ReadClause | None:
+    """The first clause that holds a phrase."""
+    return next((clause for clause in read.clauses if phrases.search(clause.text)), None)
 
 
 def _doubts(read: ReadText, regular: re.Pattern[str] | None = None) -> bool:
