@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Browser
 
+from engine_cases import list_left_out
 from law_stores import opened_stores
 from memwarden import AsyncScope, AsyncWarden, Warden
 from memwarden.stores.postgres import transaction
@@ -299,6 +300,8 @@ APART = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in list_left_out(items):
+        item.add_marker(pytest.mark.soak)
     items.sort(key=lambda item: not item.nodeid.startswith(APART))
 
 

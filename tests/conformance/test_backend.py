@@ -299,7 +299,7 @@ def test_items_are_memories_of_the_namespace(warden: Warden) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [*(pytest.param(kind, marks=pytest.mark.soak) for kind in ("memory", "json")), "sqlite", "postgres"],
+    ["sqlite", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("memory", "json", "postgres"))],
     indirect=True,
 )
 def test_a_thousand_items_and_more(backend: Backend) -> None:

@@ -62,13 +62,14 @@ def _points(site: Path) -> list[str]:
     return sorted(set((site / "passed").read_text().splitlines()))
 
 
-def test_kills_at_every_point(tmp_path: Path, wanted: list[Page]) -> None:
+@pytest.mark.parametrize("passages", [1, pytest.param(2, marks=pytest.mark.soak)])
+def test_kills_at_every_point(tmp_path: Path, wanted: list[Page], passages: int) -> None:
     points, died = _points(tmp_path / "undisturbed"), set()
     chance = random.Random(5)
     for number, point in enumerate(points):
         site = tmp_path / str(number)
         site.mkdir()
-        for nth in (1, chance.randint(2, 6)):
+        for nth in (1, chance.randint(2, 6))[:passages]:
             code = run(site, at=point, nth=nth)
             assert code in (0, -signal.SIGKILL)
             if code:

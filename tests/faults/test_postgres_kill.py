@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from kill_child import NAMESPACE, name_of, the_batch
+from test_replay_kill import wait_for_the_end
 
 from memwarden import Warden
 from memwarden.records import Head, JournalEntry, Put, WriteMode
@@ -74,6 +75,7 @@ class Site:
         return heard
 
     async def check(self) -> None:
+        wait_for_the_end(self._url)
         store = PostgresStore(self._url)
         await store.open()
         journal = await store.journal(NAMESPACE, limit=1_000_000)

@@ -97,7 +97,7 @@ class Site:
         if not self.database and not self.file.exists():
             return ""
         try:
-            _check_whole(self.file) if not self.database else _wait_for_the_end(self.database)
+            _check_whole(self.file) if not self.database else wait_for_the_end(self.database)
             asyncio.run(self._examine())
         except AssertionError as error:
             return f"{error}"[:2_000] or "it is damaged"
@@ -130,7 +130,7 @@ def _check_whole(file: Path) -> None:
     assert check == "ok", check
 
 
-def _wait_for_the_end(database: str) -> None:
+def wait_for_the_end(database: str) -> None:
     """What a killed process sent last may still be under way in the server."""
     others = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "

@@ -31,6 +31,7 @@ from memwarden.observability.prompt_queue import MadePrompt
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
 from memwarden.runtime.traces import TraceWriter
 from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.transfer.move import StoreWithExtras
@@ -156,12 +157,10 @@ def _hole(verb: str) -> type[OneForAll]:
     return type(f"Leaky{verb}", (OneForAll,), {verb: partialmethod(wrong, verb)})
 
 
-SELDOM_BROKEN = ("scan", "versions", "journal", "relations", "count", "events")
+SELDOM_BROKEN = ("find", "scan", "versions", "journal", "relations", "count", "events")
 
 
-@pytest.mark.parametrize(
-    "verb", ["get", "find", *(pytest.param(verb, marks=pytest.mark.soak) for verb in SELDOM_BROKEN)]
-)
+@pytest.mark.parametrize("verb", ["get", *(pytest.param(verb, marks=pytest.mark.soak) for verb in SELDOM_BROKEN)])
 async def test_a_verb_that_answers_about_another_is_caught(verb: str) -> None:
     assert leaky(await looked(_hole(verb)()))
 
@@ -258,16 +257,22 @@ USUAL = "row security is off"
     "hole", [USUAL, *(pytest.param(hole, marks=pytest.mark.soak) for hole in HOLES if hole != USUAL)]
 )
 async def test_a_hole_in_the_database_is_caught(hole: str, postgres_url: str) -> None:
+    """By the statements that the store itself sends. The paths of the verbs are tried by the whole suite, above."""
     make, mend = HOLES[hole]
     warden = await AsyncWarden.open(postgres_url, config={}).start()
+    for user in ("ana", "tom"):
+        await warden.scope(user=user).remember("My kettle is copper.")
+    assert isinstance(warden.store, PostgresStore)
     with psycopg.connect(postgres_url, autocommit=True) as db:
         db.execute(make.encode())
         try:
-            found = await look_for_leaks(warden)
+            tried = await warden.store.probe_row_security(
+                *(Namespace("default", f"user/{name}") for name in ("tom", "ana"))
+            )
         finally:
             await warden.close()
             db.execute(mend.encode())
-    assert any(item.startswith("database: raw SQL") for item in leaky(found))
+    assert any(item.path.startswith("raw SQL") and item.leaks for item in tried)
 
 
 async def test_canaries_are_removed_when_the_suite_breaks_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

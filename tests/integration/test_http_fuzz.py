@@ -134,6 +134,7 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'fuzz.db'}"
 
 
+@pytest.mark.soak
 async def test_generated_calls_with_keys_of_each_kind(url: str, tmp_path: Path) -> None:
     keys = await make_keys(url)
     with ServerProcess(url, tmp_path, "--rate", "off", "--embedder", "wordllama") as server:

@@ -24,6 +24,7 @@ from memwarden.remember.imports.source import ImportOptions
 
 CONFIG = {"embedder": "none", "extraction": "off"}
 GOOD = 60  # three times what is read ahead
+OTHERS = 6  # records of another file
 
 
 class Malformed(NamedTuple):
@@ -216,11 +217,11 @@ def test_a_malformed_entry_is_left_out_and_named_and_the_others_come_in(wrong: M
     file = folder / wrong.name
     file.write_bytes(wrong.text.encode("utf-8", "surrogateescape"))
     good = tmp_path / "good.json"
-    good.write_text(json.dumps([mem0(number) for number in range(GOOD)]))
+    good.write_text(json.dumps([mem0(number) for number in range(OTHERS)]))
     with Warden.open("memory://", config=CONFIG) as warden:
         done = warden.import_files([good, folder if wrong.form == "markdown" else file], user="ana")
         (named,) = [name for name in done.refused if wrong.name in name] or ["read in its encoding"]
-        assert done.stored >= GOOD
+        assert done.stored >= OTHERS
         assert wrong.told in named or wrong.told == "no UTF-8", done.refused
         if wrong.line is not None and named != "read in its encoding":
             assert f"line {wrong.line:,}" in named

@@ -151,17 +151,18 @@ async def test_broken_off_at_every_page_it_finishes_and_doubles_nothing(monkeypa
         assert await target.journal(NAMESPACE) == await source.journal(NAMESPACE)
 
 
-def test_a_killed_process_started_again_finishes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rows", "kills"), [(3_000, 4), pytest.param(6_000, 8, marks=pytest.mark.soak)])
+def test_a_killed_process_started_again_finishes(tmp_path: Path, rows: int, kills: int) -> None:
     """SIGKILL at random times, from the start of the process to the comparison at the end."""
     source, target = (f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db"))
     texts = "\n".join(
-        json.dumps({"role": "user", "content": f"Number {n} of many.", "id": f"m{n}"}) for n in range(6000)
+        json.dumps({"role": "user", "content": f"Number {n} of many.", "id": f"m{n}"}) for n in range(rows)
     )
     (tmp_path / "many.jsonl").write_text(texts)
     cli("observe", str(tmp_path / "many.jsonl"), "--db", source, "--embedder", "none")
     chance, heads = random.Random(6), []
     words = ["migrate", "--from", source, "--to", target, "--json"]
-    for _ in range(8):
+    for _ in range(kills):
         process = subprocess.Popen([MEMWARDEN, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.3 + chance.random() * 0.5)
         process.send_signal(signal.SIGKILL)
@@ -170,12 +171,12 @@ def test_a_killed_process_started_again_finishes(tmp_path: Path) -> None:
     assert heads == sorted(heads)
     (told,) = json.loads(cli(*words))["namespaces"]
     assert told["same"]
-    assert told["rows"]["memories"] == told["rows"]["journal"] == 6000
+    assert told["rows"]["memories"] == told["rows"]["journal"] == rows
     with closing(sqlite3.connect(tmp_path / "b.db")) as db:
         assert db.execute(
             "SELECT count(*), count(DISTINCT id), max(seq) FROM journal, (SELECT id FROM memories LIMIT 1)"
         )
-        assert db.execute("SELECT count(DISTINCT id), count(*) FROM memories").fetchone() == (6000, 6000)
+        assert db.execute("SELECT count(DISTINCT id), count(*) FROM memories").fetchone() == (rows, rows)
 
 
 def _head(file: Path) -> int:

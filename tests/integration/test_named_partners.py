@@ -29,7 +29,7 @@ NEVER_SAID = [
 ]
 
 
-@pytest.fixture(scope="module", params=["auto", "wordllama", "minilm"])
+@pytest.fixture(scope="module", params=["auto", "wordllama", pytest.param("minilm", marks=pytest.mark.soak)])
 def chat(request: pytest.FixtureRequest) -> Iterator[BoundScope]:
     """The demo's chat of two partners, observed."""
     if request.param != "wordllama":

@@ -22,11 +22,10 @@ def ana(chromium: Browser, pages: Site) -> Iterator[Page]:
 def reach(page: Page, wanted: Locator) -> None:
     """Press Tab until what is wanted has the focus, and can be seen to have it."""
     expect(wanted).to_be_visible()
-    element = wanted.element_handle()
     for _ in range(MAX_TABS):
         page.keyboard.press("Tab")
-        if element.evaluate("it => it === document.activeElement"):
-            assert element.evaluate("it => getComputedStyle(it).outlineStyle") != "none", "the focus is seen"
+        if wanted.evaluate("it => it === document.activeElement"):  # found anew: a part of a page may be replaced
+            assert wanted.evaluate("it => getComputedStyle(it).outlineStyle") != "none", "the focus is seen"
             return
     raise AssertionError(f"{MAX_TABS} times Tab do not lead to {wanted}")
 
@@ -58,6 +57,7 @@ def test_a_key_is_typed_and_the_menu_is_skipped(chromium: Browser, pages: Site) 
         expect(page.locator(".row").first).to_contain_text("cherry")
 
 
+@pytest.mark.soak
 def test_what_was_shown_is_chosen_by_day(ana: Page) -> None:
     open_page(ana, "What was shown", "What models were shown")
     press(ana, ana.get_by_role("link", name="yesterday"))
@@ -86,6 +86,7 @@ def test_what_waits_is_read_and_decided(ana: Page) -> None:
     expect(ana.get_by_role("status")).to_contain_text("Approved.")
 
 
+@pytest.mark.soak
 def test_a_conversation_is_forgotten_and_brought_back(ana: Page) -> None:
     open_page(ana, "Conversations", "Conversations")
     press(ana, ana.get_by_role("link", name="I planted three cherry trees"))
@@ -134,6 +135,7 @@ def test_memories_are_chosen_forgotten_and_taken_out_of_the_trash(ana: Page) -> 
     expect(ana.get_by_role("status")).to_contain_text("Restored.")
 
 
+@pytest.mark.soak
 def test_relations_are_read_as_a_list(ana: Page) -> None:
     open_page(ana, "Relations", "Relations")
     same = ana.locator("summary", has_text="The same as a list")

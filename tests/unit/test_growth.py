@@ -262,8 +262,8 @@ def test_time_grows_with_the_length_at_most(name: str, longest: int) -> None:
     rule = RULES[name]
     rule("Ana moved to Bern in May 2023. I like it.")  # tables are read
     slow = {}
-    third = list(RULES).index(name) % 3  # all of them in the long form
-    for part in HOSTILE if longest > 10_000 else HOSTILE[third::3]:
+    first = list(RULES).index(name) % 6  # all of them in the long form
+    for part in HOSTILE if longest > 10_000 else HOSTILE[first::6]:
         factor = growth_of(rule, part, longest)
         if factor > MAX_FACTOR:
             slow[part] = round(factor, 1)
