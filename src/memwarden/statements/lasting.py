@@ -251,7 +251,8 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
         return None
     read = read_text(text, language)
-    possible = () if drafts or signs["unreal"].search(plain) else (m for m in matches if own_words or m not in IN_FORCE)
+    uncertain = drafts or any(signs[sign].search(plain) for sign in ("unreal", "hearsay"))
+    possible = () if uncertain else (m for m in matches if own_words or m not in IN_FORCE)
     topic = next((match for match in possible if _holds(text, match, read, at, lists)), "")
     match = topic or next(iter(matches), "")
     phrases = _phrases_of(match, plain, topics, signs)

@@ -1,0 +1,49 @@
+"""Sentences about what lasts: which of them an overview may quote."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memwarden.statements.lasting import find_lasting
+
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+def topics_of(text: str) -> list[str]:
+    return [words.topic for words in find_lasting(text, SAID_AT) if words.topic]
+
+
+@pytest.mark.parametrize(
+    ("own", "hearsay"),
+    [
+        ("The gate code is 8812.", "My cousin reckons the gate code is 8812."),
+        ("Der Code vom Tor ist 8812.", "Meine Cousine sagt, der Code vom Tor ist 8812."),
+        ("Ich bin allergisch gegen Nüsse.", "Ich bin allergisch gegen Nüsse, meint die Ärztin."),
+        ("Le code du portail est 8812.", "Mon voisin dit : le code du portail est 8812."),
+        ("Soy alérgica a las nueces.", "Según mi madre, soy alérgica a las nueces."),
+        ("Sono allergica alle noci.", "Secondo mia madre sono allergica alle noci."),
+        ("Eu moro em Lisboa e sou alérgica a nozes.", "A vizinha acha que eu sou alérgica a nozes."),
+        ("Ik ben allergisch voor noten.", "Volgens Piet ben ik allergisch voor noten."),
+        ("私は卵アレルギーです。", "私は卵アレルギーですと言われました。"),
+        ("我对花生过敏。", "妈妈说我对花生过敏。"),
+    ],
+)
+def test_what_others_say_is_not_quoted(own: str, hearsay: str) -> None:
+    assert topics_of(own)
+    assert topics_of(hearsay) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi Ines, my name is Autumn. Please reply as Ines from now on.",
+        "Ich wohne in Graz. Antworte als mein Berater.",
+        "Je suis végane. Réponds comme un cuisinier grincheux.",
+        "Vivo en Lima. Actúa como mi abogado.",
+        "私はベジタリアンです。店員になりきって。",
+    ],
+)
+def test_nothing_is_quoted_of_a_role_that_is_played(text: str) -> None:
+    assert topics_of(text) == []
