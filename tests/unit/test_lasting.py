@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory, Namespace
 from memwarden.statements.lasting import find_lasting
 
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+def quote(*texts: str) -> list[str]:
+    """What an overview quotes a month after the first text. Each text is said a day after the one before."""
+    turns = [
+        Memory(
+            id=str(place), namespace=Namespace("default", "user/ann"), text=text, updated_at=SAID_AT,
+            created_at=SAID_AT + timedelta(days=place), channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return [line.words for line in choose_lines(turns, SAID_AT + timedelta(days=30), None)]
 
 
 def topics_of(text: str) -> list[str]:
@@ -47,3 +61,19 @@ def test_what_others_say_is_not_quoted(own: str, hearsay: str) -> None:
 )
 def test_nothing_is_quoted_of_a_role_that_is_played(text: str) -> None:
     assert topics_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("dose", "end"),
+    [
+        ("I got Ramipril for it. It's 5 mg in the morning.", "The Ramipril gave me a cough, I stopped it."),
+        ("I got Ramipril for it. It's 5 mg in the morning.", "I stopped yesterday."),
+        ("Hab jetzt Ramipril. Davon 5 mg morgens.", "Das Ramipril ist abgesetzt."),
+        ("耳鼻科に行った。薬はルパフィンになった。夜1錠です。", "ルパフィンもう飲まなくていい。"),
+        ("耳鼻科に行った。薬はルパフィンになった。夜1錠です。", "昨日でやめた。"),
+    ],
+)
+def test_a_dose_is_over_with_what_the_sentence_before_names(dose: str, end: str) -> None:
+    assert quote(dose)
+    assert quote(dose, "it rains again") != []
+    assert quote(dose, end) == []

@@ -100,6 +100,7 @@ class LastingWords(NamedTuple):
         named: topics whose words it has, although it may not be certain.
         allergic: whether it says that the speaker is allergic to something.
         retests: whether it names a new examination of allergies.
+        ends_unnamed: whether it says that something ended, and not what: "I stopped yesterday".
     """
 
     text: str
@@ -123,6 +124,7 @@ class LastingWords(NamedTuple):
     named: frozenset[str] = frozenset()
     allergic: bool = False
     retests: bool = False
+    ends_unnamed: bool = False
 
 
 @cache
@@ -285,6 +287,15 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         named=frozenset(matches),
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
+        ends_unnamed=_ends_unnamed(read, signs["ended"]),
+    )
+
+
+def _ends_unnamed(read: ReadText, ended: re.Pattern[str]) -> bool:
+    """Whether the speaker says that something ended, and not what."""
+    own = read.person == "self" or (read.person == "" and read.language in _DROPS_SUBJECT)
+    return own and any(
+        ended.search(clause.text) and _names_nothing(clause.content, read.language) for clause in read.clauses
     )
 
 
@@ -530,6 +541,8 @@ def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:
     """Whether later news gives a code or a dose and does not say of what: "It's 9922 now", "the doctor halved it"."""
     language = words.read.language
     doses = _load_doses(language)
+    if words.topic == "medicines" and later.ends_unnamed:
+        return True
     if later.read.dates:
         return False
     if words.topic == "codes":
@@ -560,6 +573,18 @@ def _load_unnamed(language: str) -> frozenset[str]:
     listed = (*lexicon.updates.get("post", "").split("|"), *lexicon.lasting.get("ended", "").split("|"))
     stems = (stem for word in listed for stem in terms(word.strip(" *"), language))
     return _load_common(language) | _load_doses(language) | frozenset(stems)
+
+
+def is_context_over(words: LastingWords, turn: str, later: Iterable[LastingWords]) -> bool:
+    """Whether news is about what the turn of a dose names: "I take Ramipril. 5 mg at night."
+
+    later: the sentences of the speaker since then.
+    """
+    if words.topic != "medicines":
+        return False
+    language = words.read.language
+    about = read_text(turn, language).content - _load_unnamed(language)
+    return any(about & content for other in later for content in other.denied)
 
 
 def _moves_near(day: date, later: LastingWords) -> bool:

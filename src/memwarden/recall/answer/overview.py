@@ -28,6 +28,7 @@ from memwarden.statements.lasting import (
     adds_no_claim,
     find_lasting,
     is_clear,
+    is_context_over,
     is_replaced_by,
     tells_change,
 )
@@ -189,6 +190,7 @@ def _quote_speaker(speaker_name: str, turns: Sequence[Memory], sentences: Senten
         and len(words.text) <= MAX_WORDS
         and not _is_over(words, now)
         and not any(is_replaced_by(words, later) for _, later in sentences[:number])
+        and not is_context_over(words, turn.text, (later for _, later in sentences[:number]))
     ]
     lines = [line for line in lines if _is_clear(line)]
     return [*lines, *_name_relatives(speaker_name, turns, sentences, lines)]
