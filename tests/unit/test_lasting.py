@@ -77,3 +77,35 @@ def test_a_dose_is_over_with_what_the_sentence_before_names(dose: str, end: str)
     assert quote(dose)
     assert quote(dose, "it rains again") != []
     assert quote(dose, end) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When I ask for code: diff only, no explanation unless I ask.",
+        "No emojis from you please, in comments or in answers.",
+        "Never suggest recipes with fish to me.",
+        "Bitte antworte immer auf Deutsch, außer wenn ich Englisch schreibe.",
+        "Réponds toujours en français, sauf si je te parle en anglais.",
+        "Respóndeme siempre en catalán, a menos que pregunte en inglés.",
+        "これからは敬語はやめて、短く答えて。",
+        "以后回答都用中文，除非我用英文问。",
+    ],
+)
+def test_a_standing_request_is_quoted_with_its_exception(text: str) -> None:
+    assert topics_of(text) == ["rules"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should I always reply to such letters?",
+        "I'd like you to always answer in French one day.",
+        "The label says never use bleach.",
+        "Soll ich Kunden immer duzen?",
+        "Il faudrait que tu répondes toujours en français si possible.",
+        "要不要以后回答都用中文？",
+    ],
+)
+def test_a_question_or_wish_is_not_a_standing_request(text: str) -> None:
+    assert topics_of(text) == []

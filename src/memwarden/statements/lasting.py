@@ -405,7 +405,8 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
-    if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
+    doubtful = _doubts(read, phrases, signs["exceptions"]) if topic == "rules" else _doubts(read, phrases)
+    if doubtful or _is_joke(text) or _QUOTED.search(text):
         return False
     holder = _clause_of(read, phrases)
     person = read_text(holder.text if holder else read.plain, read.language).person
@@ -458,14 +459,16 @@ def _clause_of(read: ReadText, phrases: re.Pattern[str]) -> ReadClause | None:
     return next((clause for clause in read.clauses if phrases.search(clause.text)), None)
 
 
-def _doubts(read: ReadText, regular: re.Pattern[str] | None = None) -> bool:
+def _doubts(read: ReadText, *certain: re.Pattern[str]) -> bool:
     """Whether a sentence is a wish, a plan, a condition, hearsay or about the past. "I also have a cat" is not.
 
-    regular: how often something happens, which is no doubt: "once a week".
+    certain: words that are no doubt, for example how often something happens: "once a week".
     """
     if read.words is None or not read.has("doubt"):
         return False
-    plain = regular.sub(" ", read.plain) if regular else read.plain
+    plain = read.plain
+    for words in certain:
+        plain = words.sub(" ", plain)
     another = read.words.patterns.get("another")
     return read.words.patterns["doubt"].search(another.sub(" ", plain) if another else plain) is not None
 
