@@ -109,3 +109,44 @@ def test_a_standing_request_is_quoted_with_its_exception(text: str) -> None:
 )
 def test_a_question_or_wish_is_not_a_standing_request(text: str) -> None:
     assert topics_of(text) == []
+
+
+def test_a_value_that_holds_from_a_day_on_is_quoted_after_it() -> None:
+    rent = "My rent is 720 from 20 May."
+    assert quote(rent) == [rent]
+    assert quote(rent, "The rent went up to 760.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From June I work on Tuesdays and Fridays.",
+        "Ab Mai proben wir donnerstags um 18 Uhr.",
+        "Ab dem 1. Juni kostet die Miete 720 Euro.",
+        "À partir de juin mon loyer est de 720 euros.",
+        "A partir del 1 de junio trabajo los martes.",
+        "6月1日から家賃は98000円です。",
+        "从6月1号起房租是3200元。",
+    ],
+)
+def test_a_value_holds_from_a_day_on(text: str) -> None:
+    assert topics_of(text) == ["current"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From 1 June to 9 June I work on Tuesdays.",
+        "I'm on holiday from 1 June.",
+        "From 1 June I'm in Rome, back on Tuesday.",
+        "Torrent Labs, 10 weeks from 6 July, rent is 480.",
+        "From 1 June I might work on Tuesdays.",
+        "Ab 1. Juni bin ich im Urlaub.",
+        "Du 1er au 9 juin mon loyer est de 720 euros.",
+        "Quizá a partir del 1 de junio trabajo los martes.",
+        "6月1日から旅行です。",
+        "从6月1号起我去旅游。",
+    ],
+)
+def test_a_stay_or_a_plan_from_a_day_on_is_no_value(text: str) -> None:
+    assert "current" not in topics_of(text)

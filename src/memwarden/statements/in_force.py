@@ -6,13 +6,18 @@ import re
 from datetime import date, datetime
 from typing import Final
 
-from memwarden.statements.explicit import ReadText
+from memwarden.statements.explicit import ReadText, read_text
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import normalize_text
+from memwarden.text.lexicon import load_lexicon
+from memwarden.text.tokenizer import terms
+from memwarden.text.update_words import GLUED_LANGUAGES
 
 # Topics of what is in force.
 IN_FORCE: Final = ("medicines", "rules", "codes", "current", "upcoming")
 # Days. A longer span is a month or a season, of which only the plan is known.
 MAX_DAYS_AHEAD: Final = 21
+_DAYS_OF_SHORTEST_MONTH: Final = 28
 
 # A word with its hyphens.
 _WORD: Final = re.compile(r"[\w-]+")
@@ -52,6 +57,34 @@ def names_value(text: str, read: ReadText) -> bool:
         return True
     roles = frozenset(role for clause in read.clauses for role in clause.roles)
     return bool(("single" in roles and _AMOUNT.search(text)) or ("post" in roles and read.names))
+
+
+def begins_value(text: str, at: datetime, onward: re.Pattern[str], language: str) -> bool:
+    """Whether a sentence gives weekdays or the number of a thing that hold from one day or month on.
+
+    "From 1 June I work on Tuesdays" holds after that day. "From 1 June to 9 June" and "ten weeks from 1 June" end.
+
+    onward: words before the day, or after it in a script without spaces.
+    """
+    spans = [span for span in spans_in(text, at) if _DIGIT.search(span.text) or span.first != span.last]
+    if len(spans) != 1 or 0 < (spans[0].last - spans[0].first).days < _DAYS_OF_SHORTEST_MONTH - 1:
+        return False
+    before, _, after = text.partition(spans[0].text)
+    plain = normalize_text(after if language in GLUED_LANGUAGES else before).strip()
+    hit = onward.match(plain) if language in GLUED_LANGUAGES else _find_at_end(onward, plain)
+    rest = read_text(f"{before} {after}", language)
+    units = frozenset(
+        stem for word in load_lexicon(language).words.get("time_units", ()) for stem in terms(word, language)
+    )
+    if hit is None or rest.units & units:
+        return False
+    days = {stem for span in spans_in(rest.plain, at) for stem in terms(span.text, language)}
+    single = any("single" in clause.roles for clause in rest.clauses) and _AMOUNT.search(f"{before} {after}")
+    return bool(rest.weekdays - days or single)
+
+
+def _find_at_end(pattern: re.Pattern[str], plain: str) -> re.Match[str] | None:
+    return next((hit for hit in pattern.finditer(plain) if hit.end() == len(plain)), None)
 
 
 def is_pasted(text: str) -> bool:

@@ -9,7 +9,15 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
-from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
+from memwarden.statements.in_force import (
+    IN_FORCE,
+    begins_value,
+    find_last_day,
+    is_inside_quotes,
+    is_pasted,
+    names_code,
+    names_value,
+)
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import (
@@ -250,6 +258,8 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     plain = normalize_text(text)
     last_day = find_last_day(text, at)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
+    if "current" not in matches and begins_value(text, at, signs["onward"], language):
+        matches = [*matches[:-1], "current", *matches[-1:]] if last_day else [*matches, "current"]
     if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
         return None
     read = read_text(text, language)
@@ -420,6 +430,8 @@ def _is_in_force(
     if topic == "medicines":
         day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
         return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
+    if topic == "current" and begins_value(text, at, signs["onward"], read.language):
+        return not read.relations and not (read.first_name and read.person != "self")
     return topic != "current" or _is_own_news(text, read, at, phrases)
 
 
