@@ -57,7 +57,7 @@ async def revision(url: str) -> int:
 
 
 @pytest.mark.parametrize("calls", [8, pytest.param(200, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def test_a_backup_taken_under_load_is_of_one_revision(
     engine: str, calls: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

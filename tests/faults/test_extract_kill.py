@@ -179,6 +179,7 @@ def test_kills_until_the_talk_is_over(steady: Talk, failing: Talk, tmp_path: Pat
             talk.finish()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("call", "nth"), list(zip(SYSTEM_CALLS, (31, 13), strict=True)))
 def test_kills_at_system_calls(steady: Talk, pickled: dict[str, Path], tmp_path: Path, call: str, nth: int) -> None:
     child = [sys.executable, str(_CHILD), str(pickled["steady"])]
@@ -200,7 +201,7 @@ def test_the_harness_finds_a_store_without_transactions(steady: Talk) -> None:
     assert again == 1 or steady.damage() != "", "a batch without its mark was not seen"
 
 
-@pytest.mark.parametrize("fault", [None, "no sync"])
+@pytest.mark.parametrize("fault", [None, pytest.param("no sync", marks=pytest.mark.soak)])
 def test_what_is_kept_is_synced_before_it_is_told(
     steady: Talk, pickled: dict[str, Path], tmp_path: Path, fault: str | None
 ) -> None:

@@ -183,9 +183,10 @@ def test_kills_until_the_replay_is_over(site: Site, tmp_path: Path) -> None:
             _kill_everywhere(site, seed, most=60, instants=6)
 
 
+@pytest.mark.parametrize("nths", [(40,), pytest.param((9, 40), marks=pytest.mark.soak)])
 @pytest.mark.parametrize("call", SYSTEM_CALLS)
-def test_kills_at_system_calls(site: Site, pickled: Path, tmp_path: Path, call: str) -> None:
-    for nth in (9, 40):
+def test_kills_at_system_calls(site: Site, pickled: Path, tmp_path: Path, call: str, nths: tuple[int, ...]) -> None:
+    for nth in nths:
         last = killed_at(call, nth, [sys.executable, str(_CHILD), str(pickled), site.job()], tmp_path)
         assert "memory.db" in last
         assert site.damage() == "", last

@@ -165,7 +165,7 @@ def test_kills_at_every_point_of_a_write(tmp_path: Path) -> None:
     _finish(site)
 
 
-@pytest.mark.parametrize("nth", [2, 12, 25, *(pytest.param(nth, marks=pytest.mark.soak) for nth in (6, 7, 9, 18, 24))])
+@pytest.mark.parametrize("nth", [2, 25, *(pytest.param(nth, marks=pytest.mark.soak) for nth in (6, 7, 9, 12, 18, 24))])
 def test_kills_while_a_file_is_made(tmp_path: Path, nth: int) -> None:
     """At the nth statement of claiming and migrating a new file; the next to open it begins anew."""
     site = Site(tmp_path)

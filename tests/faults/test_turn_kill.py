@@ -250,7 +250,7 @@ def test_the_harness_finds_answers_that_come_too_early(talks: Talks) -> None:
     assert found != ""
 
 
-@pytest.mark.parametrize("fault", [None, "no sync"])
+@pytest.mark.parametrize("fault", [None, pytest.param("no sync", marks=pytest.mark.soak)])
 def test_an_exchange_is_synced_before_it_is_told(
     talks: Talks, pickled: Path, tmp_path: Path, fault: str | None
 ) -> None:
