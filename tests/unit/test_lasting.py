@@ -57,6 +57,9 @@ def test_what_others_say_is_not_quoted(own: str, hearsay: str) -> None:
         "Je suis végane. Réponds comme un cuisinier grincheux.",
         "Vivo en Lima. Actúa como mi abogado.",
         "私はベジタリアンです。店員になりきって。",
+        "Joe: tea?\nSue: no, I prefer coffee.",
+        "Jo : du thé ?\nSue : non, je suis allergique au lait.",
+        "Kellner: Tee?\nGast: Ich bin allergisch gegen Nüsse.",
     ],
 )
 def test_nothing_is_quoted_of_a_role_that_is_played(text: str) -> None:
@@ -150,3 +153,63 @@ def test_a_value_holds_from_a_day_on(text: str) -> None:
 )
 def test_a_stay_or_a_plan_from_a_day_on_is_no_value(text: str) -> None:
     assert "current" not in topics_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My rent is 870 a month including heating.",
+        "Our vet is Dr Kestler on Mill Lane.",
+        "My laptop's a ThinkPad with a new battery.",
+        "My email is petra.luchs@mailhaven.example.",
+        "Meine Miete ist 870 Euro warm.",
+        "Mon loyer est de 720 euros.",
+        "Mi alquiler es de 720 euros al mes.",
+        "Il mio affitto è di 720 euro al mese.",
+        "Meu aluguel é de 720 euros por mês, com tudo.",
+        "Mijn huur is 720 euro per maand.",
+        "うちの家賃は98000円です。",
+        "我的房租是3200元。",
+    ],
+)
+def test_an_attribute_with_a_number_or_name_is_quoted(text: str) -> None:
+    assert topics_of(text) == ["things"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My rent is a joke.",
+        "My phone is at 5%.",
+        "My rent is due on the 5th.",
+        "My sister's rent is 870.",
+        "My landlord's rent is 870 too.",
+        "My rent is 870, isn't it?",
+        "My rent was 870 back in Leeds.",
+        "If my rent is 870, how much is left?",
+        "Meine Miete ist eine Frechheit.",
+        "Die Miete meiner Schwester ist 870 Euro.",
+        "Mon loyer est une honte.",
+        "Mi alquiler es una barbaridad.",
+        "うちの家賃は高いです。",
+        "我的房租是个笑话。",
+    ],
+)
+def test_an_attribute_without_a_value_is_not_quoted(text: str) -> None:
+    assert "things" not in topics_of(text)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "The rent went up to 905.",
+        "They raised it to 905.",
+        "We moved to Graz last week.",
+        "new rent letter came, 905 from May",
+        "My rent is 905.",
+    ],
+)
+def test_an_attribute_is_left_out_after_news_that_may_be_about_it(later: str) -> None:
+    rent = "My rent is 870 a month."
+    assert quote(rent, "My gym is FitForge, open all night.") == ["My gym is FitForge, open all night.", rent]
+    assert rent not in quote(rent, later)

@@ -33,6 +33,13 @@ _CLOSING: Final = re.compile(r"[」』”»]")
 _DIGIT: Final = re.compile(r"\d")
 # A number of two digits or more.
 _AMOUNT: Final = re.compile(r"\d[.,:]?\d")
+# A number, or an address of mail, that is the value of an attribute. A share is a moment: "my phone is at 5 %".
+_VALUE: Final = re.compile(r"[£$€+]?\d[^%]*$|\S+@\S+\.\w")
+# Words before a value and the value.
+_MAX_LEADS: Final = 4
+# The speaker, or the field, before a line.
+_LABELS: Final = re.compile(r"^[ \t]*[^\W\d_][\w'’.-]{0,19} ?[:：](?!//|\d)", re.MULTILINE)
+_MIN_LABELS: Final = 2
 # Lines of a message that somebody types. A longer one is a list or a pasted text.
 _MAX_LINES: Final = 4
 
@@ -87,9 +94,28 @@ def _find_at_end(pattern: re.Pattern[str], plain: str) -> re.Match[str] | None:
     return next((hit for hit in pattern.finditer(plain) if hit.end() == len(plain)), None)
 
 
+def names_attribute(text: str, attributes: re.Pattern[str], leads: re.Pattern[str], *, capital_nouns: bool) -> bool:
+    """Whether a sentence gives an attribute a number or a name: "my rent is 870", not "my rent is a joke".
+
+    capital_nouns: whether a capital shows no name.
+    """
+    plain = normalize_text(text)
+    hit = attributes.search(plain) if len(plain) == len(text) else None
+    words = text[hit.end() :].split()[:_MAX_LEADS] if hit else []
+    if not words:
+        return False
+    lead = next((place for place, word in enumerate(words) if not leads.fullmatch(normalize_text(word.strip(".")))), 0)
+    return bool(_VALUE.match(words[lead]) or (not capital_nouns and words[lead][0].isupper()))
+
+
 def is_pasted(text: str) -> bool:
     """Whether a text is a list or another text of many lines."""
     return text.strip().count("\n") >= _MAX_LINES
+
+
+def is_script(text: str) -> bool:
+    """Whether a text is a dialogue of several speakers, or a form: two lines that begin with a word and a colon."""
+    return len(_LABELS.findall(text)) >= _MIN_LABELS
 
 
 def is_inside_quotes(text: str, start: int) -> bool:
