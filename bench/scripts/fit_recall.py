@@ -3,8 +3,9 @@
 usage: fit_recall.py --data DATA [--cache FILE] [--check]
 
 Everyday histories give questions with an answer and questions without one; whole histories are left out for the figures
-that are printed. MADial's talks call up memories. Questions about the world belong to no store. Small stores of plain
-statements are made of the corpus of attributes. `--check` prints the figures and writes nothing.
+that are printed. Questions of one history are put to the others, too, which do not hold their answers. MADial's talks
+call up memories. Questions about the world belong to no store. Small stores of plain statements are made of the corpus
+of attributes. `--check` prints the figures and writes nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +47,11 @@ KINDS = ("both", "multilingual", "first", "words", "wordllama")
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 UNANSWERABLE = ("unknown_named", "world", "topic_switch")
 OFF_TOPIC = ("world", "topic_switch")
+FOREIGN_QUESTIONS = 150
+FOREIGN_SHARE = 0.02
+"""Questions of other histories that are put to a history, and the weight of each, beside 1 for one of its own. More
+weight tells the questions of others better, and questions about known people worse."""
+RIDGE, ANSWER_RIDGE = 3e-3, 1e-2
 SMALL_STORES = 160
 WORLD_QUESTIONS = 40
 ITEMS = 24
@@ -66,7 +72,7 @@ SIGNALS = {
     "words": ("unseen", "words", "own"),
     "wordllama": ("unseen", "words", "own", "first"),
 }
-ANSWER_SIGNALS = ("around", "told", "reason_or_list", "implicit", "top_words", "top_first", "top_after")
+ANSWER_SIGNALS = ("around", "named", "told", "reason_or_list", "implicit", "top_words", "top_first", "top_after")
 """What only the chance of the answer goes by, besides the others."""
 PLAIN_SIGNALS = {
     "both": ("own", "small", "told"),
@@ -128,6 +134,7 @@ class Asked:
         seen: number of messages that were said before it.
         gold: ids of messages that answer it. stale: ids of outdated ones.
         answerable, on_topic: what the labels say.
+        origin: group of the store that it was written for, if that is another one.
     """
 
     text: str
@@ -137,6 +144,7 @@ class Asked:
     answerable: bool
     on_topic: bool
     stale: frozenset[str] = frozenset()
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -216,6 +224,33 @@ def read_histories(folder: Path) -> Iterator[Store]:
             for text in chance.sample(world, WORLD_QUESTIONS)
         ]
         yield Store(path.stem, "world", messages, others)
+
+
+def make_foreign(histories: Sequence[Store], languages: Mapping[str, str]) -> Iterator[Store]:
+    """Yield each English history with questions of the other English ones.
+
+    languages: of each history. Of other languages there is one history each.
+    """
+    english = [store for store in histories if store.sort == "history" and languages[store.group] == "en"]
+    for store in english:
+        others = [
+            replace(asked, origin=other.group)
+            for other in english
+            if other is not store
+            for asked in other.questions
+            if asked.on_topic
+        ]
+        last, seen = store.messages[-1].at + timedelta(days=1), len(store.messages)
+        questions = [
+            replace(asked, at=last, seen=seen, gold=frozenset(), stale=frozenset(), answerable=False)
+            for asked in random.Random(store.group).sample(others, FOREIGN_QUESTIONS)
+        ]
+        yield Store(store.group, "foreign", store.messages, questions)
+
+
+def read_languages(folder: Path) -> dict[str, str]:
+    """Return the language of each history."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8"))["language"] for path in folder.glob("*.json")}
 
 
 def read_talks(folder: Path) -> Iterator[Store]:
@@ -461,7 +496,7 @@ def prepare(asked: Asked, view: Any, encoder: Encoder, kind: str) -> Question:
     return question
 
 
-def logistic(x: Matrix, y: Matrix, weight: Matrix, ridge: float = 3e-3) -> Matrix:
+def logistic(x: Matrix, y: Matrix, weight: Matrix, ridge: float = RIDGE) -> Matrix:
     """Fit a logistic regression on columns brought to unit deviation; the first column is the constant."""
     deviation = np.maximum(x.std(axis=0), 1e-9)
     deviation[0] = 1.0
@@ -501,9 +536,10 @@ def fit_subject(rows: Sequence[Row], names: Sequence[str], missed: float) -> dic
 
 def fit_answer(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
     """Fit the chance that a history holds the answer."""
-    some = [row for row in rows if row.store.sort == "history"]
+    some = [row for row in rows if row.store.sort in ("history", "foreign")]
     y = np.array([float(row.asked.answerable) for row in some])
-    return named(names, logistic(columns(some, names), y, np.ones(len(some))))
+    weight = np.array([FOREIGN_SHARE if row.asked.origin else 1.0 for row in some])
+    return named(names, logistic(columns(some, names), y, weight, ANSWER_RIDGE))
 
 
 def fit_plain(rows: Sequence[Row], names: Sequence[str], missed: float) -> dict[str, float]:
@@ -559,7 +595,7 @@ def logit_of(weights: Mapping[str, float], row: Row) -> float:
 def fit(rows: Sequence[Row], kind: str) -> dict[str, dict[str, float]]:
     """Return all weights of a kind."""
     names = SIGNALS[kind]
-    further = ANSWER_SIGNALS if kind in ("both", "multilingual") else ANSWER_SIGNALS[:1]
+    further = ANSWER_SIGNALS if kind in ("both", "multilingual") else ANSWER_SIGNALS[:2]
     answer = fit_answer(rows, (*names, *further))
     return {
         "subject": fit_subject(rows, names, MISSED[kind]),
@@ -590,12 +626,15 @@ def check(rows: Sequence[Row], kind: str) -> dict[str, float]:
     answers: list[tuple[float, bool, bool, int]] = []
     items: list[tuple[float, bool]] = []
     plain: list[tuple[float, bool]] = []
+    foreign: list[float] = []
     for group in sorted({row.store.group for row in rows if row.store.sort in ("history", "small", "talk")}):
-        weights = fit([row for row in rows if row.store.group != group], kind)
+        weights = fit([row for row in rows if group not in (row.store.group, row.asked.origin)], kind)
         for row in (row for row in rows if row.store.group == group):
             knows = chance_of(logit_of(weights["subject"], row))
             if row.store.sort == "small":
                 plain.append((chance_of(logit_of(weights["plain"], row)), row.asked.answerable))
+            elif row.store.sort == "foreign":
+                foreign.append(chance_of(logit_of(weights["answer"], row)))
             elif row.store.sort != "history":
                 subject[row.store.sort].append(knows)
             else:
@@ -620,6 +659,7 @@ def check(rows: Sequence[Row], kind: str) -> dict[str, float]:
         "talks refused": below_bar(subject["talk"]),
         "answer AUC": auc(yes, [c for c, answerable, _, _ in answers if not answerable]),
         "never said AUC": auc(yes, [c for c, answerable, on_topic, _ in answers if not answerable and on_topic]),
+        "foreign AUC": auc(yes, foreign),
         "like": like(answers),
         "answer gap": gap([c for c, *_ in answers], [a for _, a, _, _ in answers]),
         "item gap": gap([c for c, _ in items], [b for _, b in items]),
@@ -659,8 +699,9 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     encoder = Encoder(given.cache)
-    stores = [*read_histories(given.data / "everyday"), *read_talks(given.data / "public"), *make_small_stores()]
-    stores += make_changed_stores()
+    histories = list(read_histories(given.data / "everyday"))
+    stores = [*histories, *make_foreign(histories, read_languages(given.data / "everyday"))]
+    stores += [*read_talks(given.data / "public"), *make_small_stores(), *make_changed_stores()]
     kinds: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))["kinds"] if OUT.exists() else {}
     for kind in given.kinds or KINDS:
         rows = list(measure(stores, encoder, kind))
