@@ -161,6 +161,8 @@ def test_a_stay_or_a_plan_from_a_day_on_is_no_value(text: str) -> None:
         "My rent is 870 a month including heating.",
         "Our vet is Dr Kestler on Mill Lane.",
         "My laptop's a ThinkPad with a new battery.",
+        "My phone's an iPhone, the small one.",
+        "Meine Miete liegt bei 820 Euro warm.",
         "My email is petra.luchs@mailhaven.example.",
         "Meine Miete ist 870 Euro warm.",
         "Mon loyer est de 720 euros.",
@@ -181,6 +183,8 @@ def test_an_attribute_with_a_number_or_name_is_quoted(text: str) -> None:
     [
         "My rent is a joke.",
         "My phone is at 5%.",
+        "My car is at Tom's.",
+        "My company is OK with it.",
         "My rent is due on the 5th.",
         "My sister's rent is 870.",
         "My landlord's rent is 870 too.",

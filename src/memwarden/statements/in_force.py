@@ -35,6 +35,8 @@ _DIGIT: Final = re.compile(r"\d")
 _AMOUNT: Final = re.compile(r"\d[.,:]?\d")
 # A number, or an address of mail, that is the value of an attribute. A share is a moment: "my phone is at 5 %".
 _VALUE: Final = re.compile(r"[£$€+]?\d[^%]*$|\S+@\S+\.\w")
+# Capitals that may be no name.
+_MAX_SHORT: Final = 2
 # Words before a value and the value.
 _MAX_LEADS: Final = 4
 # The speaker, or the field, before a line.
@@ -105,7 +107,10 @@ def names_attribute(text: str, attributes: re.Pattern[str], leads: re.Pattern[st
     if not words:
         return False
     lead = next((place for place, word in enumerate(words) if not leads.fullmatch(normalize_text(word.strip(".")))), 0)
-    return bool(_VALUE.match(words[lead]) or (not capital_nouns and words[lead][0].isupper()))
+    word = words[lead]
+    # "My phone is an iPhone" names one, "my boss is OK with it" does not.
+    named = not capital_nouns and any(map(str.isupper, word)) and not (word.isupper() and len(word) <= _MAX_SHORT)
+    return named or _VALUE.match(word) is not None
 
 
 def is_pasted(text: str) -> bool:
