@@ -8,6 +8,7 @@ import signal
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -130,11 +131,15 @@ def new_server() -> Iterator[Callable[[], PostgresServer]]:
 
 
 def _end_at_once(folder: Path) -> None:
-    """End a server without its last checkpoint, which takes seconds and nobody needs. A test may have ended it."""
+    """End a server without its last checkpoint. A test may have ended it."""
     try:
-        process = psutil.Process(int((folder / "postmaster.pid").read_text(encoding="utf-8").split("\n")[0]))
-        process.send_signal(signal.SIGQUIT)
-        process.wait(200)
+        server = psutil.Process(int((folder / "postmaster.pid").read_text(encoding="utf-8").split("\n")[0]))
+        children = server.children(recursive=True)
+        server.send_signal(signal.SIGQUIT)
+        for child in children:  # the server waits up to five seconds for them
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        server.wait(200)
     except (FileNotFoundError, psutil.NoSuchProcess):
         return
 

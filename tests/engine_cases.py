@@ -1,8 +1,8 @@
-"""Chooses the cases of integration tests that run on several engines.
+"""Chooses the engines of the tests above the store.
 
-``conformance/`` holds the contract of each engine. An integration test of several cases runs each case on one engine,
-in turn. A test of one case runs on one of the stores in Python and on one of the databases. The first such test of a
-file runs on all. ``make soak`` runs the other cases.
+The tests of stores in ``conformance/`` hold the contract of each engine. Above the store, a test of several cases runs
+each case on one engine, in turn. A test of one case runs on one of the stores in Python and on one of the databases.
+The first such test of a file runs on all. ``make soak`` runs the other cases.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 IN_PYTHON = ("memory", "json")
 DATABASES = ("sqlite", "postgres")
+ABOVE_THE_STORE = ("tests/integration/", "tests/conformance/test_assembler.py", "tests/conformance/test_tiers.py")
 ENGINES = (*IN_PYTHON, *DATABASES)
 
 
@@ -36,7 +37,7 @@ def list_left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
 
 def _is_candidate(item: pytest.Function) -> bool:
     return (
-        item.nodeid.startswith("tests/integration/")
+        item.nodeid.startswith(ABOVE_THE_STORE)
         and engine_of(item) is not None
         and not any(item.get_closest_marker(name) for name in ("soak", "slow"))
     )

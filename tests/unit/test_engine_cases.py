@@ -1,4 +1,4 @@
-"""Which engines a case of an integration test runs on."""
+"""The engines of a test above the store."""
 
 from __future__ import annotations
 
