@@ -386,7 +386,7 @@ async def test_a_large_namespace_is_searched_by_the_new_model(
         await until(lambda: _answers_first(me, first))
         assert await widths(warden) == {width}
         await until(lambda: _is_searched(warden, me))
-        assert await _answers_first(me, first)
+        await until(lambda: _answers_first(me, first))  # on a busy machine a question is not encoded in time
 
 
 async def _first_answer(embedder: str, many: list[str]) -> list[str]:
