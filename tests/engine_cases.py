@@ -2,7 +2,7 @@
 
 The tests of stores in ``conformance/`` hold the contract of each engine. Above the store, a test of several cases runs
 each case on one engine, in turn. A test of one case runs on one of the stores in Python and on one of the databases.
-The first such test of a file runs on all. ``make soak`` runs the other cases.
+The first such test of a file, and every test of races or isolation, runs on all. ``make soak`` runs the other cases.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ IN_PYTHON = ("memory", "json")
 DATABASES = ("sqlite", "postgres")
 ABOVE_THE_STORE = ("tests/integration/", "tests/conformance/test_assembler.py", "tests/conformance/test_tiers.py")
 ENGINES = (*IN_PYTHON, *DATABASES)
+# Words in the names of tests of races and of isolation, which each engine has code of its own for.
+ON_EVERY_ENGINE = ("at_once", "processes", "parallel", "concurrent", "race", "tenant", "of_another", "leak", "isolat")
 
 
 def list_left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
@@ -40,6 +42,7 @@ def _is_candidate(item: pytest.Function) -> bool:
         item.nodeid.startswith(ABOVE_THE_STORE)
         and engine_of(item) is not None
         and not any(item.get_closest_marker(name) for name in ("soak", "slow"))
+        and not any(word in item.originalname for word in ON_EVERY_ENGINE)
     )
 
 

@@ -41,7 +41,7 @@ def test_a_history_is_answered_better_than_by_words(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 @pytest.mark.skipif(not HISTORY.is_file(), reason="the histories are not part of the project; set MEMWARDEN_DATA")
-def test_what_is_shown_is_right_and_both_figures_are_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_right_and_scores_are_chances(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all histories, and over chats with as many questions of other chats in these partners' names."""
     monkeypatch.setenv("MEMWARDEN_EMBEDDER", "auto")
     histories, _ = everyday.read_files(sorted((DATA / "everyday").glob("*.json")))

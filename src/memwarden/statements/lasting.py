@@ -9,17 +9,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
-from memwarden.statements.in_force import (
-    IN_FORCE,
-    begins_value,
-    find_last_day,
-    is_inside_quotes,
-    is_pasted,
-    is_script,
-    names_attribute,
-    names_code,
-    names_value,
-)
+from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import (
@@ -110,7 +100,6 @@ class LastingWords(NamedTuple):
         named: topics whose words it has, although it may not be certain.
         allergic: whether it says that the speaker is allergic to something.
         retests: whether it names a new examination of allergies.
-        attribute: stems of "rent" in "my rent is 870", empty for other sentences.
         ends_unnamed: whether it says that something ended, and not what: "I stopped yesterday".
     """
 
@@ -136,7 +125,6 @@ class LastingWords(NamedTuple):
     allergic: bool = False
     retests: bool = False
     ends_unnamed: bool = False
-    attribute: frozenset[str] = frozenset()
 
 
 @cache
@@ -189,12 +177,7 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         "vehicle": lexicon.words.get("vehicles", ()),
         "weekday": lexicon.words.get("weekdays") or lexicon.words.get("weekdays_short", ()),
         "month": lexicon.words.get("months", ()),
-        "attribute": [
-            name
-            for listed in (lexicon.lasting.get("attribute_names", ""), lexicon.updates.get("post", ""))
-            for name in _split_phrases(listed)
-        ],
-        "post": _split_phrases(lexicon.updates.get("post", "")),
+        "post": [phrase.strip() for phrase in lexicon.updates.get("post", "").split("|") if phrase.strip()],
     }
     # "We have two rabbits": up to two letters of a plural.
     endings = {"animal": r"\w{0,2}"} if lexicon.spaced else {}
@@ -210,10 +193,6 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
         for name, words in lists.items()
     }
-
-
-def _split_phrases(listed: str) -> list[str]:
-    return [phrase.strip() for phrase in listed.split("|") if phrase.strip()]
 
 
 class _WordLists(NamedTuple):
@@ -234,19 +213,7 @@ def _load_lists(language: str) -> _WordLists | None:
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
-        *(
-            signs[sign]
-            for sign in (
-                "ended",
-                "again",
-                "parted",
-                "meals",
-                "regular",
-                "retests",
-                "attribute_names",
-                *_BEGINS.values(),
-            )
-        ),
+        *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())),
     )
     return _WordLists(language, words, load_topics(language), signs, takes_back)
 
@@ -262,7 +229,7 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
     lists = _load_lists(language_of(text))
     if lists is None:
         return ()
-    drafts = lists.signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None or is_script(text)
+    drafts = lists.signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
     pasted = is_pasted(text)
     found: list[LastingWords] = []
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
@@ -277,20 +244,18 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
 def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, own_words: bool) -> LastingWords | None:
     """Read a sentence, None if it says nothing that lasts and announces no change.
 
-    drafts: whether the speaker asks for a text, or quotes a dialogue.
-    own_words: whether they are no pasted text and no letter.
+    drafts: whether the speaker asks for a text. own_words: whether they are no pasted text and no letter.
     """
     language, topics, signs = lists.language, lists.topics, lists.signs
     plain = normalize_text(text)
     last_day = find_last_day(text, at)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
-    if "current" not in matches and begins_value(text, at, signs["onward"], language):
-        matches = [*matches[:-1], "current", *matches[-1:]] if last_day else [*matches, "current"]
     if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
         return None
     read = read_text(text, language)
-    uncertain = drafts or any(signs[sign].search(plain) for sign in ("unreal", "hearsay"))
-    possible = () if uncertain else (m for m in matches if own_words or m not in IN_FORCE)
+    # A doctor's word about an allergy is worth quoting, a cousin's about a code is not.
+    sure = own_words and not signs["hearsay"].search(plain)
+    possible = () if drafts or signs["unreal"].search(plain) else (m for m in matches if sure or m not in IN_FORCE)
     topic = next((match for match in possible if _holds(text, match, read, at, lists)), "")
     match = topic or next(iter(matches), "")
     phrases = _phrases_of(match, plain, topics, signs)
@@ -323,7 +288,6 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         named=frozenset(matches),
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
-        attribute=slot if topic and phrases is signs["attributes"] else frozenset(),
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
     )
 
@@ -358,8 +322,6 @@ def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mappi
     lasting = [topic for topic in hits if topic not in IN_FORCE][:1]
     if not lasting and "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain):
         lasting = ["habits"]
-    if not lasting and signs["attributes"].search(plain):
-        lasting = ["things"]
     return lasting + [topic for topic in hits if topic in IN_FORCE]
 
 
@@ -369,9 +331,7 @@ def _phrases_of(
     """The phrases that show a topic in a sentence."""
     if topic == "upcoming":
         return _NOTHING
-    if topic in topics and topics[topic].search(plain):
-        return topics[topic]
-    return signs["attributes" if topic == "things" else "verbs"]
+    return topics[topic] if topic in topics and topics[topic].search(plain) else signs["verbs"]
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -424,21 +384,13 @@ def _is_certain(
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
-    has_attribute = phrases is signs["attributes"]
-    # "My rent is" is the speaker's, although "il" in "il mio affitto" is a pronoun elsewhere.
-    if not has_attribute and _is_of_another(read, phrases):
-        return False
-    if topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]:
+    if _is_of_another(read, phrases) or (topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]):
         return False
     if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
         return False
     # A home lasts, whatever the day of the move.
     if topic != "home" and _names_day(text, at, but_weekdays=topic == "habits"):
         return False
-    if has_attribute:
-        rest = read_text(phrases.sub(" ", read.plain), read.language)
-        capitals = load_lexicon(read.language).capital_nouns
-        return not rest.relations and names_attribute(text, phrases, signs["leads"], capital_nouns=capitals)
     # "I live in Graz with my wife", but "my wife can't eat nuts".
     if topic in _MANY and read.relations <= _ANIMALS and _person_of(read, phrases) == "self":
         return True
@@ -454,8 +406,7 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
-    doubtful = _doubts(read, phrases, signs["exceptions"]) if topic == "rules" else _doubts(read, phrases)
-    if doubtful or _is_joke(text) or _QUOTED.search(text):
+    if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
         return False
     holder = _clause_of(read, phrases)
     person = read_text(holder.text if holder else read.plain, read.language).person
@@ -469,8 +420,6 @@ def _is_in_force(
     if topic == "medicines":
         day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
         return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
-    if topic == "current" and begins_value(text, at, signs["onward"], read.language):
-        return not read.relations and not (read.first_name and read.person != "self")
     return topic != "current" or _is_own_news(text, read, at, phrases)
 
 
@@ -510,16 +459,14 @@ def _clause_of(read: ReadText, phrases: re.Pattern[str]) -> ReadClause | None:
     return next((clause for clause in read.clauses if phrases.search(clause.text)), None)
 
 
-def _doubts(read: ReadText, *certain: re.Pattern[str]) -> bool:
+def _doubts(read: ReadText, regular: re.Pattern[str] | None = None) -> bool:
     """Whether a sentence is a wish, a plan, a condition, hearsay or about the past. "I also have a cat" is not.
 
-    certain: words that are no doubt, for example how often something happens: "once a week".
+    regular: how often something happens, which is no doubt: "once a week".
     """
     if read.words is None or not read.has("doubt"):
         return False
-    plain = read.plain
-    for words in certain:
-        plain = words.sub(" ", plain)
+    plain = regular.sub(" ", read.plain) if regular else read.plain
     another = read.words.patterns.get("another")
     return read.words.patterns["doubt"].search(another.sub(" ", plain) if another else plain) is not None
 
@@ -547,8 +494,6 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if words.topic in IN_FORCE:
         return _is_out_of_force(words, later)
-    if words.attribute and _renews_attribute(words, later):
-        return True
     if words.allergic and later.retests and (later.read.person == "self" or not later.read.first_name):
         return True
     if words.diets and later.returns and words.topic in _MANY and not later.diets:
@@ -576,18 +521,6 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
-
-
-def _renews_attribute(words: LastingWords, later: LastingWords) -> bool:
-    """Whether later news names the attribute, or the speaker moved or has a new job, with which many of them change."""
-    if later.begins or any(map(later.read.has, ("moved", "hired"))):
-        return later.read.person != "third" and not later.read.relations
-    read = later.read
-    left = any(clause.roles & (_CHANGES | {"left"}) and words.content & clause.content for clause in read.clauses)
-    # "They bumped me up to 68k" does not name the salary.
-    scaled = bool(words.read.counted and read.counted) and any(map(read.has, _CHANGES))
-    new = any(map(read.has, _NEWS)) or read.numbers or read.names
-    return left or scaled or (bool(new) and not words.attribute.isdisjoint(later.stems))
 
 
 def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:

@@ -136,9 +136,7 @@ LASTING_TOPICS: Final = (
 # own: words for "my" and "our" in the languages that write only names with capitals.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
-# hearsay: somebody else says so. exceptions: begin the exception of an agreement, which is no doubt of it.
-# attributes: "my <attribute> is", where <attribute> is any of attribute_names. leads: words before its value.
-# onward: before a day, or after it in a script without spaces: something holds from that day on.
+# hearsay: somebody else says so.
 # past: a dose or a code that may hold no more. others: a dose that another takes, or that is advised.
 LASTING_SIGNS: Final = (
     "ended",
@@ -159,11 +157,6 @@ LASTING_SIGNS: Final = (
     "others",
     "replies",
     "hearsay",
-    "exceptions",
-    "onward",
-    "attributes",
-    "attribute_names",
-    "leads",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
