@@ -21,6 +21,7 @@ REALMEM = sorted((DATA / "realmem").glob("*_dialogues_256k.json"))
 MOST = 0.01
 
 
+@pytest.mark.soak
 async def test_what_was_put_into_prompts_is_not_stored_again() -> None:
     sessions = at_most(read_conversations(HISTORY)[0], 80)
     told = await growth(sessions, extraction="every_turn", embedder="none")

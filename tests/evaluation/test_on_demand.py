@@ -23,8 +23,8 @@ REALMEM = sorted((DATA / "realmem").glob("*_dialogues_256k.json"))
 
 async def test_every_turn_of_a_chat_is_counted() -> None:
     (talk,) = read_conversations(HISTORY)
-    told = await replayed(talk, sessions=12)
-    said = [message for session in talk.sessions[:12] for message in session.messages if message["role"] == "user"]
+    told = await replayed(talk, sessions=6)
+    said = [message for session in talk.sessions[:6] for message in session.messages if message["role"] == "user"]
     assert told.turns == len(told.confidences) == len(said)
     assert told.offered == len(told.searched) <= told.turns / 5
     assert sum(relevant for _, relevant in told.confidences) + told.offered <= told.turns

@@ -37,6 +37,7 @@ async def both(conversation: Conversation, threshold: float, **config: str) -> t
     return made[0], made[1]
 
 
+@pytest.mark.soak
 async def test_fifty_turns_of_the_demo() -> None:
     # Nearly all of these fifty messages tell or chat and ask for nothing: below the bar of answers, so that memories
     # come and go in the prompts.

@@ -235,6 +235,7 @@ def test_two_processes_look_through_the_same_threads(
     assert found == dict(zip(USERS, held, strict=True))
 
 
+@pytest.mark.soak
 def test_kills_on_postgres(steady: Talk, postgres_url: str) -> None:
     steady.database = postgres_url
     died = kill_everywhere(steady, AROUND, seed=8, most=9, instants=2)

@@ -14,7 +14,7 @@ BIRDS = "heron crane stork swift eagle robin raven finch goose gull kite lark ow
 PLACES = "lake bridge harbour forest meadow river tower garden canal island orchard quarry".split()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def url(request: pytest.FixtureRequest, tmp_path: object) -> str:
     if request.param == "postgres":
         return str(request.getfixturevalue("postgres_url"))
