@@ -283,7 +283,8 @@ def test_two_processes_run_agents_on_one_store(engine: str, site: Site) -> None:
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
-@pytest.mark.parametrize("fault", [None, pytest.param("no sync", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("fault", [None, "no sync"])
+@pytest.mark.soak
 def test_what_is_acknowledged_was_synced(engine: str, site: Site, tmp_path: Path, fault: str | None) -> None:
     """By the system calls: before a checkpoint is noted as acknowledged, what it wrote to the log was synced."""
     strace = shutil.which("strace")

@@ -7,6 +7,7 @@ import pytest
 from memwarden_bench.shares import mean_gain, measure_shares, simulate
 
 
+@pytest.mark.soak
 def test_learned_shares_make_more_of_a_budget_of_use() -> None:
     rows = measure_shares(range(100, 104), 45, lambda _: None)
     assert mean_gain(rows) >= 0.05, rows
