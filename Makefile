@@ -45,7 +45,7 @@ DEMO_DB := sqlite:///$(VENV)/demo.db
 PORT := 8765
 # Folder of a build of Citus, for make cluster.
 CITUS ?=
-# Two more than the cores, up to four: half of their time the tests wait for processes, databases and the disk.
+# Two more than the cores, up to four: the tests often wait for processes, databases and the disk.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 2, 4))')
 EXTRACTION := every_turn
 # Conversations with questions to measure on: make bench FILES="locomo10.json"

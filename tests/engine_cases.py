@@ -16,7 +16,7 @@ IN_PYTHON = ("memory", "json")
 DATABASES = ("sqlite", "postgres")
 ABOVE_THE_STORE = ("tests/integration/", "tests/conformance/test_assembler.py", "tests/conformance/test_tiers.py")
 ENGINES = (*IN_PYTHON, *DATABASES)
-# Words in the names of tests of races and of isolation, which each engine has code of its own for.
+# Words in the names of tests of races and of isolation. Each engine has its own code for both.
 ON_EVERY_ENGINE = ("at_once", "processes", "parallel", "concurrent", "race", "tenant", "of_another", "leak", "isolat")
 
 

@@ -136,7 +136,7 @@ LASTING_TOPICS: Final = (
 # own: words for "my" and "our" in the languages that write only names with capitals.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
-# hearsay: somebody else says so.
+# hearsay: the speaker repeats the words of another person.
 # past: a dose or a code that may hold no more. others: a dose that another takes, or that is advised.
 LASTING_SIGNS: Final = (
     "ended",
