@@ -114,3 +114,40 @@ def test_a_batch_ends_at_its_tokens_in_any_script() -> None:
     assert len(trim_batch(latin, 500)) == 4
     assert len(trim_batch(signs, 500)) == 1
     assert trim_batch([], 500) == []
+
+
+def read_said(said: str, text: str) -> list[str]:
+    """Return what is kept of a fact of a single message, else why it is not."""
+    fact = {"sources": ["m1"], "evidence": "", "text": text, "category": "", "importance": 5}
+    found = read_answer({"facts": [fact], "summary": None}, TurnBatch((turn("m1", said),)))
+    return [item.text for item in found.facts] or [item.reason for item in found.passed]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("新しいペットシッターは毎月12日に来る", "ユーザーのペットシッターは2026年3月から毎月12日に来る。"),
+        ("我的牙医换成了周医生，3月2号开始", "用户的牙医从2026年3月2日起换成了周医生。"),
+        ("mes parents avaient une ferme a colmar", "Les parents de Ana avaient une ferme à Colmar, où Ana était née."),
+        ("nuestro dentista está en la calle Les Coves", "El dentista de Ana está en la calle Les Coves."),
+        ("the roof will cost 28k, payable in parts", "The roof of Ana costs 28,000, payable in parts."),
+        ("choir is wed and sat now", "The choir of Ana meets on Wednesdays and Saturdays."),
+        ("swimming is saturdays 9:30 from june, stage 5", "Ana swims on Saturdays at 9:30 from June 2026."),
+        ("der Beitrag vom Verein ist 186 Euro", "Der Beitrag von Ana im Verein betrug 2026 186 Euro."),
+    ],
+)
+def test_days_and_words_without_capitals_are_no_names(said: str, text: str) -> None:
+    assert read_said(said, text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("mes parents ont une ferme à colmar", "Les parents de Ana ont une ferme à Épinal."),
+        ("毎月12日に来るシッターが見つかった", "シッターは毎月13日に来る。"),
+        ("the roof will cost 28k", "The roof of Ana costs 38,000."),
+        ("the roof costs 900, the door 150", "The roof of Ana costs 900150."),
+    ],
+)
+def test_names_with_accents_and_other_numbers_are_unsaid(said: str, text: str) -> None:
+    assert read_said(said, text) == [Refusal.UNSAID_NAME]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ from memwarden.security.injection.detector import find_suspicion
 from memwarden.settings import ExtractionInstructions
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import has_capital_nouns, normalize_text
+from memwarden.text.lexicon import all_words
 from memwarden.text.small_talk import content_terms
 from memwarden.text.tokenizer import GLUED_SCRIPT, estimate, fold, words_and_forms
 
@@ -453,33 +455,55 @@ def find_unsaid(text: str, sources: Sequence[Memory], batch: TurnBatch) -> list[
     """Return the names and numbers of a fact that nobody said.
 
     Numbers have to be in its sources, unless these write numbers as words. Names may come from the thread and from what
-    is known. Days are written anew, so they do not count, and in languages that write every noun with a capital no name
-    can be told from a noun.
+    is known. Days, their years and times of day are written anew, so they do not count. In languages that write every
+    noun with a capital, and in scripts without capitals, no name can be told from a noun.
     """
-    bare = _USER_WORDS.sub(" ", text)
-    for span in spans_in(bare, sources[0].created_at):
+    said_at = sources[0].created_at
+    bare = _USER_WORDS.sub(" ", _CLOCK.sub(" ", text))
+    for span in spans_in(bare, said_at):
         bare = bare.replace(span.text, " ")
-    numbers = set(_numbers_in(" ".join(turn.text for turn in sources)))
-    unsaid = [number for number in _numbers_in(bare) if numbers and number not in numbers]
+    numbers = set(_said_numbers(sources))
+    years = {str(turn.created_at.year) for turn in sources}
+    unsaid = [number for number in _numbers_in(bare) if numbers and number not in numbers | years]
     if has_capital_nouns(text):
         return unsaid
     heard = Said((*batch.turns, *batch.before, *batch.known))
     called = (name for turn in (*batch.turns, *batch.before) for name in (turn.name, turn.namespace.path))
     names = {part for name in called for part in words_and_forms(name or "")}
-    named = (fold(normalize_text(word)) for word in _NAMES.findall(bare))
-    return unsaid + [word for word in named if word not in names and not heard.holds(word)]
+    named = (fold(normalize_text(word)) for word in _CAPITALISED.findall(bare) if word[0].isupper())
+    return unsaid + [word for word in named if word not in names and not heard.holds(word) and not _is_weekday(word)]
+
+
+def _said_numbers(turns: Iterable[Memory]) -> Iterator[str]:
+    """Yield the numbers of turns. "28k" is 28000, too."""
+    for turn in turns:
+        yield from _numbers_in(turn.text)
+        for hit in _KILO.finditer(turn.text):
+            yield str(round(1000 * float(hit[1].replace(",", "."))))
 
 
 def _numbers_in(text: str) -> list[str]:
     """Return the numbers of a text without separators of thousands and without times of day."""
-    return _DIGITS.findall(_THOUSANDS.sub("", _CLOCK.sub(" ", text)))
+    return _DIGITS.findall(_THOUSANDS.sub(lambda hit: _SEPARATOR.sub("", hit[0]), _CLOCK.sub(" ", text)))
+
+
+def _is_weekday(word: str) -> bool:
+    """Whether a folded word is a weekday, also in the plural. Days are written anew."""
+    return not words_and_forms(word).isdisjoint(_weekdays())
+
+
+@cache
+def _weekdays() -> frozenset[str]:
+    return words_and_forms(" ".join(all_words("weekdays")))
 
 
 _DIGITS: Final = re.compile(r"\d+")
-_THOUSANDS: Final = re.compile(r"(?<=\d)[,.'   ](?=\d{3}(?!\d))")
-_CLOCK: Final = re.compile(r"\b\d{1,2}(?::|h|\.)\d{2}\b")
-# Words with a capital that begin no sentence.
-_NAMES: Final = re.compile(r"(?<=[\w,;:'’)] )(?=[^\W\d_])(?![a-z])[^\W\d_a-z][^\W\d_]{2,}")
+_SEPARATOR: Final = re.compile(r"[,.'   ]")
+_THOUSANDS: Final = re.compile(rf"(?<!\d)\d{{1,3}}(?:{_SEPARATOR.pattern}\d{{3}})+(?!\d)")
+_KILO: Final = re.compile(r"(?<![\d.,])(\d+(?:[.,]\d)?)k\b", re.IGNORECASE)
+_CLOCK: Final = re.compile(r"\b\d{1,2}(?::|h|\.)\d{2}\b(?!\.\d)")
+# Words that may be names, since they begin no sentence.
+_CAPITALISED: Final = re.compile(r"(?<=[\w,;:'’)] )(?=[^\W\d_])(?![a-z])[^\W\d_a-z][^\W\d_]{2,}")
 
 
 def _facts_of_examples(batch: TurnBatch) -> set[str]:
@@ -659,7 +683,9 @@ class Said:
             return word in self._plain
         if GLUED_SCRIPT.match(word):
             return word in self._plain
-        return len(word) >= MIN_STEM and (word[:MIN_STEM] in self._beginnings or word in self._plain)
+        if len(word) < MIN_STEM:  # such as "Les" of a name, which is no content word
+            return re.search(rf"\b{word}\b", self._plain) is not None
+        return word[:MIN_STEM] in self._beginnings or word in self._plain
 
     def holds_some(self, statement: str, at: Memory) -> bool:
         """Whether a statement says what was said in whatever words: of its words a few were said, one at least."""
