@@ -247,3 +247,64 @@ def test_a_correction_ends_no_text_that_says_more(older: str, newer: str) -> Non
 )
 def test_what_says_something_else_too_is_not_over_as_a_whole(older: str, newer: str) -> None:
     assert judge(older, newer).label not in ("supersede", "same")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My father has a 5 mm nodule in his lung.", "My father changed his pills to 80 mg."),
+        ("My sister lives at 12 Elm Road.", "My sister postponed her wedding to 4 June."),
+        ("My mum's knee operation is on 4 November.", "My mum changed her phone number to 5551."),
+        ("Meine Schwester hat zwei Hunde.", "Meine Schwester hat ihren Termin auf 14 Uhr verschoben."),
+        ("Mein Vater wiegt 80 Kilo.", "Mein Vater hat sein Auto gegen ein neues von 2021 getauscht."),
+        ("Mi padre pesa 80 kilos.", "Mi padre ha cambiado su cita al 4 de junio."),
+        ("Mi hermana tiene 2 gatos.", "Mi hermana ha cambiado de turno a las 7."),
+        ("Mon père a 2 chats.", "Mon père a changé de médecin, il y va le 4 juin."),
+        ("Ma sœur habite au 12 rue Basse.", "Ma sœur a repoussé son mariage au 4 juin."),
+        ("母は毎朝5mgの薬を飲んでいる。", "母は手術を11月4日に変更した。"),
+        ("娘は卵アレルギー。", "娘のかかりつけははるかぜ小児科に変わった。"),
+        ("ユーザーの妹は仙台に住んでいる。", "ユーザーの妹は担当医を変えた。"),
+        ("父亲的肺结节是5毫米。", "父亲的血压药换成80毫克。"),
+        ("我妈住在12楼。", "我妈把体检改到6月4号了。"),
+        ("用户的妹妹养了2只猫。", "用户的妹妹把婚期改到6月4日。"),
+        ("The Bristol shop opens on 6 December.", "While the Bristol shop opening is postponed I pay Liu 4800."),
+        (
+            "Das Büro in Bern eröffnet am 6. Dezember.",
+            "Solange die Eröffnung vom Büro in Bern verschoben ist, zahle ich 4800.",
+        ),
+        ("My brother earns 3,000 a month.", "My brother moved his party to 9 May."),
+        ("父亲抽烟。", "父亲不再上班了。"),
+        ("母はパン屋で働いている。", "母はもう運転していない。"),
+        ("My father smokes.", "My father no longer drives."),
+        ("My boss earns 3,000 a month.", "My boss moved the party to 9 May."),
+        ("Meine Mutter raucht.", "Meine Mutter arbeitet nicht mehr."),
+        ("My flatmate has 2 cats.", "My flatmate changed her number to 5551."),
+        ("The user has 2 cats.", "The user changed dentist, first visit on 4 June."),
+        ("用户养了2只猫。", "用户把牙医改到6月4日。"),
+        ("ユーザーは猫を2匹飼っている。", "ユーザーは歯医者を6月4日に変更した。"),
+    ],
+)
+def test_what_is_about_one_person_alone_is_no_update(older: str, newer: str) -> None:
+    assert judge(older, newer).label not in ("supersede", "same")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My father takes 40 mg of ramipril.", "My father's ramipril changed to 80 mg."),
+        ("My sister's wedding is on 4 June.", "My sister's wedding moved to 9 June."),
+        ("My mum's knee operation is on 4 November.", "My mum's knee operation was moved to 9 December."),
+        (
+            "Die Hochzeit meiner Schwester ist am 4. Juni.",
+            "Die Hochzeit meiner Schwester wurde auf den 9. Juni verschoben.",
+        ),
+        ("La cita de mi padre es el 4 de junio.", "La cita de mi padre se ha cambiado al 9 de junio."),
+        ("Le mariage de ma sœur est le 4 juin.", "Le mariage de ma sœur est repoussé au 9 juin."),
+        ("父亲的血压药是40毫克。", "父亲的血压药换成80毫克。"),
+        ("妹妹的婚礼是6月4日。", "妹妹的婚礼改到6月9日。"),
+        ("The Bristol shop opens on 6 December.", "The Bristol shop opening is postponed to 9 January."),
+        ("My landlord is Mr Platt.", "My landlord changed, it's Mrs Fenn now."),
+    ],
+)
+def test_a_change_of_a_thing_of_one_person_is_an_update(older: str, newer: str) -> None:
+    assert judge(older, newer).label == "supersede"

@@ -42,8 +42,8 @@ from memwarden.text.tokenizer import TokenCounter, term_id, terms
 MAX_READ: Final = 600
 # Maximum sentences of a speaker that are compared, newest first.
 MAX_SENTENCES: Final = 800
-# Maximum lines.
-MAX_LINES: Final = 60
+# Maximum lines. The budget of tokens is the usual limit: 1,300 tokens hold about 60.
+MAX_LINES: Final = 200
 # Characters of a line.
 MAX_WORDS: Final = 140
 # Days. A younger fact that ended another is marked as changed.

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText
 from memwarden.statements.wording import find_mentions
+from memwarden.text.lexicon import load_lexicon
 from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import UpdateWords
 
@@ -47,6 +49,10 @@ MIN_GLUED_NAME: Final = 2
 _NAMED_FIRST: Final = ("en", "es", "fr")
 # Roles whose words do not say which of several things is meant.
 _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "single", "of")
+# Days of a month.
+MAX_DAY: Final = 31
+# Relations to animals, which are things that somebody has.
+_ANIMALS: Final = ("dog", "cat", "pet")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _COLON: Final = re.compile(r"\s*[:=—–]\s")
 
@@ -287,11 +293,34 @@ def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
 
 
 def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
-    """Content words of both. Of a thing that people have many of, the word alone names none of them."""
+    """Content words of both that name a thing.
+
+    Of a thing that people have many of, the word alone names none of them. A word for a person says whose a thing is,
+    and not which: "my father smokes", "my father no longer drives".
+    """
     shared = (old.content & near) - old.subject_stems
     # A single sign names no thing: "c" of "c'est", or "morning" in a script without spaces.
     shared = frozenset(stem for stem in shared if len(stem) > 1)
-    return shared if shared - old.heads or not (old.content - shared) else frozenset()
+    empty = old.heads | _persons(old)
+    whole = old.content <= near or not (old.content - shared)
+    return shared if whole or shared - empty else frozenset()
+
+
+def _persons(text: ReadText) -> frozenset[str]:
+    """Stems of words for persons, without those for a post whose holder the text names."""
+    stems = _load_persons(text.language)
+    if text.words is None or not value_of("post", text):
+        return stems
+    posts = text.words.patterns["post"].finditer(text.plain)
+    return stems - frozenset(stem for hit in posts for stem in terms(hit[0], text.language))
+
+
+@cache
+def _load_persons(language: str) -> frozenset[str]:
+    """Stems of the words of a language for relatives, other persons around the speaker, and the speaker."""
+    lexicon = load_lexicon(language)
+    kin = (word for relation, words in lexicon.kin.items() if relation not in _ANIMALS for word in words)
+    return frozenset(stem for word in (*kin, *lexicon.words.get("speaker", ())) for stem in terms(word, language))
 
 
 def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: frozenset[str]) -> bool:
@@ -323,6 +352,8 @@ def _tell_other_values(old: ReadText, new: ReadText) -> bool:
         # The call with Bea is not the call with Kai, and ticket 17 is not ticket 18.
         return _hold_one_another(old.names, new.names) and _hold_one_another(old.counted, new.counted)
     if old.numbers or new.numbers:
+        if old.days and not new.days and not old.counted and any(int(number) > MAX_DAY for number in new.counted):
+            return False  # A day of the older statement is no amount: "while the opening is postponed I pay 4800".
         return bool(old.numbers and new.numbers) and old.numbers != new.numbers
     return bool(old.content - new.content) and bool(new.content - old.content)
 
