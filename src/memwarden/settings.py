@@ -324,10 +324,20 @@ ANSWER_THRESHOLD: Final = 0.8
 DEFAULT_THRESHOLD: Final = 0.35
 # Tokens. Default limit of a block.
 DEFAULT_BLOCK_TOKENS: Final = 1_500
-# Of a threshold, the share that an item's score must reach: an item alone seldom holds an answer, and a block has room.
-QUERY_ITEM_SHARE: Final = 1 / 3
-CONTEXT_ITEM_SHARE: Final = 1 / 60
+
+
+class ItemBar(NamedTuple):
+    """Least score of an item.
+
+    Attributes:
+        least: where the caller gives no threshold. share: part of a threshold. An item alone seldom holds an answer.
+    """
+
+    least: float
+    share: float
+
+
+QUERY_BAR: Final = ItemBar(0.005, 1 / 3)
+CONTEXT_BAR: Final = ItemBar(0.001, 1 / 60)
 # Share of the best score that a memory must reach in a query. A less likely one is about another subject.
 SHARE_BESIDE_BEST: Final = 0.4
-# Items are held against shares of this where no threshold is given: .02 in a query, .001 in a block.
-ITEM_THRESHOLD: Final = 0.06

@@ -32,7 +32,7 @@ def test_a_history_is_answered_better_than_by_words(monkeypatch: pytest.MonkeyPa
     assert block.right.mean > max(0.42, found[PLAIN_BM25].right.mean)
     assert block.stale <= 0.30  # 19 questions
     assert block.off_topic == 1.0
-    assert found[MANY].right.mean > found[PLAIN_BM25].right.mean  # in as many tokens
+    assert found[MANY].right.mean > max(0.42, found[PLAIN_BM25].right.mean)  # in as many tokens
     assert results.excluded == {}
     # Of a thousand items of a single history; over all histories the gaps are about half of these.
     assert results.reliability["scores of items, context"].mean_gap <= 0.07
@@ -50,7 +50,7 @@ def test_blocks_are_right_and_scores_are_chances(monkeypatch: pytest.MonkeyPatch
     found = {row.way: row.figures for row in rows if row.by == "all"}
     assert found[CONTEXT].right.mean >= 0.70
     assert found[QUERY].right.mean >= 0.33
-    assert found[MANY].right.mean >= 0.48
+    assert found[MANY].right.mean >= 0.53
     for way in (CONTEXT, QUERY, MANY):
         assert found[way].off_topic >= 0.80
         assert found[way].auc >= 0.70

@@ -28,7 +28,6 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.remember.ingest.redaction import redact_value
 from memwarden.remember.ingest.screening import screen
 from memwarden.runtime.services import Runtime
-from memwarden.settings import ITEM_THRESHOLD
 from memwarden.text.language import repair_json
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ CATEGORY = "state"
 # tests/evaluation/overseer_goals.json, measured on overseer_told.json.
 MIN_SUBJECT = 0.3
 # Least score of a relevant key, and least share of the best key's score.
-MIN_SCORE = ITEM_THRESHOLD
+MIN_SCORE = 0.06
 MIN_SHARE_OF_BEST = 0.8
 # Maximum keys offered to a chat model.
 MAX_CANDIDATES = 40

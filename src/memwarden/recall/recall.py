@@ -84,7 +84,7 @@ from memwarden.records import (
     RecallItem,
     Scope,
 )
-from memwarden.settings import CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
+from memwarden.settings import CONTEXT_BAR, QUERY_BAR, SHARE_BESIDE_BEST, ItemBar
 from memwarden.stores.protocol import Store
 from memwarden.text.question_words import asks_question
 from memwarden.text.tokenizer import TokenCounter, estimate
@@ -202,9 +202,7 @@ class Recall:
         # All are chosen before anything is awaited: until then the index stays as it is.
         chosen = [
             (
-                self._select(
-                    item.ctx.index, item.ranking, item.gates, request, most, QUERY_ITEM_SHARE, SHARE_BESIDE_BEST
-                ),
+                self._select(item.ctx.index, item.ranking, item.gates, request, most, QUERY_BAR, SHARE_BESIDE_BEST),
                 item,
             )
             for item in asked
@@ -314,7 +312,7 @@ class Recall:
         # Spare ones, because repeated texts are left out later.
         most = max(MIN_WEIGHED, request.most) if request.template.numbered else request.most + SPARE_CANDIDATES
         # All are chosen before anything is awaited, as for a query.
-        choose = partial(self._select, request=request, limit=most, share=CONTEXT_ITEM_SHARE)
+        choose = partial(self._select, request=request, limit=most, bar=CONTEXT_BAR)
         selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
         searches = [
             QuestionSearch(item, selection, {}, await self._fetch(item, selection))
@@ -564,16 +562,15 @@ class Recall:
         gates: Gates,
         request: Request,
         limit: int,
-        share: float,
+        bar: ItemBar,
         beside_best: float = 0.0,
     ) -> Selection:
         """Choose the candidates for an answer.
 
         Args:
-            share: the part of the threshold that an item's score must reach.
             beside_best: share of the best score that a memory must reach, where the caller gives no threshold.
         """
-        least = ITEM_THRESHOLD * share if request.threshold is None else request.threshold * share
+        least = bar.least if request.threshold is None else bar.share * request.threshold
         return select_candidates(
             index,
             ranking.scores,

@@ -303,13 +303,13 @@ class TokenCounter(Protocol):
 
 
 def estimate(text: str) -> int:
-    """The default counter: a token for 4 ASCII characters, and a token for 2 bytes of anything else, rounded up.
+    """The default counter: a token for 4 ASCII characters, and a token for 3 bytes of anything else, rounded up.
 
-    English prose has 4.2 to 4.7 characters a token in today's vocabularies, Chinese and Japanese 2 to 3 bytes a
-    token, so that the estimate is rather too high than too low.
+    Of short messages the vocabularies o200k and Llama 3 make 1.04 to 1.3 times as many in English, French, German
+    and Spanish, .8 to 1.1 times in Chinese and Japanese (cl100k: 1.2 to 1.5), .5 to .7 times in Russian.
     """
     if text.isascii():
         return math.ceil(len(text) / 4)
     encoded = text.encode("utf-8", "surrogatepass")
     ascii_length = len(encoded.translate(None, delete=_NOT_ASCII))
-    return math.ceil(ascii_length / 4 + (len(encoded) - ascii_length) / 2)
+    return math.ceil(ascii_length / 4 + (len(encoded) - ascii_length) / 3)

@@ -21,7 +21,7 @@ from memwarden.records import (
     Memory,
     Namespace,
 )
-from memwarden.settings import ANSWER_THRESHOLD, CONTEXT_ITEM_SHARE, ITEM_THRESHOLD, SUBJECT_THRESHOLD
+from memwarden.settings import ANSWER_THRESHOLD, CONTEXT_BAR, SUBJECT_THRESHOLD
 
 
 def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
@@ -36,8 +36,7 @@ def is_answerable(ranking: Ranking, threshold: float | None) -> bool:
 
 def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float | None) -> bool:
     """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
-    least = ITEM_THRESHOLD * CONTEXT_ITEM_SHARE
-    return is_answerable(ranking, threshold) and any(item.score >= least for item in packed.items)
+    return is_answerable(ranking, threshold) and any(item.score >= CONTEXT_BAR.least for item in packed.items)
 
 
 # The candidates' memories by place.
