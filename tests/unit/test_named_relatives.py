@@ -27,6 +27,10 @@ SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
         ("Mia sorella Giulia parte domani", "Mia sorella Giulia"),
         ("Meu filho Caio tem prova", "Meu filho Caio"),
         ("Mijn zus Femke komt eten", "Mijn zus Femke"),
+        ("my cousin Fergus is staying over", "my cousin Fergus"),
+        ("¿Invito a mi tía Noemí?", "mi tía Noemí"),
+        ("mon oncle Loïc passe ce soir", "mon oncle Loïc"),
+        ("We saw Aldo, my uncle, on Sunday", "Aldo, my uncle"),
     ],
 )
 def test_words_that_name_a_relative_are_quoted_also_from_a_question(text: str, words: str) -> None:
@@ -51,6 +55,14 @@ def test_words_that_name_a_relative_are_quoted_also_from_a_question(text: str, w
         "Mon roman : ma sœur Camille est une espionne",
         "weil meine Mutter Geburtstag hat",
         "娘のさくらが来た",
+        "Yes, my sister. She will call.",
+        "Hello, my brother!",
+        "Certo, mia sorella.",
+        "Sí, mi hermana, la de siempre",
+        "Zeker, mijn vrouw.",
+        "See you, Tom, my friend.",
+        "My friend's cousin Omar called",
+        "your friend Odalys called",
     ],
 )
 def test_others_stories_and_quotes_name_no_relative(text: str) -> None:

@@ -16,7 +16,7 @@ from memwarden.text.update_words import make_word_pattern
 # Relations that last, with the names of those who have them.
 LASTING_RELATIONS: Final = (
     "mother", "father", "sister", "brother", "wife", "husband", "partner", "daughter", "son", "child", "niece",
-    "nephew", "mother-in-law", "father-in-law", "sister-in-law", "brother-in-law",
+    "nephew", "mother-in-law", "father-in-law", "sister-in-law", "brother-in-law", "aunt", "uncle", "cousin",
 )  # fmt: skip
 # Relation of an animal.
 PET: Final = "pet"
@@ -85,6 +85,10 @@ def _is_name(text: str, hit: re.Match[str]) -> bool:
     """Whether the capitalised word is a name, and of no one else: "my sister Ana's boss", "my brother and Ana"."""
     name = hit["name"]
     rest = text[hit.end("name") :]
+    # The first word of a sentence has a capital anyway: "Yes, my sister."
+    first = not any(map(str.isalpha, text[: hit.start()]))
+    if first and hit.start("name") < hit.start("kin"):
+        return False
     return name.lower() in names_in(f"x {name}") and name.lower() not in _calendar() and not _POSSESSED.match(rest)
 
 
