@@ -104,7 +104,7 @@ def test_one_that_is_bigger_than_the_room_is_not_kept_and_drops_no_other() -> No
     small = memory(0, "A boat.")
     held = MemoryCache(CachedMemory(small).nbytes)
     held.hold(7, 0, small)
-    assert held.hold(7, 1, memory(1, "A long boat. " * 100)).passages[0].text.startswith("A long boat.")
+    assert held.hold(7, 1, memory(1, "A long boat. " * 100)).passages[0].startswith("A long boat.")
     assert set(held.known(7, (0, 1))) == {0}
 
 

@@ -86,6 +86,7 @@ def show_in_block(text: str, passage: int = 0, trust: Trust = Trust.PERSON) -> s
 def test_the_weightiest_passage_is_chosen_and_omissions_are_marked() -> None:
     number = choose_passage(SENTENCES, weigh)
     assert number == 1
-    assert show_passage(SENTENCES, number) == "… Ana keeps bees. …"
-    assert show_passage(SENTENCES, 0) == "The garden is green. …"
+    texts = [sentence.text for sentence in SENTENCES]
+    assert show_passage(texts, number) == "… Ana keeps bees. …"
+    assert show_passage(texts, 0) == "The garden is green. …"
     assert mark_omitted("all", before=False, after=False) == "all"

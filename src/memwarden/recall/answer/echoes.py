@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from memwarden.filters import Condition
@@ -80,11 +81,13 @@ def fold_repeats(selection: Selection, found: Mapping[int, CachedMemory]) -> Non
     best: dict[int, float] = {}
     dropped: dict[int, str] = {}
     first: dict[tuple[str | None, str], int] = {}
+    texts = Counter(found[item.place].normal_text for item in selection.ranked)
     for item in selection.ranked:
         held = found[item.place]
         if held.memory.channel != Channel.TURN:
             continue
-        if first.setdefault((held.memory.role, held.repeatable), item.place) != item.place:
+        words = held.repeatable if texts[held.normal_text] > 1 else held.normal_text
+        if first.setdefault((held.memory.role, words), item.place) != item.place:
             dropped[item.place] = "echo"
         elif held.is_of_assistant and held.own_terms is not None:
             shares = [(count_repeated(held.own_terms, found[other.place].words), other.place) for other in told]

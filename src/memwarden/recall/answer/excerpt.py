@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from memwarden.text.passages import read_passages
 from memwarden.text.sentences import split_sentences
 
 ELLIPSIS = "…"
@@ -33,11 +32,6 @@ def split_with_terms(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[
     return tuple(with_terms(part, terms) for part in split_sentences(text))
 
 
-def split_to_passages(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
-    """Split a text into passages. terms: returns the terms of a text."""
-    return tuple(with_terms(part, terms) for part in read_passages(text))
-
-
 def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float]) -> int:
     """Return the number of the weightiest passage, the first of equals.
 
@@ -47,9 +41,9 @@ def choose_passage(passages: Sequence[TermedSentence], weigh: Callable[[Sequence
     return weights.index(max(weights))
 
 
-def show_passage(passages: Sequence[TermedSentence], number: int) -> str:
-    """Return a passage. An ellipsis marks omitted text."""
-    return mark_omitted(passages[number].text, before=number > 0, after=number < len(passages) - 1)
+def show_passage(passages: Sequence[str], number: int) -> str:
+    """Return a passage as a single line. An ellipsis marks omitted text."""
+    return mark_omitted(one_line(passages[number]), before=number > 0, after=number < len(passages) - 1)
 
 
 def mark_omitted(text: str, *, before: bool, after: bool) -> str:

@@ -44,15 +44,14 @@ def show_whole(question: Question, held: CachedMemory, passage: int) -> str:
 
 def show_excerpt(question: Question, held: CachedMemory, passage: int) -> str:
     """Return a single-line bullet with the best passage. passage: its number by the ranking."""
-    passages = held.passages
-    text = show_passage(passages, _number_of(question, held, passage))
+    text = show_passage(held.passages, _number_of(question, held, passage))
     return held.bullet_start + frame_memory(held.memory, text) + until_of(held.memory)
 
 
 def show_sentences(question: Question, held: CachedMemory, passage: int) -> str:
     """Return the best sentences of the best passage as a single line. An ellipsis marks omitted text."""
     number = _number_of(question, held, passage)
-    text = held.passages[number].text
+    text = one_line(held.passages[number])
     most = limit_characters(text, MAX_IN_BLOCK)
     if len(text) <= most:
         return frame_memory(held.memory, show_passage(held.passages, number))
@@ -71,7 +70,7 @@ def _number_of(question: Question, held: CachedMemory, passage: int) -> int:
     """
     if held.shows_text and passage < len(held.passages):
         return passage
-    return choose_passage(held.passages, question.weigh)
+    return choose_passage(held.termed_passages, question.weigh)
 
 
 # A fact stands for a turn that says at most so many words more than its facts; else both may be shown.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from memwarden.recall.answer.excerpt import TermedSentence, split_to_passages, with_terms
+from memwarden.recall.answer.excerpt import TermedSentence, normalize_text, with_terms
 from memwarden.recall.answer.frame import fit_to_show
 from memwarden.recall.answer.render import bullet_start, day_of, is_of_assistant, shown_words
 from memwarden.records import (
@@ -48,14 +48,19 @@ class CachedMemory:
         return bullet_start(self.memory)
 
     @cached_property
-    def passages(self) -> Sequence[TermedSentence]:
-        """The passages of the summary, else of the text, with their terms."""
-        return split_to_passages(self._shown_text, tokenizer.words_and_forms)
+    def passages(self) -> Sequence[str]:
+        """The passages of the summary, else of the text, as they were written."""
+        return read_passages(self._shown_text)
+
+    @cached_property
+    def termed_passages(self) -> Sequence[TermedSentence]:
+        """The passages with their terms."""
+        return [with_terms(passage, tokenizer.words_and_forms) for passage in self.passages]
 
     def split_passage(self, passage: int) -> SplitPassage:
         """Return a passage with its line breaks and sentences. passage: its number."""
         if passage not in self._split:
-            text = read_passages(self._shown_text)[passage]
+            text = self.passages[passage]
             spans = tuple(split_spans(text))
             sentences = [with_terms(span.text, tokenizer.words_and_forms) for span in spans]
             self._split[passage] = SplitPassage(text, spans, sentences)
@@ -81,9 +86,14 @@ class CachedMemory:
         return is_of_assistant(self.memory)
 
     @cached_property
+    def normal_text(self) -> str:
+        """The text without differences of case and white space."""
+        return normalize_text(self.memory.text)
+
+    @cached_property
     def repeatable(self) -> str:
         """The words by which it repeats another; "yesterday" tells something else on another day."""
-        words = " ".join(self.memory.text.split()).casefold()
+        words = self.normal_text
         return f"{words} {day_of(self.memory)}" if time_words.has_time_word(words) else words
 
     @cached_property
