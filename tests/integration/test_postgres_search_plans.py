@@ -80,9 +80,23 @@ def test_the_turns_around_are_read_by_thread(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         register_dumpers(db)
         noting: Any = Noting(db)
-        found = Searcher(noting, 30).around(HERE, [("t5", 110, 3)], OpenRows())
-        assert len(found.n) == 8 * 6
+        found = Searcher(noting, 30).surround(HERE, [700, 701], [("t5", 110, 3)], OpenRows())
+        assert [row.n for row, _ in found] == [107, 108, 109, 111, 112, 113, 700, 701]
         assert "memories_by_thread" in plan(db, *noting.asked[0])
+
+
+def test_a_statement_of_a_namespace_is_planned_once(filled: str) -> None:
+    """Also where names of the namespace would be placeholders or end a literal."""
+    odd = Namespace("100%s", "user/o'%%\\\\neil")
+    legs = SearchLegs(OpenRows(), half(1) + half(0), 20, format_term(10**6), 20, 20, always=("general",))
+    with psycopg.connect(filled, autocommit=True) as db:
+        register_dumpers(db)
+        for here in (HERE, HERE, odd):
+            found = Searcher(db, 30).look(here, legs)
+            assert bool(found.near.n) == (here is HERE)
+            Searcher(db, 30).surround(here, [700], [("t5", 110, 3)], OpenRows())
+        kept = db.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%memwarden.signals%%'")
+        assert kept.fetchone() == (10,)
 
 
 def test_words_are_found_by_index_past_row_security(filled: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,9 @@ from memwarden.errors import InvalidInput
 from memwarden.filters import Where
 from memwarden.models.products import project
 from memwarden.recall.index.columns import Floats, Ints, Mask
-from memwarden.records import Namespace
+from memwarden.records import Channel, IndexRow, Namespace
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import PackedColumns
+from memwarden.stores.shared.search import NO_ROWS, PackedColumns
 
 if TYPE_CHECKING:
     from memwarden.recall.index.namespace_index import NamespaceIndex
@@ -89,24 +89,37 @@ def unpack_rows(found: PackedColumns) -> FoundRows:
         list(found.names),
         _cut(found.terms, found.term_lengths),
         _cut(found.days, found.day_lengths),
-        _matrix(found.vectors, found.vector_lengths),
+        _stack_halves(found.vectors, np.frombuffer(found.vector_lengths, ">i4")),
         [blob or None for blob in _cut(found.passages, found.passage_lengths)],
+    )
+
+
+def found_rows(rows: Sequence[IndexRow], open: Sequence[bool]) -> FoundRows:
+    """Return index rows as the rows of a search. open: which of them an answer may hold."""
+    if not rows:
+        return unpack_rows(NO_ROWS)
+    columns = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))
+    vectors = [vector or b"" for vector in columns["vector"]]
+    return FoundRows(
+        np.array(columns["n"], np.int64),
+        np.array(columns["created_at"], np.int64),
+        np.array(columns["utc_offset"], np.int16),
+        np.array(open, np.bool_),
+        np.array([channel == Channel.TURN for channel in columns["channel"]], np.bool_),
+        np.array(columns["flags"], np.uint8),
+        list(columns["id"]),
+        list(columns["thread_id"]),
+        list(columns["name"]),
+        list(columns["terms"]),
+        list(columns["days"]),
+        _stack_halves(b"".join(vectors), np.fromiter(map(len, vectors), np.int64, len(vectors))),
+        [blob or None for blob in columns["passages"]],
     )
 
 
 def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
     """Merge the rows of several searches, each once, in the order of writing."""
-    _, first = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
-    return _choose(parts, first)
-
-
-def take_rows(rows: FoundRows, places: Ints) -> FoundRows:
-    """Return the rows at some places."""
-    return _choose([rows], places)
-
-
-def _choose(parts: Sequence[FoundRows], places: Ints) -> FoundRows:
-    """Return some rows of searches. places: of rows in all parts, one part after the other."""
+    _, places = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
     at = places.tolist()
 
     def lists(columns: Sequence[Sequence[T]]) -> list[T]:
@@ -135,9 +148,9 @@ def _cut(joined: bytes, lengths: bytes) -> list[bytes]:
     return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
 
-def _matrix(vectors: bytes, lengths: bytes) -> Halves:
-    """Return the vectors, a line of zeros for each row without a vector."""
-    held = np.frombuffer(lengths, ">i4") // 2
+def _stack_halves(vectors: bytes, lengths: npt.NDArray[Any]) -> Halves:
+    """Return vectors as lines, of zeros for each row without a vector. lengths: in bytes."""
+    held = lengths // 2
     width = int(held.max(initial=0))
     matrix = np.zeros((len(held), width), np.float16)
     if width:

@@ -14,7 +14,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from heapq import heappush, heappushpop
 from typing import Any, Final, NamedTuple
@@ -31,12 +30,10 @@ from memwarden.recall.index.rows import merge_rows, unpack_rows
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.search import (
     LargeNamespace,
-    PartialView,
     Reach,
     add_details,
     find_echoes,
     gather,
-    narrow_part,
     rank_on_index,
     word_query,
 )
@@ -44,7 +41,7 @@ from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, ma
 from memwarden.recall.question import Question
 from memwarden.recall.rank.combine import Spread
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import Channel, Head, IndexRow, Namespace, Scan, Signals
+from memwarden.records import Channel, Head, Namespace, Scan, Signals
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
 from memwarden.statements.wording import SELF
 from memwarden.stores.protocol import Store
@@ -187,35 +184,25 @@ class LargeNamespaces:
         rank: scores the places of a view.
         """
         assert self.store is not None
-        found, part, spread = await gather(
+        found, gathered = await gather(
             *(self.store, namespace, large, question, bounds.open, bounds.always, self.reach, self._session_gap),
+            self._indexes.of_model,
             narrow=bounds.narrow,
         )
         if not self._note_digest(namespace, found):
             return None
+        part, read = gathered.part, gathered.read
         echoing = await find_echoes(partial(self._memories.get, namespace), part, bounds.said, bounds.words)
         echoed = part.rows.n[echoing]
         # The rows that stand for the namespace do not know their metadata.
         inside = any(map(is_inside, bounds.open.where))
         among = await self._memories.count(namespace, bounds.open.where) if inside else large.count(bounds.open)
         allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
-        first = rank(replace(question, pieces=None), part.view, allowed, among, spread)
-        examined = part.best(first.scores, allowed, self.reach.examined, bounds.everything)
-        resting, read = await asyncio.gather(
-            self.store.resting(namespace, examined, bounds.open), self.read_rows(namespace, part, examined)
-        )
-        on_turns = unpack_rows(resting.active)
-        if others := [*on_turns.n.tolist(), *resting.gone]:
-            read |= await self.read_rows(namespace, part, others)
-        wanted = [*examined, *on_turns.n.tolist()]
-        part = narrow_part(part, on_turns, part.surround(wanted, first.scores), read, large, question)
-        allowed = part.rows.open & ~np.isin(part.rows.n, echoed)
         width = question.pieces.shape[1] if question.pieces is not None and len(question.pieces) else None
         view = add_details(part, read, width, stating=question.reading is not None)
-        ranking = rank(question, view, allowed, among, spread)
-        scores = np.where(np.isin(part.rows.n, wanted), ranking.scores, np.float32(-1))
-        kept = {*part.best(scores, allowed, self.reach.finalists, bounds.everything), *on_turns.n.tolist()}
-        rows = [row for n, row in read.items() if row.forgotten or (row.live and n in kept)]
+        ranking = rank(question, view, allowed, among, gathered.spread)
+        kept = {*part.best(ranking.scores, allowed, self.reach.finalists, bounds.everything), *gathered.resting}
+        rows = [row for row in read.values() if row.forgotten or (row.live and row.n in kept)]
         index = await self._indexes.build(Scan(rows, found.head))
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
         return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
@@ -314,13 +301,6 @@ class LargeNamespaces:
         assert self.store is not None
         rows = self._indexes.of_model(await self.store.rows_by_number(namespace, list(dict.fromkeys(numbers))))
         return await self._indexes.build(Scan([row for row in rows if row.live], head))
-
-    async def read_rows(self, namespace: Namespace, part: PartialView, wanted: Sequence[int]) -> dict[int, IndexRow]:
-        """Read rows by their number, and the turns before those of a part."""
-        assert self.store is not None
-        numbers = dict.fromkeys((*wanted, *part.before(wanted)))
-        rows = await self.store.rows_by_number(namespace, list(numbers))
-        return {row.n: row for row in self._indexes.of_model(rows)}
 
     async def wait_idle(self) -> None:
         """Wait until nothing is made or dropped any more."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from memwarden.recall.index.passages import (
     sum_by_place,
     unit_rows,
 )
-from memwarden.recall.index.rows import FoundRows, Halves, MultilingualSide, merge_rows, take_rows, unpack_rows
+from memwarden.recall.index.rows import FoundRows, Halves, MultilingualSide, found_rows, merge_rows, unpack_rows
 from memwarden.recall.index.view import Links, NamespaceView, derive_links, unpack_spans
 from memwarden.recall.large.statistics import NamespaceDigest, encode_codes, measure_question
 from memwarden.recall.question import Date, Question
@@ -60,7 +60,6 @@ class Reach:
         seeds: the best of all these; around: so many turns before and after each.
         neighboured: the best of all these, with the turn before and after each.
         kept: the best of all these, which are scored.
-        examined: the best of all, whose statements and word pieces are read.
         finalists: the best of these, which become an index.
     """
 
@@ -72,8 +71,7 @@ class Reach:
     seeds: int = 8
     around: int = 24
     neighboured: int = 100
-    kept: int = 300
-    examined: int = 200
+    kept: int = 150
     finalists: int = 60
 
 
@@ -115,13 +113,12 @@ class PartialView:
 
     Attributes:
         rows: in the order of writing. view: of them, a place a row. always: numbers of those that are there by their
-        category. leading: numbers of the best by each signal, which tell how surely the answer is there.
+        category.
     """
 
-    def __init__(self, rows: FoundRows, always: Ints, leading: Ints, view: NamespaceView) -> None:
+    def __init__(self, rows: FoundRows, always: Ints, view: NamespaceView) -> None:
         self.rows = rows
         self.always = always
-        self.leading = leading
         self.view = view
         self._place = {n: place for place, n in enumerate(rows.n.tolist())}
 
@@ -145,24 +142,6 @@ class PartialView:
             and wanted == set(np.frombuffer(held, "<u4").tolist())
         ]
 
-    def before(self, numbers: Sequence[int]) -> list[int]:
-        """Return the numbers of the turns before some rows."""
-        previous = self.view.previous[self.places(numbers)]
-        return [int(n) for n in self.rows.n[previous[previous >= 0]]]
-
-    def surround(self, numbers: Sequence[int], scores: Floats) -> Ints:
-        """Return the places of rows and the leading ones, the turns around them, and the best two of their sessions."""
-        chosen = self.places({*numbers, *self.leading.tolist()})
-        near = np.concatenate([chosen, self.view.previous[chosen], self.view.following[chosen]])
-        sessions = self.view.session
-        best = np.argsort(-scores, kind="stable")
-        best = best[np.isin(sessions[best], np.unique(sessions[chosen])) & (sessions[best] >= 0)]
-        _, first = np.unique(sessions[best], return_index=True)
-        rest = np.delete(best, first)
-        _, second = np.unique(sessions[rest], return_index=True)
-        near = np.unique(np.concatenate([near, best[first], rest[second]]))
-        return near[near >= 0]
-
     def best(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
         """Return the numbers of the best allowed rows, and of what is always there.
 
@@ -175,6 +154,20 @@ class PartialView:
         return [int(n) for n in self.rows.n[chosen]]
 
 
+class QuestionRows(NamedTuple):
+    """What is scored for a question.
+
+    Attributes:
+        part: the rows. read: the same by number, and rows that were forgotten.
+        resting: numbers of those that rest on others. spread: of the signals over the namespace.
+    """
+
+    part: PartialView
+    read: dict[int, IndexRow]
+    resting: list[int]
+    spread: dict[str, Spread]
+
+
 async def gather(
     store: SearchableStore,
     namespace: Namespace,
@@ -182,11 +175,13 @@ async def gather(
     question: Question,
     open_: OpenRows,
     always: tuple[str, ...],
-    reach: Reach, session_gap: int, *, narrow: bool,
-) -> tuple[SearchRows, PartialView, dict[str, Spread]]:  # fmt: skip
-    """Look for candidates and for what stands around the best of them.
+    reach: Reach, session_gap: int, of_model: Callable[[list[IndexRow]], list[IndexRow]], *, narrow: bool,
+) -> tuple[SearchRows, QuestionRows]:  # fmt: skip
+    """Look for candidates, and read the best of them with what stands around them and rests on them.
 
-    always: the categories that are there whatever is asked. narrow: whether filters may leave little.
+    Args:
+        always: categories that are there whatever is asked. of_model: returns rows with the signals of the model.
+        narrow: whether filters may leave little.
     """
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
     found = await store.look(namespace, legs)
@@ -198,43 +193,16 @@ async def gather(
     closeness = measure_closeness(replace(question, pieces=None), first)
     best, leading = _order_by_closeness(closeness, spread), _best_by_signal(closeness, rows.open)
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
-    leaders = rows.n[leading]
     kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
-    rows = take_rows(rows, np.unique(kept))
-    if seeds:
-        rows = merge_rows([rows, unpack_rows(await store.around(namespace, seeds, open_))])
+    near = await store.surround(namespace, rows.n[np.unique(kept)].tolist(), seeds, open_)
+    read = {row.n: (row, is_open) for row, is_open in (*near.resting, *near.rows)}
+    numbers = sorted(read)
+    own = of_model([read[n][0] for n in numbers])
+    live = [place for place, row in enumerate(own) if row.live]
+    rows = found_rows([own[place] for place in live], [read[numbers[place]][1] for place in live])
     links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
-    return found, PartialView(rows, always_there.n, leaders, _view(rows, large, question, links)), spread
-
-
-def narrow_part(
-    part: PartialView,
-    others: FoundRows,
-    places: Ints,
-    read: Mapping[int, IndexRow],
-    large: LargeNamespace,
-    question: Question,
-) -> PartialView:
-    """Return a part of some of its places and of other rows, with the passages that were read.
-
-    Turns before and after, and sessions, stay as they are known of the whole part.
-
-    Args:
-        others: further rows, which are no turns.
-    """
-    kept = take_rows(part.rows, places)
-    rows = merge_rows([kept, others])
-    rows.passages = [
-        read[n].passages if n in read else own for n, own in zip(rows.n.tolist(), rows.passages, strict=True)
-    ]
-    at = rows.n.searchsorted(kept.n)
-    previous, session = np.full(len(rows), -1, np.int64), np.full(len(rows), -1, np.int64)
-    session[at] = part.view.session[places]
-    new_place = np.full(len(part.rows) + 1, -1, np.int64)
-    new_place[places] = at
-    previous[at] = new_place[part.view.previous[places]]
-    view = _view(rows, large, question, Links(previous, session, part.view.sessions))
-    return PartialView(rows, part.always, part.leading, view)
+    part = PartialView(rows, always_there.n, _view(rows, large, question, links))
+    return found, QuestionRows(part, dict(zip(numbers, own, strict=True)), [row.n for row, _ in near.resting], spread)
 
 
 def link_rows(rows: FoundRows, seeds: Mapping[int, int], session_gap: int) -> Links:

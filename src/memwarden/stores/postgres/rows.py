@@ -124,6 +124,9 @@ INDEX_COLUMNS = (
     "m.valid_from, m.valid_to, m.trust, m.utc_offset, m.escaped"
 )
 
+# The same of rows that are known to be active. They bind nothing.
+ACTIVE_COLUMNS = INDEX_COLUMNS.replace(_STATE_NOW, "1")
+
 # Epoch of a new namespace: no cache may know it from somebody of the same name who was erased.
 FIRST_EPOCH = "(SELECT coalesce(max(value::int8), 0) FROM memwarden.meta WHERE key = 'erasures')"
 # Counted once for the database: the role of the store sees the rows of a namespace only, so it cannot change them all.

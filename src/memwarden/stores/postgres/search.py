@@ -1,7 +1,7 @@
 """Finds candidates in a large namespace. Rows come as packed columns.
 
-Every statement binds the namespace's tenant and path and is planned for them, never from a cached plan: only then can
-PostgreSQL use the namespace's own partial indexes.
+The statements of a question hold the tenant and path of the namespace as literals: only so can PostgreSQL use the
+namespace's own partial indexes in a plan that it keeps. All others bind them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from psycopg import Connection, Error, errors
 from psycopg.sql import SQL, Composed, Identifier, Literal
@@ -21,6 +22,7 @@ from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, STANDING_IN, Head, IndexRow, Namespace
 from memwarden.stores.postgres.citus import has_citus
 from memwarden.stores.postgres.rows import (
+    ACTIVE_COLUMNS,
     INDEX_COLUMNS,
     condition_sql,
     decode_index_row,
@@ -28,7 +30,7 @@ from memwarden.stores.postgres.rows import (
     encode_text,
 )
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
-from memwarden.stores.postgres.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.postgres.transaction import ROLE, TransactionKind, begin, quote_text, scope_values
 from memwarden.stores.shared.search import (
     MAX_ALWAYS,
     NO_ROWS,
@@ -232,13 +234,16 @@ _NONE = "\x01\x05"
 _M = "m.tenant = %s AND m.namespace = %s"
 _SIGNALS = "JOIN memwarden.signals s ON s.tenant = m.tenant AND s.namespace = m.namespace AND s.n = m.n"
 _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {HERE}"
+_COUNTERS = (
+    "SELECT rev, epoch, (SELECT d.rev FROM memwarden.digests d WHERE d.tenant = n.tenant AND d.namespace = n.namespace "
+    "AND d.body IS NOT NULL) FROM memwarden.namespaces n WHERE tenant = %s AND namespace = %s"
+)
 _DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
 _VALID = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST}), ({_VALID})"
 _RESTING = (
     f"SELECT m.n, m.state = 'active' FROM memwarden.rows_resting(%s) r JOIN memwarden.memories m ON {_M} AND m.n = r"
 )
-_NUMBERS = f"unnest(%s::int8[]) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
 _LACKING = f"""
     SELECT m.n, m.id FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n > %s::int8 AND m.state = 'active'
     AND CASE WHEN s.vector IS NULL THEN m.channel = 'turn'
@@ -289,24 +294,55 @@ _OUTLINE = (
     f"NULL::bytea AS vector, {_PASSAGES} "
     f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
 )
-_NEWEST = f"(SELECT * FROM memwarden.memories WHERE {HERE} ORDER BY n DESC LIMIT %s::int8)"  # also those that are gone
-_THREADS = """
-    (SELECT DISTINCT near.n FROM unnest(%s::text[], %s::int8[], %s::int8[]) AS seed(thread, n, reach), LATERAL (
-        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
+_AROUND = """
+    SELECT unnest(%s::int8[]) AS n UNION
+    SELECT near.n FROM unnest(%s::text[], %s::int8[], %s::int8[]) AS seed(thread, n, reach), LATERAL (
+        (SELECT n FROM memwarden.memories WHERE {here} AND thread_id = seed.thread
             AND state = 'active' AND n < seed.n ORDER BY n DESC LIMIT seed.reach)
         UNION ALL
-        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
-            AND state = 'active' AND n > seed.n ORDER BY n LIMIT seed.reach)) near) w
+        (SELECT n FROM memwarden.memories WHERE {here} AND thread_id = seed.thread
+            AND state = 'active' AND n > seed.n ORDER BY n LIMIT seed.reach)) near
 """
 
-# A search brings some hundred rows, each by an index, whatever the planner thinks of tables that have just grown.
-_BY_INDEX = b"""
-    SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+# Settings of :func:`memwarden.stores.postgres.transaction.begin` in one statement. A search brings some hundred rows,
+# each by an index, whatever the planner thinks of tables that have just grown.
+_SETTINGS = f"""
+    SELECT set_config('role', '{ROLE}', true),
+        set_config('memwarden.listing', '', true), set_config('statement_timeout', %s, true),
+        set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
         set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
         set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
-"""
+""".encode()
+# Schema of pgvector by connection, so that a search does not ask for it each time.
+_schemas: WeakKeyDictionary[Connection[Any], str] = WeakKeyDictionary()
 
 Values = Sequence[Any]
+
+
+class LegQuery(NamedTuple):
+    """A statement and the values that it binds. prepared: whether the server keeps its plan, whatever the values."""
+
+    sql: str
+    values: Values
+    prepared: bool = False
+
+
+class NamespaceLiterals:
+    """Conditions that hold a namespace as literals, for statements with placeholders."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.tenant, self.path = (quote_text(name).replace("%", "%%") for name in scope_values(namespace))
+
+    def of(self, alias: str = "") -> str:
+        """Return the condition that a row is of the namespace. alias: of its table."""
+        prefix = f"{alias}." if alias else ""
+        return f"{prefix}tenant = {self.tenant} AND {prefix}namespace = {self.path}"
+
+    @property
+    def signals(self) -> str:
+        """The join of a memory ``m`` with its signals ``s``."""
+        return f"JOIN memwarden.signals s ON {self.of('s')} AND s.n = m.n"
 
 
 class Searcher:
@@ -323,11 +359,11 @@ class Searcher:
     def standing(self, namespace: Namespace) -> NamespaceStatus:
         names = scope_values(namespace)
         own = f"memwarden.{index_names(namespace).sources}"
-        ((rows, digest, indexed),) = self._ask(namespace, (_STANDING, (*names, *names, own)))[0]
+        ((rows, digest, indexed),) = self._ask(namespace, LegQuery(_STANDING, (*names, *names, own)))[0]
         return NamespaceStatus(rows or 0, digest, bool(indexed))
 
     def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
-        rows = self._ask(namespace, (_BODY, scope_values(namespace)))[0]
+        rows = self._ask(namespace, LegQuery(_BODY, scope_values(namespace)))[0]
         return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
@@ -337,60 +373,90 @@ class Searcher:
 
     def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         names = scope_values(namespace)
-        head, rows = self._ask(namespace, (_HEAD, names), (_OUTLINE, names))
+        head, rows = self._ask(namespace, LegQuery(_HEAD, names), LegQuery(_OUTLINE, names))
         return Head(*head[0]) if head else Head(0, 0), unpack_row(rows[0])
 
     def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         tenant, path = scope_values(namespace)
-        asked = (_NUMBERED, (path, tenant, path, list(numbers)))
+        asked = LegQuery(_NUMBERED, (path, tenant, path, list(numbers)))
         return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
     def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
-        names = scope_values(namespace)
+        scope = NamespaceLiterals(namespace)
         open_, values = open_sql(legs.open)
-        schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
+        schema = self._vector_schema() if legs.vector is not None and legs.near else None
+        # Of a narrow filter the plan depends on the values.
+        keep = not legs.filtered
         wanted = (
-            self._near(names, legs, schema, open_, values) if schema else None,
-            self._holding(names, legs, open_, values) if legs.words else None,
-            self._leg(f"{_NEWEST} m", (*names, legs.newest), open_, values, " AND m.state = 'active'")
-            if legs.newest
-            else None,
-            self._timely(names, legs, open_, values) if legs.times else None,
-            self._always(names, legs, open_, values) if legs.always else None,
-            self._filter(names, legs, open_, values) if legs.filtered else None,
+            self._near(scope, legs, schema, open_, values, keep) if schema else None,
+            self._holding(scope, legs, open_, values, keep) if legs.words else None,
+            self._newest(scope, legs, open_, values, keep) if legs.newest else None,
+            self._timely(scope, legs, open_, values) if legs.times else None,
+            self._always(scope, legs, open_, values, keep) if legs.always else None,
+            self._filter(scope, legs, open_, values) if legs.filtered else None,
         )
-        head, digest, *found = self._ask(
-            namespace, (_HEAD, names), (_DIGEST, names), *filter(None, wanted), near=legs.near
-        )
+        counters = LegQuery(_COUNTERS, scope_values(namespace), prepared=True)
+        head, *found = self._ask(namespace, counters, *filter(None, wanted), near=legs.near)
         rows = iter(found)
+        rev, epoch, digest = head[0] if head else (0, 0, None)
         return SearchRows(
-            Head(*head[0]) if head else Head(0, 0),
-            int(digest[0][0]) if digest else None,
+            Head(rev, epoch),
+            digest,
             *(NO_ROWS if leg is None else unpack_row(next(rows)[0]) for leg in wanted),
         )
 
-    def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows) -> PackedColumns:
-        names = scope_values(namespace)
+    def surround(
+        self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
+    ) -> list[tuple[IndexRow, bool]]:
+        scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
-        bound = (*map(list, zip(*seeds, strict=True)), *names, *names)
-        joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
-        asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
-        return unpack_row(self._ask(namespace, asked, near=0)[0][0])
+        bound = _around_values(numbers, seeds)
+        sql = (
+            f"SELECT {ACTIVE_COLUMNS}, {condition} FROM ({_AROUND.format(here=scope.of())}) w "
+            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n {scope.signals} WHERE m.state = 'active'"
+        )
+        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound), prepared=True))
+
+    def resting_around(
+        self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
+    ) -> list[tuple[IndexRow, bool]]:
+        scope = NamespaceLiterals(namespace)
+        condition, values = open_sql(open_)
+        bound = _around_values(numbers, seeds)
+        columns = INDEX_COLUMNS.replace("%s", scope.path)
+        sql = (
+            f"SELECT {columns}, {condition} FROM memwarden.rows_resting(ARRAY({_AROUND.format(here=scope.of())})) r "
+            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = r {scope.signals}"
+        )
+        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound), prepared=True))
+
+    def _ask_rows(self, namespace: Namespace, asked: LegQuery) -> list[tuple[IndexRow, bool]]:
+        """Return rows in the order of writing, and whether each is open."""
+        rows = self._ask(namespace, asked, near=0)[0]
+        return sorted(((decode_index_row(row[:-1]), row[-1]) for row in rows), key=lambda found: found[0].n)
+
+    def _vector_schema(self) -> str | None:
+        known = _schemas.get(self._connection) or vector_schema(self._connection)
+        if known is not None:
+            _schemas[self._connection] = known
+        return known
 
     def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         names = scope_values(namespace)
-        resting = self._ask(namespace, (_RESTING, (list(numbers), *names)), near=0)[0]
+        resting = self._ask(namespace, LegQuery(_RESTING, (list(numbers), *names)), near=0)[0]
         active = [n for n, is_active in resting if is_active]
         gone = [n for n, is_active in resting if not is_active]
         if not active:
             return RestingRows(NO_ROWS, gone)
+        scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
-        asked = self._leg(_NUMBERS, (active, *names), condition, values, " AND m.state = 'active'")
+        source = f"unnest(%s::int8[]) AS w(n) JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
+        asked = self._leg(scope, source, (active,), condition, values, " AND m.state = 'active'")
         return RestingRows(unpack_row(self._ask(namespace, asked, near=0)[0][0]), gone)
 
     def lacking(self, namespace: Namespace, after: int, limit: int, statements: bytes | None) -> list[tuple[int, str]]:
         bound = (*scope_values(namespace), after, *([statements] * 3), limit)
-        return [(n, decode_text(memory_id)) for n, memory_id in self._ask(namespace, (_LACKING, bound))[0]]
+        return [(n, decode_text(memory_id)) for n, memory_id in self._ask(namespace, LegQuery(_LACKING, bound))[0]]
 
     def stating(self, namespace: Namespace, after: int, limit: int, open_: OpenRows) -> list[tuple[int, int, bytes]]:
         condition, values = open_sql(open_)
@@ -399,79 +465,101 @@ class Searcher:
             f"AND m.n > %s::int8 AND m.state = 'active' AND s.statements <> '' AND {condition} "
             "ORDER BY m.n LIMIT %s::int8"
         )
-        rows = self._ask(namespace, (sql, (*scope_values(namespace), after, *values, limit)))[0]
+        rows = self._ask(namespace, LegQuery(sql, (*scope_values(namespace), after, *values, limit)))[0]
         return [(n, said, bytes(packed)) for n, said, packed in rows]
 
-    def _near(self, names: Values, legs: SearchLegs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
+    def _near(
+        self, scope: NamespaceLiterals, legs: SearchLegs, schema: str, open_: str, values: Values, keep: bool
+    ) -> LegQuery:
         assert legs.vector is not None
         asked = str(list(struct.unpack(f"<{len(legs.vector) // 2}e", legs.vector)))
         half = f'"{schema}".halfvec({len(legs.vector) // 2})'
-        order = f'ORDER BY (v.vector::{half}) OPERATOR("{schema}".<#>) %s::{half} LIMIT %s::int8'
+        # A number as a literal: without it a kept plan counts on thousands of rows.
+        order = f'ORDER BY (v.vector::{half}) OPERATOR("{schema}".<#>) %s::{half} LIMIT {legs.near}'
         return self._leg(
-            f"memwarden.vectors v JOIN memwarden.memories m ON {_M} AND m.n = v.n",
-            names,
+            scope,
+            f"memwarden.vectors v JOIN memwarden.memories m ON {scope.of('m')} AND m.n = v.n",
+            (),
             "true",
             (),
-            f" AND v.tenant = %s AND v.namespace = %s AND m.state = 'active' AND {open_} {order}",
-            (*names, *values, asked, legs.near),
+            f" AND {scope.of('v')} AND m.state = 'active' AND {open_} {order}",
+            (*values, asked),
+            prepared=keep,
         )
 
-    def _holding(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
-        found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
-        bound = (legs.words, legs.holding, *names)
-        return self._leg(found, bound, "true", (), f" AND m.state = 'active' AND {open_}", values)
+    def _holding(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
+        found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
+        tail = f" AND m.state = 'active' AND {open_}"
+        return self._leg(scope, found, (legs.words, legs.holding), "true", (), tail, values, prepared=keep)
 
-    def _timely(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+    def _newest(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
+        # Also those that are gone.
+        newest = f"(SELECT * FROM memwarden.memories WHERE {scope.of()} ORDER BY n DESC LIMIT {legs.newest}) m"
+        return self._leg(scope, newest, (), open_, values, " AND m.state = 'active'", prepared=keep)
+
+    def _timely(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values) -> LegQuery:
         item = (
-            f"(SELECT m.* FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active' "
+            f"(SELECT m.* FROM memwarden.memories m {scope.signals} WHERE {scope.of('m')} AND m.state = 'active' "
             # An index answers the first condition: no clock is a day away from UTC. Of the second, in this form, the
             # planner expects many rows to pass.
             "AND m.created_at BETWEEN %s::int8 - 86400000000 AND %s::int8 + 86400000000 AND "
             "(m.created_at + 60000000 * m.utc_offset NOT BETWEEN %s::int8 AND %s::int8) IS NOT TRUE "
             f"AND {open_} ORDER BY m.created_at DESC LIMIT %s::int8)"
         )
-        bound = [value for span in legs.times for value in (*names, *span, *span, *values, legs.in_time)]
-        return self._leg(f"({' UNION '.join([item] * len(legs.times))}) m", bound, "true", ())
+        bound = [value for span in legs.times for value in (*span, *span, *values, legs.in_time)]
+        return self._leg(scope, f"({' UNION '.join([item] * len(legs.times))}) m", bound, "true", ())
 
-    def _always(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
+    def _always(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
         named, categories = condition_sql((Condition("category", "$in", legs.always),))
         order = f"ORDER BY m.pinned DESC, m.importance DESC, m.n DESC LIMIT {MAX_ALWAYS}"
-        tail = f" AND {_M} AND m.state = 'active'{named} AND {open_} {order}"
-        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *categories, *values))
+        tail = f" AND {scope.of('m')} AND m.state = 'active'{named} AND {open_} {order}"
+        return self._leg(scope, "memwarden.memories m", (), "true", (), tail, (*categories, *values), prepared=keep)
 
-    def _filter(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
-        tail = f" AND {_M} AND m.state = 'active' AND {open_} ORDER BY m.n DESC LIMIT %s::int8"
-        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *values, legs.filtered))
+    def _filter(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values) -> LegQuery:
+        tail = f" AND {scope.of('m')} AND m.state = 'active' AND {open_} ORDER BY m.n DESC LIMIT %s::int8"
+        return self._leg(scope, "memwarden.memories m", (), "true", (), tail, (*values, legs.filtered))
 
     def _leg(
         self,
+        scope: NamespaceLiterals,
         source: str,
         bound: Values,
         open_: str,
         values: Values,
         tail: str = "",
         tail_values: Values = (),
-    ) -> tuple[str, Values]:
+        *,
+        prepared: bool = False,
+    ) -> LegQuery:
         """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, {open_} AS open, "
             f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector, "
-            f"{_PASSAGES} FROM {source} {_SIGNALS} WHERE true{tail}) r"
+            f"{_PASSAGES} FROM {source} {scope.signals} WHERE true{tail}) r"
         )
-        return sql, (*values, *bound, *tail_values)
+        return LegQuery(sql, (*values, *bound, *tail_values), prepared)
 
-    def _ask(
-        self, namespace: Namespace, *questions: tuple[str, Values], near: int | None = None
-    ) -> list[list[tuple[Any, ...]]]:
+    def _ask(self, namespace: Namespace, *questions: LegQuery, near: int | None = None) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of each statement, all of one snapshot. near: vectors to be found; None plans as usual."""
         with self._connection.pipeline():
-            begin(self._connection, namespace, self._seconds, TransactionKind.READ)
-            if near is not None:
-                self._connection.execute(_BY_INDEX, (str(max(40, min(near, 1_000))),))
+            if near is None:
+                begin(self._connection, namespace, self._seconds, TransactionKind.READ)
+            else:
+                self._connection.execute(TransactionKind.READ.value)
+                reach = str(max(40, min(near, 1_000)))
+                limits = (f"{int(self._seconds * 1000)}ms", *scope_values(namespace), reach)
+                self._connection.execute(_SETTINGS, limits, prepare=True)
             asked = [
-                self._connection.execute(sql.encode(), values, binary=True, prepare=False) for sql, values in questions
+                self._connection.execute(item.sql.encode(), item.values, binary=True, prepare=item.prepared)
+                for item in questions
             ]
             self._connection.execute(b"COMMIT")
         return [item.fetchall() for item in asked]
+
+
+def _around_values(numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]]) -> Values:
+    """Return the values that :data:`_AROUND` binds."""
+    return (list(numbers), *map(list, zip(*seeds, strict=True))) if seeds else (list(numbers), [], [], [])
 
 
 def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:

@@ -57,6 +57,7 @@ from memwarden.stores.shared.search import (
     RestingRows,
     SearchLegs,
     SearchRows,
+    Surroundings,
 )
 from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.erasure import ErasedPart, Holdings
@@ -339,10 +340,15 @@ class PostgresStore:
             return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs))
         return found._replace(near=nearest.near)
 
-    async def around(
-        self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows
-    ) -> PackedColumns:
-        return await self._search_much(namespace, lambda searcher: searcher.around(namespace, seeds, open_))
+    async def surround(
+        self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
+    ) -> Surroundings:
+        wanted = (namespace, numbers, seeds, open_)
+        rows, resting = await asyncio.gather(
+            self._search_much(namespace, lambda searcher: searcher.surround(*wanted)),
+            self._search_much(namespace, lambda searcher: searcher.resting_around(*wanted)),
+        )
+        return Surroundings(rows, resting)
 
     async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         return await self._search_much(namespace, lambda searcher: searcher.resting(namespace, numbers, open_))

@@ -90,12 +90,12 @@ def set_names(connection: Connection[Any], tenant: str | None, path: str | None)
     """
     for setting, value in ((_TENANT, tenant), (_NAMESPACE, path)):
         if value is not None:
-            connection.execute(setting + _quote(value), prepare=False)
+            connection.execute(setting + quote_text(value).encode(), prepare=False)
 
 
-def _quote(text: str) -> bytes:
-    """Return a text as a literal, valid with every setting of the server. Raises UnicodeEncodeError."""
-    return b"E'" + text.replace("\\", "\\\\").replace("'", "''").encode() + b"'"
+def quote_text(text: str) -> str:
+    """Return a text as a literal, valid with every setting of the server."""
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 _GONE = ("08", "57P01", "57P02", "57P03", "57P05")

@@ -125,6 +125,18 @@ class NamespaceStatus(NamedTuple):
     indexed: bool
 
 
+class Surroundings(NamedTuple):
+    """Rows, the turns around some of them, and what rests on any of these, each in the order of writing.
+
+    Attributes:
+        rows: active rows, and whether each is open (:class:`OpenRows`).
+        resting: alike, rows that are no turns, also those that were forgotten.
+    """
+
+    rows: list[tuple[IndexRow, bool]]
+    resting: list[tuple[IndexRow, bool]]
+
+
 class RestingRows(NamedTuple):
     """What rests on some turns. active: the rows that are there. gone: numbers of those that were forgotten."""
 
@@ -172,12 +184,13 @@ class SearchableStore(Protocol):
     async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
         """Return the candidates of all legs."""
 
-    async def around(
-        self, namespace: Namespace, seeds: Sequence[tuple[str, int, int]], open_: OpenRows
-    ) -> PackedColumns:
-        """Return the active rows of a thread before and after each seed (thread, n, number of rows), each once.
+    async def surround(
+        self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
+    ) -> Surroundings:
+        """Return the active rows with these numbers and those around the seeds, and what rests on them.
 
-        A seed is not returned for itself.
+        Args:
+            seeds: thread, number of a row, number of rows of the thread before and after it.
         """
 
     async def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
