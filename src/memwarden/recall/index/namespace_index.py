@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.clock import DEFAULT_THREAD
+from memwarden.concurrency.collection import paused_collection
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import (
     Columns,
@@ -573,8 +574,9 @@ class NamespaceIndexes:
         return fresh
 
     def _build(self, index: NamespaceIndex, scan: Scan) -> None:
-        index.follow(replace(scan, rows=self.of_model(scan.rows)))
-        _ = index.view
+        with paused_collection(len(scan.rows)):
+            index.follow(replace(scan, rows=self.of_model(scan.rows)))
+            _ = index.view
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
         """Keep an index as the most recently used, and drop the least recently used above the limit."""

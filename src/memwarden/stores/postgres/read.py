@@ -12,6 +12,7 @@ from typing import Any
 from psycopg import Connection
 
 from memwarden.clock import microseconds, moment
+from memwarden.concurrency.collection import paused_collection
 from memwarden.errors import StoreUnavailable
 from memwarden.filters import Where
 from memwarden.records import (
@@ -148,9 +149,11 @@ class Reader:
             (f"{_ROWS}{changed.format('m.')}", (path, tenant, path, *values)),
             (_EDGES + changed.format(""), (tenant, path, *values)),
         )
-        rows.sort(key=itemgetter(0))  # the server would write a large namespace to disk to sort it
+        with paused_collection(len(rows)):
+            rows.sort(key=itemgetter(0))  # the server would write a large namespace to disk to sort it
+            decoded = list(map(decode_index_row, rows))
         return Scan(
-            list(map(decode_index_row, rows)),
+            decoded,
             Head(*head[0]) if head else Head(0, self._first_epoch(namespace)),
             list(map(decode_edge, edges)),
         )
@@ -241,7 +244,8 @@ class Reader:
             begin(self._connection, namespace, self._seconds, TransactionKind.READ)
             asked = [self._connection.execute(sql.encode(), values, binary=True) for sql, values in questions]
             self._connection.execute(b"COMMIT")
-        return [item.fetchall() for item in asked]
+        with paused_collection(sum(item.rowcount for item in asked)):
+            return [item.fetchall() for item in asked]
 
 
 def touch_memories(db: Connection[Any], namespace: Namespace, ids: Sequence[str], at: datetime, seconds: float) -> None:
