@@ -146,8 +146,15 @@ def _is_word(read: SymbolText, start: int, end: int) -> bool:
     """Whether a weak word ("may", "sun") is small in a text with capitals, and so no date."""
     for i in range(start, end):
         if read.is_token(i, "weak_month|weak_weekday") and not read.text[read.places[i][0]].isupper():
-            return not read.is_lower and not (i and read.is_token(i, "weak_month") and read.is_token(i - 1, "in|since"))
+            return not read.is_lower and not (read.is_token(i, "weak_month") and _is_after_lead(read, i))
     return False
+
+
+def _is_after_lead(read: SymbolText, i: int) -> bool:
+    """Whether a word follows "in", or a day after such a word: "in march", "on 29 march"."""
+    if i and read.is_token(i - 1, "in|since"):
+        return True
+    return i > 1 and read.is_token(i - 1, "digits|ordinal") and read.is_token(i - 2, "in|on|since|until|before|after")
 
 
 def _day_range(read: SymbolText, start: int, end: int) -> DateMatch | None:
