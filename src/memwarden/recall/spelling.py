@@ -86,4 +86,7 @@ def _find_held(words: Sequence[str], view: NamespaceView) -> list[str]:
 def _count_texts(view: NamespaceView, word: str) -> int:
     """Return how many texts hold a word as a stem or a surface form."""
     ids = (term_id(word), surface_id(word))
-    return max(count_holding(each, len(view.passages.postings(each)[0]), view) for each in ids)
+    texts = max(count_holding(each, len(view.passages.postings(each)[0]), view) for each in ids)
+    if texts or view.whole is None:
+        return texts
+    return int(np.count_nonzero(view.whole.holds(np.array(ids, np.uint32))))

@@ -7,7 +7,7 @@ means the same as in a small namespace. The best become a small index, which ans
 
 from __future__ import annotations
 
-import struct
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from memwarden.recall.index.passages import (
 )
 from memwarden.recall.index.rows import FoundRows, Halves, MultilingualSide, found_rows, merge_rows, unpack_rows
 from memwarden.recall.index.view import Links, NamespaceView, derive_links, unpack_spans
-from memwarden.recall.large.statistics import NamespaceDigest, encode_codes, measure_question
+from memwarden.recall.large.statistics import NamespaceDigest, encode_codes, measure_question, measure_sample
 from memwarden.recall.question import Date, Question
 from memwarden.recall.rank.adjustments import AdjustedScores
 from memwarden.recall.rank.combine import CLOSENESS, Closeness, Spread, measure_closeness
@@ -184,12 +184,17 @@ async def gather(
         narrow: whether filters may leave little.
     """
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
-    found = await store.look(namespace, legs)
+    # The sample is measured while the server works.
+    found, sampled = await asyncio.gather(
+        store.look(namespace, legs), asyncio.to_thread(measure_sample, question, large.view, large.whole)
+    )
     newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
     legs_found = (found.near, found.holding, found.timely, found.filtered)
     rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
-    first = _view(rows, large, question, link_rows(rows, {}, session_gap))
-    spread = measure_question(question, large.view, large.whole, first, np.isin(large.index.order, rows.n))
+    alone = np.full(len(rows), -1, np.int64)
+    first = _view(rows, large, question, Links(alone, alone, 0))
+    met = np.isin(large.index.order, rows.n)
+    spread = measure_question(question, sampled, large.view, large.whole, first, met)
     closeness = measure_closeness(replace(question, pieces=None), first)
     best, leading = _order_by_closeness(closeness, spread), _best_by_signal(closeness, rows.open)
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
@@ -435,11 +440,7 @@ def _passages(rows: FoundRows, question: Question) -> Passages:
     """Return the passages of rows, with the words of a question."""
     width = rows.vectors.shape[1]
     whole = np.fromiter(map(len, rows.terms), np.int64, len(rows)) // 4
-    divided = {
-        place: division
-        for place, blob in enumerate(rows.passages)
-        if blob is not None and (division := read_division(blob, int(whole[place]), 2 * width)) is not None
-    }
+    divided = read_divisions(rows.passages, whole.tolist(), 2 * width)
     counts = np.ones(len(rows), np.int64)
     counts[list(divided)] = [len(sizes) for sizes, _ in divided.values()]
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -463,23 +464,30 @@ def _passages(rows: FoundRows, question: Question) -> Passages:
     )
 
 
-def read_division(blob: bytes, terms: int, size: int) -> tuple[tuple[int, ...], Halves | None] | None:
-    """Return the number of terms of each passage of a text, and the vectors of all but the first, if they are there.
+def read_divisions(
+    blobs: Sequence[bytes | None], terms: Sequence[int], size: int
+) -> dict[int, tuple[Ints, Halves | None]]:
+    """Return the number of terms of each passage of long texts, and the vectors of all passages but the first.
 
-    None for a text that counts as one passage.
+    Texts that count as one passage are left out. Vectors that are not there are None.
 
     Args:
-        blob: a stored division, perhaps only its beginning. terms: of the text. size: bytes of a vector.
+        blobs: stored divisions, perhaps only their beginnings; None for short texts.
+        terms: number of terms of each text. size: bytes of a vector.
     """
-    count = blob[0] | blob[1] << 8
-    if not count or len(blob) < 2 + 4 * count:
-        return None
-    sizes = struct.unpack_from(f"<{count}I", blob, 2)
-    if sum(sizes) != terms:
-        return None
-    if not size or len(blob) != 2 + 6 * count + (count - 1) * size:
-        return sizes, None
-    return sizes, np.frombuffer(blob, "<f2", offset=2 + 6 * count).reshape(count - 1, size // 2)
+    held = {place: blob for place, blob in enumerate(blobs) if blob and len(blob) >= 2 + 4 * (blob[0] | blob[1] << 8)}
+    counts = [blob[0] | blob[1] << 8 for blob in held.values()]
+    joined = b"".join([blob[2 : 2 + 4 * count] for blob, count in zip(held.values(), counts, strict=True)])
+    sizes = np.frombuffer(joined, "<u4").astype(np.int64)
+    ends = np.cumsum(counts).tolist()
+    before = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+    divided: dict[int, tuple[Ints, Halves | None]] = {}
+    for (place, blob), count, end in zip(held.items(), counts, ends, strict=True):
+        if count and before[end] - before[end - count] == terms[place]:
+            whole = size and len(blob) == 2 + 6 * count + (count - 1) * size
+            vectors = np.frombuffer(blob, "<f2", offset=2 + 6 * count).reshape(count - 1, size // 2) if whole else None
+            divided[place] = sizes[end - count : end], vectors
+    return divided
 
 
 def _by_place(passages: Passages) -> Callable[[int], tuple[Places, Counts]]:

@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,8 @@ class NamespaceDigest:
         sample: numbers of the rows that stand for all.
         terms: ids, ascending. rows_of, sessions_of: how many rows, sessions hold each.
         spread: (2, 3, terms): mean and mean square of tf/(tf + length part) over the rows, for turn, pair and session.
+        rare: ids, ascending, of the terms that fewer rows hold than :data:`COUNTED`. Empty in a digest of an earlier
+            release.
     """
 
     rev: int
@@ -63,6 +65,7 @@ class NamespaceDigest:
     rows_of: npt.NDArray[np.int32]
     sessions_of: npt.NDArray[np.int32]
     spread: Floats
+    rare: npt.NDArray[np.uint32]
 
     def holding(self, term: int, found: int) -> int:
         """Return how many memories hold a term; found: how many of those at hand do."""
@@ -70,8 +73,8 @@ class NamespaceDigest:
         return min(found if at is None else max(found, int(self.rows_of[at])), self.alive)
 
     def holds(self, terms: TermIds) -> Mask:
-        """Return which terms are so common that the digest counts them."""
-        return np.isin(terms, self.terms)
+        """Return which terms any memory holds."""
+        return _is_among(terms, self.terms) | _is_among(terms, self.rare)
 
     def sessions_holding(self, term: int, found: int) -> int:
         """Return how many sessions hold a term."""
@@ -97,7 +100,7 @@ class NamespaceDigest:
 
     @property
     def nbytes(self) -> int:
-        return int(self.terms.nbytes + self.rows_of.nbytes + self.sessions_of.nbytes + self.spread.nbytes)
+        return sum(int(getattr(self, name).nbytes) for name in _ARRAYS)
 
     def _place(self, term: int) -> int | None:
         at = int(self.terms.searchsorted(np.uint32(term)))
@@ -113,7 +116,7 @@ class NamespaceDigest:
 
 
 _PLAIN: Final = ("rev", "n", "alive", "sessions", "mean_lengths", "oldest", "newest", "speakers", "preset")
-_ARRAYS: Final = ("sample", "terms", "rows_of", "sessions_of", "spread")
+_ARRAYS: Final = ("sample", "terms", "rows_of", "sessions_of", "spread", "rare")
 
 
 def decode_digest(body: bytes) -> NamespaceDigest:
@@ -122,7 +125,8 @@ def decode_digest(body: bytes) -> NamespaceDigest:
         plain = json.loads(arrays["plain"].tobytes())
         plain["mean_lengths"] = tuple(plain["mean_lengths"])
         plain["speakers"] = tuple(plain["speakers"])
-        return NamespaceDigest(**plain, **{name: arrays[name] for name in _ARRAYS})
+        held: dict[str, Any] = {"rare": np.zeros(0, np.uint32)} | dict(arrays)
+        return NamespaceDigest(**plain, **{name: held[name] for name in _ARRAYS})
 
 
 def make_digest(
@@ -171,11 +175,39 @@ def make_digest(
         rows_of=rows_of[kept].astype(np.int32),
         sessions_of=np.bincount(docs[0], minlength=len(names))[kept].astype(np.int32),
         spread=(spread[:, :, kept] / max(alive, 1)).astype(np.float32),
+        rare=names[~kept].astype(np.uint32),
     )
 
 
+class SampleMeasure(NamedTuple):
+    """How a question is close to the rows that stand for a namespace.
+
+    Attributes:
+        common: the question with the words that the sample measures. rare: with the others.
+        words: BM25 of the sample's rows by the common words. spread: of the signals over the sample.
+    """
+
+    common: Question
+    rare: Question
+    words: Floats
+    spread: dict[str, Spread]
+
+
+def measure_sample(question: Question, sample: NamespaceView, whole: NamespaceDigest) -> SampleMeasure:
+    """Measure a question on the rows that stand for a namespace."""
+    measured = [not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS for term in question.terms]
+    common, rare = question.keep_words(measured), question.keep_words([not is_measured for is_measured in measured])
+    closeness = measure_closeness(common, sample)
+    return SampleMeasure(common, rare, closeness.places["words"], measure_spread(closeness, sample))
+
+
 def measure_question(
-    question: Question, sample: NamespaceView, whole: NamespaceDigest, candidates: NamespaceView, met: Mask
+    question: Question,
+    measured: SampleMeasure,
+    sample: NamespaceView,
+    whole: NamespaceDigest,
+    candidates: NamespaceView,
+    met: Mask,
 ) -> dict[str, Spread]:
     """Return how the signals of a question spread over the namespace.
 
@@ -187,16 +219,13 @@ def measure_question(
         sample: the rows that stand for the namespace. candidates: rows that a search found.
         met: places of the sample that are among the candidates.
     """
-    measured = [not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS for term in question.terms]
-    common, rare = question.keep_words(measured), question.keep_words([not is_measured for is_measured in measured])
-    closeness = measure_closeness(common, sample)
-    spread = measure_spread(closeness, sample)
+    common, rare, words, spread = measured
     if not whole.is_sampled:
         return spread
     mass = _mass(question, whole) + PSEUDO_MASS
     # The sample's BM25 is a share of the mass of the words that it measures.
     share = (_mass(common, whole) + PSEUDO_MASS) / mass
-    moments = _sum_rest(closeness.places["words"] * np.float32(share), ~met & sample.alive, whole, candidates.size)
+    moments = _sum_rest(words * np.float32(share), ~met & sample.alive, whole, candidates.size)
     for word in zip(rare.terms, rare.idf_prior, strict=True):
         moments += _sum_rare(*word, question, whole, candidates) / (mass, mass**2)
     found = match_words(question, candidates).bm25.astype(np.float64)
@@ -224,6 +253,13 @@ def _sum_rare(
     total = whole.moments(term)[:, 0] * whole.alive
     rest: npt.NDArray[np.float64] = np.maximum(total - (found.sum(), (found**2).sum()), 0)
     return rest * (weight, weight**2)
+
+
+def _is_among(terms: TermIds, known: TermIds) -> Mask:
+    """Return which terms are among known ones, which are in ascending order."""
+    if not len(known):
+        return np.zeros(len(terms), np.bool_)
+    return np.asarray(known[np.minimum(known.searchsorted(terms), len(known) - 1)] == terms, np.bool_)
 
 
 def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
