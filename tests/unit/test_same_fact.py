@@ -71,3 +71,10 @@ def test_a_quotation_is_judged_by_the_words_that_it_quotes() -> None:
     old = 'Ana, 4 March 2026: "I live in Graz."'
     assert judge(old, 'Ana, 6 May 2026: "I moved to Linz."').label == "supersede"
     assert judge(old, 'Ana, 6 May 2026: "I live in Graz."').label == "same"
+
+
+@pytest.mark.parametrize("shown", ["Ana: 'So that is the flat.' – ", "The assistant: 'Where do you live?' – "])
+def test_words_that_need_others_beside_them_are_ended_by_none(shown: str) -> None:
+    old = shown + 'Ana, 4 March 2026: "I live in Graz."'
+    assert judge(old, 'Ana, 6 May 2026: "I moved to Linz."').label == "different"
+    assert judge(old, 'Ana, 6 May 2026: "I live in Graz."').label == "same"

@@ -178,6 +178,12 @@ def quoted_words(text: str) -> str:
     return quotation["words"] if quotation else text
 
 
+def shows_context(text: str) -> bool:
+    """Whether a text quotes words behind an opening or a question, without which they are not understood."""
+    quotation = _QUOTATION.fullmatch(text)
+    return quotation is not None and quotation.start("speaker") > 0
+
+
 def clauses_of(text: str) -> list[Clause]:
     """Return the text as a whole, if it is short, its sentences, and the clauses of long ones: a bounded number."""
     if quotation := _QUOTATION.fullmatch(text):

@@ -96,6 +96,7 @@ class ExtractedStatement(NamedTuple):
     compared: bool
     replaces: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
+    may_end: bool = True
 
 
 class Extractor:
@@ -279,6 +280,7 @@ class Extractor:
                     item.tier != "card",
                     item.replaces,
                     item.shown,
+                    item.may_end,
                 )
                 for item in chosen
             ]
@@ -302,6 +304,7 @@ class Extractor:
                 meta={"why": each.why},
                 replaces=each.replaces,
                 shown=each.shown,
+                may_end=each.may_end,
             )
             for each, item in zip(statements, signals, strict=True)
         ]

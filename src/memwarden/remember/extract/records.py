@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Literal, Protocol
 
 from memwarden.records import Channel, Kind, Memory
+from memwarden.statements.statement import quoted_words
 
 # The most characters of an item.
 MAX_STATEMENT_CHARACTERS = 280
@@ -49,6 +50,7 @@ class ExtractedItem:
             those that were known to whoever decided that; both only of what a model found.
         quoted: the text is the turn's own words, with the speaker and the day. answers: ids, as callers know them, of
             the turns whose question it shows; it has the trust of its sources alone.
+        may_end: whether rules may end an older memory with it, or it with a later one. Both need a statement.
     """
 
     text: str
@@ -65,6 +67,7 @@ class ExtractedItem:
     shown: frozenset[str] = frozenset()
     quoted: bool = False
     answers: tuple[str, ...] = ()
+    may_end: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +111,23 @@ def merge_extracts(parts: Sequence[ExchangeExtract]) -> ExchangeExtract:
 
 
 def add_by_rules(found: ExchangeExtract, by_rules: ExchangeExtract) -> ExchangeExtract:
-    """Return what a model found, with the facts that rules find in turns of which it keeps nothing."""
-    told = {source for item in found.facts for source in item.sources}
+    """Return what a model found, with the facts that rules find in turns of which it keeps nothing.
+
+    The rules read what is stated. So of equal quotations theirs is kept, with its end, and a quotation that holds the
+    words of theirs may end what it changes.
+    """
+    facts = tuple(_read_by_rules(item, by_rules.facts) for item in found.facts)
+    told = {source for item in facts for source in item.sources}
     more = tuple(item for item in by_rules.facts if told.isdisjoint(item.sources))
-    return replace(found, facts=(*found.facts, *more))
+    return replace(found, facts=(*facts, *more))
+
+
+def _read_by_rules(item: ExtractedItem, facts: Sequence[ExtractedItem]) -> ExtractedItem:
+    of_turn = [each for each in facts if each.sources == item.sources]
+    if equal := next((each for each in of_turn if each.text == item.text), None):
+        return equal
+    holds = any(quoted_words(each.text) in quoted_words(item.text) for each in of_turn)
+    return replace(item, may_end=True) if holds else item
 
 
 # The most turns before the mark at which an exchange may begin.

@@ -159,7 +159,8 @@ class IncomingStatement:
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
     and steps are not. meta: for its first journal entry. pending: how it is stored, where it was pending until now.
     replaces: ids of memories that it ends by the word of a model. shown: of those that the model knew; of these it ends
-    no others. part: number of a part of a text over the size limit; the parts follow each other and are one decision.
+    no others. may_end: whether the rules may end an older memory with it, or it with a later one. part: number of a
+    part of a text over the size limit; the parts follow each other and are one decision.
     """
 
     memory: Memory
@@ -171,6 +172,7 @@ class IncomingStatement:
     pending: Memory | None = None
     replaces: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
+    may_end: bool = True
     part: int = 1
 
 
@@ -324,6 +326,8 @@ class Resolver:
             lasts = memory.valid_to is None or QUOTATION in memory.tags
             if self._merging and memory.channel in DERIVED_CHANNELS and lasts:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
+            if not statement.may_end:
+                pairs = [pair for pair in pairs if pair.judgement.label != "supersede"]
             if statement.shown:
                 pairs = [*await self._replaced(statement, earlier), *_leave_shown(pairs, statement)]
             item = resolve(memory, signals, pairs, at, step=step, link_min=self._link_min)

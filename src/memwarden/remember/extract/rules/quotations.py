@@ -316,14 +316,15 @@ def quote_turn(
 def quote_told(
     turn: Memory, asked: AnsweredQuestion | None = None, opening: Opening | None = None
 ) -> list[ExtractedItem]:
-    """Return quotations of all that a turn says but its questions, in pieces that fit; none of a pasted text.
+    """Return quotations of all that a turn states, in pieces that fit; none of a pasted text.
 
-    Somebody else found that it tells something. A piece that is a single word may be too long. asked: the question that
-    it answers, which stands before the first piece. opening: what the talk began with.
+    Questions are left out, and English suppositions. A model found that the turn tells something, and no rule read what
+    it states, so its quotations have no end and end nothing. A piece that is a single word may be too long. asked: the
+    question that it answers, shown before the first piece. opening: what the talk began with.
     """
     if not is_somebodys_words(turn.text) or _PASTED.search(turn.text):
         return []
-    told = [span.text for span in split_spans(turn.text, small_starts=True) if not _ASKS.search(span.text)]
+    told = _told_in(turn.text)
     pieces: list[str] = []
     for part in (part for sentence in told for part in _fitting(sentence)):
         if pieces and len(pieces[-1]) + len(part) < MAX_QUOTED:
@@ -332,7 +333,14 @@ def quote_told(
             pieces.append(part)
     said = [" ".join(piece.split()) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
     begins = bool(said) and " ".join(turn.text.split()).startswith(said[0])
-    return [_as_item(turn, words, asked if begins and words is said[0] else None, opening) for words in said]
+    items = [_as_item(turn, words, asked if begins and words is said[0] else None, opening) for words in said]
+    at = turn.created_at
+    # Without the question and the opening nobody knows who "she" is, or what "the 8th" answers.
+    return [
+        item
+        for item, words in zip(items, said, strict=True)
+        if item.answers or not (points_at_somebody(words) or begins_with_an_answer(words, at))
+    ]
 
 
 def _fitting(sentence: str) -> Iterator[str]:
@@ -360,11 +368,11 @@ def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: 
         importance=0.5,
         sources=(turn.id,),
         valid_from=turn.created_at,
-        valid_to=_end_of(words, turn.created_at),
         tier="fact",
         reason="a model found that it tells something",
         quoted=True,
         answers=_sources_of(opening, asked),
+        may_end=False,
     )
 
 
@@ -380,10 +388,14 @@ def _begin_of(best: PackedStatement, words: str, at: datetime) -> datetime:
     return datetime.combine(day, time(), at.tzinfo) if day < at.date() else at
 
 
-def _end_of(words: str, at: datetime, best: PackedStatement | None = None) -> datetime | None:
+def _end_of(words: str, at: datetime, best: PackedStatement) -> datetime | None:
     """When what is stated ends, if a day to come was said: "in hospital until Friday", "the dentist on 5 March"."""
-    until = best.until if best is not None else None
-    last = date.fromordinal(until) if until is not None and until >= at.toordinal() else appointed_end(words, at)
+    until = best.until
+    if until is not None and until >= at.toordinal():
+        last: date | None = date.fromordinal(until)
+    else:
+        # A price or an amount holds beside the day: "the fee is 186 euros, due by 31 March".
+        last = None if read_text(words).counted else appointed_end(words, at)
     if last is None or last == date.max:  # "valid until 9999-12-31" has no day after it
         return None
     # "Her last day is 27 June. The baby is due in July": the second sentence is not over with the first.
@@ -419,6 +431,32 @@ def _tells(sentence: str, *, two_person: bool) -> bool:
     if reject_sentence(bare, False) is not None or reject_clause(bare, two_person=two_person) is not None:
         return False
     return two_person or tells_of_life(bare)
+
+
+def _told_in(text: str) -> list[str]:
+    """The sentences of a text that may state something; "…" shows that others were between them."""
+    told: list[str] = []
+    left_out = supposed = False
+    for span in split_spans(text, small_starts=True):
+        supposed = _is_supposed(span.text) or (supposed and _is_joined(span.text))
+        if supposed or _ASKS.search(span.text):
+            left_out = bool(told)
+            continue
+        told.append(f"… {span.text}" if left_out else span.text)
+        left_out = False
+    return told
+
+
+def _is_supposed(sentence: str) -> bool:
+    """Whether an English sentence supposes something, or wonders about it."""
+    return is_english(sentence) and reject_sentence(drop_openers(sentence), False) is not None
+
+
+def _is_joined(sentence: str) -> bool:
+    """Whether a sentence begins with a word that joins it to the one before: "and only on Thursdays"."""
+    read = read_text(sentence)
+    joins = None if read.words is None else read.words.patterns.get("joins")
+    return joins is not None and joins.match(read.plain) is not None
 
 
 def _is_enough(

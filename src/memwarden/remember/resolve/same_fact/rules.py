@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from memwarden.remember.resolve.same_fact.updates import find_update
 from memwarden.statements.explicit import ReadText, read_text
-from memwarden.statements.statement import quoted_words
+from memwarden.statements.statement import quoted_words, shows_context
 from memwarden.text.language import normalize_text, read_evidence
 
 Label = Literal["same", "supersede", "link", "different", "check"]
@@ -50,7 +50,8 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
     words = _words_of(first), _words_of(second)
     if [normalize_text(word) for word in words[0]] == [normalize_text(word) for word in words[1]]:
         return _judge_equal(words, before.asks != after.asks)
-    rule = find_update(before, after)
+    # Words that need others to be understood do not say what they are about, so nothing tells that it changed.
+    rule = None if shows_context(old) else find_update(before, after)
     if rule is not None:
         return Judgement("supersede", rule, guards)
     shared = before.content & after.content
