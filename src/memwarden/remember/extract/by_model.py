@@ -43,7 +43,7 @@ from memwarden.text.small_talk import content_terms
 from memwarden.text.tokenizer import GLUED_SCRIPT, estimate, fold, words_and_forms
 
 # Of the words, the schema and the lines of a request.
-VERSION: Final = 7
+VERSION: Final = 8
 # Pasted documents would drown what the person says, and cost tokens.
 MAX_SHOWN_CHARACTERS: Final = 2_000
 # A line has its place taken by this many facts of an answer at most.
