@@ -616,7 +616,7 @@ async def test_an_order_that_a_small_model_lets_pass_is_not_kept() -> None:
     [
         ("Der Augenarzt ist Dr. Lindner, die OP ist am 14. April.", ["2026-04-15"]),  # the rules read it
         ("new customer Brodie Lifts, 40 engineers, go-live 3 november, ask for Ola Reuter", [None]),
-        ("she turned 12, so on 3 june she gets the adult dose", [None]),
+        ("Bo turned 12, so on 3 june he gets the adult dose", [None]),
         ("la cuota de 2026 son 186 euros, hay que pagarla antes del 31 de marzo", [None]),
     ],
 )
