@@ -639,6 +639,16 @@ async def test_words_that_no_rule_reads_as_a_statement_end_nothing() -> None:
     assert len(kept) == len(said)
 
 
+async def test_words_of_somebody_unnamed_show_who_that_is() -> None:
+    model = ScriptedModel(listing(m1="a letter from Ola Reuter", m2="wants deliveries before ten"))
+    said = "there is a letter from Ola Reuter", "and he wants all deliveries before ten german time from now on"
+    opening = f"The user: '{said[0]}' – "
+    both, _ = await kept_of(model, *(("user", text) for text in said), size="small")
+    assert [text.startswith(opening) for text in both] == [False, True]
+    alone, refused = await kept_of(ScriptedModel(listing(m1="wants deliveries")), ("user", said[1]), size="small")
+    assert (alone, refused["item_wording"]) == ([], 1)
+
+
 async def test_suppositions_are_left_out_of_what_a_small_model_lists() -> None:
     model = ScriptedModel(listing(m1="only does tandems", m2="has a workshop on Kell Street"))
     said = (

@@ -359,7 +359,7 @@ def _fitting(sentence: str) -> Iterator[str]:
 def _as_item(turn: Memory, words: str, asked: AnsweredQuestion | None, opening: Opening | None) -> ExtractedItem:
     category = category_of(words, turn.created_at)
     asked = _shown_question(turn, words, turn.created_at, asked)
-    opening = _shown_opening(turn, words, turn.created_at, asked, opening)
+    opening = _shown_opening(turn, words, turn.created_at, asked, opening, needed=points_at_somebody(words))
     return ExtractedItem(
         text=_write(turn, words, turn.created_at, asked, opening),
         channel=Channel.SEMANTIC,
@@ -546,12 +546,21 @@ def _shown_question(
 
 
 def _shown_opening(
-    turn: TurnText, words: str, at: datetime, asked: AnsweredQuestion | None, opening: Opening | None
+    turn: TurnText,
+    words: str,
+    at: datetime,
+    asked: AnsweredQuestion | None,
+    opening: Opening | None,
+    *,
+    needed: bool = False,
 ) -> Opening | None:
-    """The opening, as much of it as fits beside words and the question that they answer; none for a new topic."""
-    if _width(words) > MAX_DEPENDING_WIDTH:
+    """The opening, as much of it as fits beside words and the question that they answer.
+
+    None for long words and for a new topic, unless it is needed: the words speak of somebody whom they do not name.
+    """
+    if not needed and (_width(words) > MAX_DEPENDING_WIDTH or _GOES_ON.match(words)):
         return None
-    if opening is None or (asked is not None and asked.sources[0] == opening.source) or _GOES_ON.match(words):
+    if opening is None or (asked is not None and asked.sources[0] == opening.source):
         return None
     beside = len(_write(turn, words, at, asked, opening._replace(text="")))
     return opening.fitting(MAX_STATEMENT_CHARACTERS - beside)
