@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,7 @@ from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.rows import register_dumpers
 from memwarden.stores.postgres.search import Searcher, index_names
-from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
+from memwarden.stores.shared.search import OpenRows, SearchLegs, SearchRows, format_term
 from memwarden.testing.examples import a_batch, a_memory
 
 HERE, OTHER = Namespace("test", "user/large"), Namespace("test", "user/other")
@@ -70,7 +71,7 @@ def test_each_leg_goes_by_its_index(filled: str, name: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         register_dumpers(db)
         noting: Any = Noting(db)
-        Searcher(noting, 30).look(HERE, legs)
+        Searcher(noting, 30).look(HERE, legs, keep=True)
         plans = [plan(db, *item) for item in noting.asked]
     assert any(f"Scan using {index}" in plan or f"Backward using {index}" in plan for plan in plans), "\n".join(plans)
     assert not any("Seq Scan" in plan for plan in plans), "\n".join(plans)
@@ -92,11 +93,30 @@ def test_a_statement_of_a_namespace_is_planned_once(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         register_dumpers(db)
         for here in (HERE, HERE, odd):
-            found = Searcher(db, 30).look(here, legs)
+            found = Searcher(db, 30).look(here, legs, keep=True)
             assert bool(found.near.n) == (here is HERE)
             Searcher(db, 30).surround(here, [700], [("t5", 110, 3)], OpenRows())
         kept = db.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%memwarden.signals%%'")
         assert kept.fetchone() == (10,)
+
+
+async def test_plans_for_filters_of_the_caller_are_not_kept(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+    look = Searcher.look
+
+    def note(self: Searcher, here: Namespace, legs: SearchLegs, *, keep: bool = False) -> SearchRows:
+        kept.append(keep)
+        return look(self, here, legs, keep=keep)
+
+    monkeypatch.setattr(Searcher, "look", note)
+    store = PostgresStore(filled)
+    await store.open()
+    legs = SearchLegs(OpenRows(), half(1) + half(0), 20, format_term(10**6), 20, 20, always=("activity",))
+    found = await store.look(HERE, legs)
+    assert [leg for leg in found._fields[2:] if getattr(found, leg).n] == ["near", "holding", "newest", "always"]
+    await store.look(HERE, replace(legs, filtered=20))
+    await store.close()
+    assert kept == [True, True, False, False]
 
 
 def test_words_are_found_by_index_past_row_security(filled: str) -> None:

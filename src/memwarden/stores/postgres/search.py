@@ -381,12 +381,11 @@ class Searcher:
         asked = LegQuery(_NUMBERED, (path, tenant, path, list(numbers)))
         return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
-    def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
+    def look(self, namespace: Namespace, legs: SearchLegs, *, keep: bool = False) -> SearchRows:
+        """See :meth:`SearchableStore.look`. keep: whether plans are kept, which filters of the caller rule out."""
         scope = NamespaceLiterals(namespace)
         open_, values = open_sql(legs.open)
         schema = self._vector_schema() if legs.vector is not None and legs.near else None
-        # Of a narrow filter the plan depends on the values.
-        keep = not legs.filtered
         wanted = (
             self._near(scope, legs, schema, open_, values, keep) if schema else None,
             self._holding(scope, legs, open_, values, keep) if legs.words else None,

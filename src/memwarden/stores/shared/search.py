@@ -97,7 +97,7 @@ NO_ROWS = PackedColumns(b"", b"", b"", b"", b"", b"", (), (), (), *[b""] * 8)
 
 
 class SearchRows(NamedTuple):
-    """The rows of every leg, in the order of :class:`SearchLegs`. The nearest may be of another snapshot than the rest.
+    """The rows of every leg, in the order of :class:`SearchLegs`. They may be of two snapshots.
 
     head: the namespace's counters. digest: the revision of its digest. None without a digest.
     near, holding, newest, timely, always, filtered: rows of each leg.
