@@ -10,6 +10,14 @@ from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
 from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
+from memwarden.statements.renewed import (
+    is_new_dose,
+    is_post_changed,
+    is_thing_gone,
+    load_common,
+    load_doses,
+    load_unnamed,
+)
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import (
@@ -73,6 +81,8 @@ _WEEKDAYS: Final = re.compile(either_of(["weekdays", "weekdays_short"]), re.IGNO
 _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
 # Signs by which a speaker says that a home or a job is a new one, although not in a sentence that names it.
 _BEGINS: Final = {"home": "moves", "work": "starts"}
+# Signs of sentences that may end something.
+_ENDS: Final = ("ended", "lost", "again", "parted", "meals", "regular", "retests")
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
 _NEWS: Final = _CHANGES | {"now", "negation"}
 
@@ -90,6 +100,7 @@ class LastingWords(NamedTuple):
         own: clauses that name no relative.
         denied: contents of the clauses that say of something that it ended or changed.
         denied_own: of these, those of own clauses.
+        gone: clauses that say of a thing that it was sold, lost or stolen.
         parts: whether it says that a couple parted.
         begins: topics of which it says that something new begins: a home or a job.
         diets: whether it names a diet.
@@ -114,6 +125,7 @@ class LastingWords(NamedTuple):
     own: tuple[ReadClause, ...] = ()
     denied: tuple[frozenset[str], ...] = ()
     denied_own: tuple[frozenset[str], ...] = ()
+    gone: tuple[ReadClause, ...] = ()
     parts: bool = False
     begins: frozenset[str] = frozenset()
     diets: bool = False
@@ -167,6 +179,12 @@ def _load_values(language: str) -> frozenset[str]:
     return frozenset(stem for word in listed for stem in terms(word, language))
 
 
+@cache
+def _load_vehicles(language: str) -> frozenset[str]:
+    listed = load_lexicon(language).words.get("vehicles", ())
+    return frozenset(stem for word in listed for stem in terms(word, language))
+
+
 def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
     """Expressions of the lists that phrases name."""
     lists = {
@@ -213,7 +231,10 @@ def _load_lists(language: str) -> _WordLists | None:
     takes_back = (
         words.changes,
         *(words.patterns[role] for role in ("now", "negation")),
-        *(signs[sign] for sign in ("ended", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())),
+        *(
+            signs[sign]
+            for sign in ("ended", "lost", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())
+        ),
     )
     return _WordLists(language, words, load_topics(language), signs, takes_back)
 
@@ -276,6 +297,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         own=own,
         denied=denied,
         denied_own=denied_own,
+        gone=tuple(each for each in read.clauses if "over" in each.roles or signs["lost"].search(each.text)),
         parts=signs["parted"].search(plain) is not None,
         begins=frozenset(topic for topic, sign in _BEGINS.items() if signs[sign].search(plain)),
         diets=signs["diets"].search(plain) is not None,
@@ -352,6 +374,9 @@ def _slot_of(read: ReadText, topic: str, hit: str, stems: frozenset[str], roles:
         posts = (post[0] for post in read.words.patterns["post"].finditer(hit))
         return frozenset(stem for post in posts for stem in terms(post, read.language))
     if topic not in ("family", "things"):
+        return frozenset()
+    # "I own a kayak" names no thing but in its value, and leaves a car.
+    if topic == "things" and stems <= read.heads and not _load_vehicles(read.language) & stems:
         return frozenset()
     # "My daughter is called Ida": there may be another daughter. "My daughter lives in Kiel" has one place at a time.
     if stems & read.heads and stems & read.singles and not roles & {"home", "work"}:
@@ -490,7 +515,7 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if later.read.asks:
         return False
-    if _is_renewed_unnamed(words, later):
+    if _is_renewed_unnamed(words, later) or _is_renewed(words, later):
         return True
     if words.topic in IN_FORCE:
         return _is_out_of_force(words, later)
@@ -530,7 +555,7 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
     """
     if words.last_day is not None and (_moves_near(words.last_day, later) or _versions(words) & _versions(later)):
         return True
-    shared = (words.read.content & later.read.content) - _load_common(words.read.language)
+    shared = (words.read.content & later.read.content) - load_common(words.read.language)
     if words.topic == later.topic or words.topic in later.named or {words.topic, later.topic} == {"codes", "home"}:
         return bool(shared - words.phrase - later.phrase) or (
             words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
@@ -538,10 +563,19 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
     return any(clause.roles & _NEWS and shared & clause.content for clause in later.read.clauses)
 
 
+def _is_renewed(words: LastingWords, later: LastingWords) -> bool:
+    """Whether later news gives another dose or holder of a post, or says that a thing is gone."""
+    if words.topic in ("health", "medicines", "habits"):
+        return is_new_dose(words.read, later.read)
+    if words.topic in ("people", "current"):
+        return is_post_changed(words.slot or words.read.content, later.read)
+    return words.topic == "things" and is_thing_gone(words.read, later.gone)
+
+
 def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:
     """Whether later news gives a code or a dose and does not say of what: "It's 9922 now", "the doctor halved it"."""
     language = words.read.language
-    doses = _load_doses(language)
+    doses = load_doses(language)
     if words.topic == "medicines" and later.ends_unnamed:
         return True
     if later.read.dates:
@@ -558,22 +592,7 @@ def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:
 
 
 def _names_nothing(content: frozenset[str], language: str) -> bool:
-    return not content - _load_unnamed(language)
-
-
-@cache
-def _load_doses(language: str) -> frozenset[str]:
-    """Stems of the units of doses of a language."""
-    return frozenset(stem for word in load_lexicon(language).words.get("doses", ()) for stem in terms(word, language))
-
-
-@cache
-def _load_unnamed(language: str) -> frozenset[str]:
-    """Stems of words that do not say which code or dose is meant: common words, posts, units and ends."""
-    lexicon = load_lexicon(language)
-    listed = (*lexicon.updates.get("post", "").split("|"), *lexicon.lasting.get("ended", "").split("|"))
-    stems = (stem for word in listed for stem in terms(word.strip(" *"), language))
-    return _load_common(language) | _load_doses(language) | frozenset(stems)
+    return not content - load_unnamed(language)
 
 
 def is_context_over(words: LastingWords, turn: str, later: Iterable[LastingWords]) -> bool:
@@ -584,7 +603,7 @@ def is_context_over(words: LastingWords, turn: str, later: Iterable[LastingWords
     if words.topic != "medicines":
         return False
     language = words.read.language
-    about = read_text(turn, language).content - _load_unnamed(language)
+    about = read_text(turn, language).content - load_unnamed(language)
     return any(about & content for other in later for content in other.denied)
 
 
@@ -598,14 +617,6 @@ def _moves_near(day: date, later: LastingWords) -> bool:
 def _versions(words: LastingWords) -> frozenset[str]:
     """Numbers with a point, as in "release 3.4"."""
     return frozenset(number for number in words.read.numbers if "." in number)
-
-
-@cache
-def _load_common(language: str) -> frozenset[str]:
-    """Stems of the words of a language that are in many texts."""
-    words = load_lexicon(language).words
-    listed = (*words.get("very_common", ()), *words.get("common", ()))
-    return frozenset(stem for word in listed for stem in terms(word, language))
 
 
 def _moves_habit(words: LastingWords, later: LastingWords) -> bool:
@@ -681,7 +692,7 @@ def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bo
     read = read_text(text, language)
     if _means_unnamed(read):
         return False
-    about = read.content - _load_common(language)
+    about = read.content - load_common(language)
     return not any(
         (words.parts and read.relations & _PARTNERS)
         or any(clause.roles & _NEWS and _is_about(about, clause.content) for clause in words.read.clauses)

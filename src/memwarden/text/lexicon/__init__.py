@@ -133,6 +133,7 @@ LASTING_TOPICS: Final = (
 # moves, starts: the speaker has a new home, a new job.
 # allergies, retests: words for them, and for a new examination, after which those stated before are not certain.
 # diets, meals: what a diet is called, and meals that end it.
+# lost: a thing was stolen, lost or given away.
 # drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
 # own: words for "my" and "our" in the languages that write only names with capitals.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
@@ -141,6 +142,7 @@ LASTING_TOPICS: Final = (
 # past: a dose or a code that may hold no more. others: a dose that another takes, or that is advised.
 LASTING_SIGNS: Final = (
     "ended",
+    "lost",
     "again",
     "parted",
     "unreal",

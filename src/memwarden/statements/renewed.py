@@ -1,0 +1,122 @@
+"""Later statements that take back an earlier one about the same dose, the same post or the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from memwarden.statements.explicit import ReadClause, ReadText, read_text
+from memwarden.text.lexicon import languages, load_lexicon
+from memwarden.text.tokenizer import stop_words, terms
+
+# Keys of phrases that say how often and when a medicine is taken.
+_FREQUENCIES: Final = ("medicines", "regular", "verbs")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+
+
+def is_new_dose(earlier: ReadText, later: ReadText) -> bool:
+    """Whether both give a dose and share a word of the medicine: "50 mg of metoprolol", "25 mg of metoprolol now"."""
+    doses = load_doses(earlier.language)
+    if not (earlier.units & doses and later.units & doses) or later.person == "third" or later.relations:
+        return False
+    return bool(
+        (earlier.content & later.content) - load_unnamed(earlier.language) - _load_frequencies(earlier.language)
+    )
+
+
+def is_post_changed(posts: frozenset[str], later: ReadText) -> bool:
+    """Whether a sentence says that the speaker has another holder of a post: "I changed my doctor".
+
+    "My boss changed the plan" and "I changed my doctor's appointment" say so of no post.
+
+    posts: stems of the words for the post.
+    """
+    if later.words is None or later.asks or later.person == "third":
+        return False
+    same = _same_posts(posts, later.language)
+    return any(_changes_object(clause, same, later) for clause in later.clauses)
+
+
+def _changes_object(clause: ReadClause, posts: frozenset[str], later: ReadText) -> bool:
+    """Whether a word of a change and one of a post follow each other, with function words between them."""
+    words, language = later.words, later.language
+    read = read_text(clause.text, language)
+    if words is None or {"negation", "doubt"} & clause.roles or read.others:
+        return False
+    common = stop_words(language)
+    named = any(
+        "now" in other.roles and any(name in other.text for name in later.names)
+        for other in later.clauses
+        if other is not clause
+    )
+    for hit in words.patterns["changed"].finditer(clause.text):
+        before, after = clause.text[: hit.start()].split(), clause.text[hit.end() :].split()
+        place = next((place for place, word in enumerate(after) if word not in common), len(after))
+        if place < len(after) and "'" not in after[place] and posts.intersection(terms(after[place], language)):
+            rest = after[place + 1 :]
+            if named or not rest or rest[0] in common:
+                return True
+        # Verbs at the end: "Ich habe den Zahnarzt gewechselt".
+        if not after and before and read.person == "self" and posts.intersection(terms(before[-1], language)):
+            return True
+    return False
+
+
+def is_thing_gone(thing: ReadText, gone: Iterable[ReadClause]) -> bool:
+    """Whether something that was sold, lost or stolen has a rare word of a thing: "a green Raleigh", "the Raleigh".
+
+    gone: clauses that say so.
+    """
+    language = thing.language
+    rare = _words_of(thing.plain, language) | (thing.content - load_common(language))
+    return any(
+        rare & (clause.content | _words_of(clause.text, language))
+        for clause in gone
+        if not (read := read_text(clause.text, language)).relations and read.person != "third"
+    )
+
+
+def _words_of(plain: str, language: str) -> frozenset[str]:
+    """Words of a text that are not in many texts. A stem may depend on the words around it."""
+    words = (word for word in _WORD.findall(plain) if word not in stop_words(language))
+    return frozenset(word for word in words if load_common(language).isdisjoint(terms(word, language)))
+
+
+@cache
+def _same_posts(posts: frozenset[str], language: str) -> frozenset[str]:
+    """Stems of a post and of other words for it: "GP", "doctor"."""
+    listed = load_lexicon(language).posts.values() if language in languages() else ()
+    same = ({stem for word in words for stem in terms(word, language)} for words in listed)
+    return posts.union(*(stems for stems in same if stems & posts))
+
+
+@cache
+def load_doses(language: str) -> frozenset[str]:
+    """Stems of the units of doses of a language."""
+    return frozenset(stem for word in load_lexicon(language).words.get("doses", ()) for stem in terms(word, language))
+
+
+@cache
+def load_unnamed(language: str) -> frozenset[str]:
+    """Stems of words that do not say which code or dose is meant: common words, posts, units and ends."""
+    lexicon = load_lexicon(language)
+    listed = (*lexicon.updates.get("post", "").split("|"), *lexicon.lasting.get("ended", "").split("|"))
+    stems = (stem for word in listed for stem in terms(word.strip(" *"), language))
+    return load_common(language) | load_doses(language) | frozenset(stems)
+
+
+@cache
+def load_common(language: str) -> frozenset[str]:
+    """Stems of the words of a language that are in many texts."""
+    words = load_lexicon(language).words
+    listed = (*words.get("very_common", ()), *words.get("common", ()))
+    return frozenset(stem for word in listed for stem in terms(word, language))
+
+
+@cache
+def _load_frequencies(language: str) -> frozenset[str]:
+    lasting = load_lexicon(language).lasting
+    listed = (word for key in _FREQUENCIES for word in lasting.get(key, "").replace("|", " ").split())
+    return frozenset(stem for word in listed if "<" not in word for stem in terms(word.strip("*"), language))

@@ -1,0 +1,124 @@
+"""A later statement takes back an earlier one about the same dose, post or thing, and leaves other statements."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory, Namespace
+
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+ANN = Namespace("default", "user/ann")
+
+
+def quote(*texts: str) -> list[str]:
+    """Lines of an overview of turns that were said a week apart."""
+    turns = [
+        Memory(
+            id=str(place), namespace=ANN, text=text, created_at=SAID_AT + timedelta(weeks=place),
+            updated_at=SAID_AT, channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return [line.words for line in choose_lines(turns, SAID_AT + timedelta(weeks=30), None)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I work at Brookside Vets.", "I own a kayak."),
+        ("I own a car.", "I own a kayak."),
+        ("Ich besitze ein Auto.", "Ich besitze ein Kajak."),
+        ("Je possède une voiture.", "Je possède un kayak."),
+        ("Poseo un kayak.", "Tengo un coche."),
+        ("I own a kayak.", "I sold my old desk."),
+        ("My GP is Dr. Patel.", "I changed my dentist, I see Dr. Nwosu now."),
+        ("I take 50 mg of metoprolol every morning.", "I take 20 mg of atorvastatin every morning."),
+    ],
+)
+def test_another_thing_or_medicine_leaves_the_earlier_one(earlier: str, later: str) -> None:
+    assert earlier in quote(earlier, later)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["I take 50 mg of metoprolol every morning.", "I take 25 mg of metoprolol now."],
+        ["Tomo 400 mg de ibuprofeno cada día.", "Ahora tomo 600 mg de ibuprofeno cada día."],
+        ["Ich nehme 5 mg Ramipril jeden Morgen.", "Ich nehme jetzt 10 mg Ramipril."],
+        ["Je prends 5 mg de ramipril le matin.", "Je prends maintenant 10 mg de ramipril."],
+        [
+            "I take 50 micrograms of levothyroxine.",
+            "I now take 75 micrograms of levothyroxine.",
+            "I take 62.5 micrograms of levothyroxine now.",
+        ],
+    ],
+)
+def test_the_newest_dose_of_a_medicine_counts(said: list[str]) -> None:
+    assert quote(*said) == [said[-1]]
+
+
+@pytest.mark.parametrize("earlier", ["毎朝メトプロロールを50mg飲んでいます。", "我每天早上吃50毫克美托洛尔。"])
+def test_a_new_dose_ends_a_habit_with_the_earlier_one(earlier: str) -> None:
+    later = {"毎": "今はメトプロロールを25mg飲んでいます。", "我": "我现在吃25毫克美托洛尔。"}[earlier[0]]
+    assert quote(earlier) == [earlier]
+    assert earlier not in quote(earlier, later)
+
+
+@pytest.mark.parametrize("later", ["My dad takes 25 mg of metoprolol.", "Should I take 25 mg of metoprolol?"])
+def test_a_dose_of_another_and_a_question_leave_a_dose(later: str) -> None:
+    assert quote("I take 50 mg of metoprolol every morning.", later) == ["I take 50 mg of metoprolol every morning."]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (
+            "My GP is Dr. Patel at the Hyde Park surgery.",
+            "Switched my GP since the move: it's Dr. Nwosu at Kirkstall Lane now.",
+        ),
+        ("My GP is Dr. Patel.", "I changed my doctor, I see Dr. Nwosu now."),
+        ("Mein Zahnarzt ist Dr. Weber.", "Ich habe den Zahnarzt gewechselt."),
+        ("Mi médico es el doctor Ruiz.", "He cambiado de médico, ahora voy al doctor Vega."),
+        ("Ma dentiste s'appelle Mme Roux.", "J'ai changé de dentiste, maintenant je vais chez M. Petit."),
+    ],
+)
+def test_a_changed_post_has_no_earlier_holder(earlier: str, later: str) -> None:
+    assert quote(earlier) == [earlier]
+    assert earlier not in quote(earlier, later)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "I moved my dentist appointment to Friday.",
+        "I changed my dentist's appointment to Friday.",
+        "I might change my dentist.",
+        "My dentist changed the appointment.",
+        "My sister changed her dentist.",
+    ],
+)
+def test_a_change_of_something_else_leaves_the_holder_of_a_post(later: str) -> None:
+    assert "My dentist is Dr. Patel." in quote("My dentist is Dr. Patel.", later)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (
+            "I bought a second-hand bike, a green Raleigh, for 120 pounds.",
+            "I sold the Raleigh. Got 100 for it.",
+        ),
+        ("My car is a Skoda Fabia.", "The Skoda got stolen."),
+        ("Ich fahre einen alten Skoda.", "Der Skoda wurde gestohlen."),
+        ("Conduzco un Seat Ibiza.", "Me robaron el Ibiza."),
+        ("Je conduis une Clio verte.", "J'ai vendu la Clio."),
+        ("我开的是丰田。", "我的丰田被偷了。"),
+        ("愛車はホンダのフィットです。", "フィットを盗まれました。"),
+    ],
+)
+def test_a_thing_that_is_gone_is_not_shown(earlier: str, later: str) -> None:
+    assert quote(earlier) == [earlier]
+    assert quote(earlier, later) == []
