@@ -162,3 +162,31 @@ def test_a_short_note_states_the_right_value_or_none(text: str) -> None:
         scope: Any = warden.scope(user="nora")
         kept = scope.remember(text).results[0].id
         assert {found.attribute for found in scope.statements(kept)} - STATED[text] == set()
+
+
+def test_an_overview_of_a_relative_or_a_speaker_quotes_what_names_them() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        scope: Any = warden.scope(user="nora", thread="t")
+        said = [
+            ("Nora", "My sister Ines works as a baker."),
+            ("Nora", "I am allergic to celery."),
+            ("Tom", "I'm allergic to lemons."),
+        ]
+        scope.observe([{"role": "user", "name": name, "content": text} for name, text in said])
+        for about in ("Ines", "ines", "sister"):
+            assert [line.value for line in scope.overview(about).lines] == ["My sister Ines"]
+        assert [line.value for line in scope.overview("Tom").lines] == ["I'm allergic to lemons."]
+        for about in ("Solveig", "In"):
+            assert not scope.overview(about)
+
+
+def test_an_overview_of_a_relative_leaves_out_what_a_later_turn_without_the_name_takes_back() -> None:
+    warden, scope = tell("My wife Ines is great.", "We divorced.")
+    with warden:
+        assert not scope.overview("Ines")
+
+
+def test_an_overview_of_a_relative_in_a_script_without_spaces() -> None:
+    warden, scope = tell("我姐姐住在上海。")
+    with warden:
+        assert [line.value for line in scope.overview("姐姐").lines] == ["我姐姐住在上海。"]

@@ -229,7 +229,8 @@ class ScopeReads(ScopeHandle):
         Each line names its source: ``update`` corrects it and ``forget`` rejects it.
 
         Args:
-            about: a name ("Ines") or a relation in English ("sister"). None: those who speak themselves.
+            about: a name ("Ines") or a relation ("sister"). Facts and quotations that name it are shown, and quotations
+                of a speaker with this name. None: everything.
             budget_tokens: the most tokens that ``text`` may take.
 
         What was said since the last second may be lacking. Raises InvalidInput, UnknownAgent, StoreError.

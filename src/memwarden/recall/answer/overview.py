@@ -34,6 +34,7 @@ from memwarden.statements.lasting import (
 )
 from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import normalize_text
 from memwarden.text.lexicon import LASTING_TOPICS
 from memwarden.text.sentences import SentenceSpan, split_spans
 from memwarden.text.tokenizer import TokenCounter, term_id, terms
@@ -51,6 +52,8 @@ LATELY_DAYS: Final = 45
 # Topics of what several speakers may have in common, so that each may say that it changed.
 _SHARED: Final = ("codes", "rules", "upcoming")
 _ASKS: Final = re.compile(r"[?？]")
+# A letter of a script with spaces between words.
+_SPACED: Final = re.compile(r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u2e80-\U0003ffff]")
 # Channels of what was stated or extracted as a fact.
 FACTS: Final = (Channel.SEMANTIC, Channel.EPISODIC)
 
@@ -79,7 +82,7 @@ async def read_overview(
 
     Args:
         told: what a memory fulfils that may be shown.
-        about: a name or a relation. None: the person.
+        about: a name or a relation, of which facts and quotations are left. None: the person.
         budget: tokens of the text.
     """
     index = ctx.index
@@ -88,10 +91,10 @@ async def read_overview(
     allowed = allowed if valid is None else allowed & valid
     own = mask_without_cards(index, ())
     allowed = allowed if own is None else allowed & own
-    if about is not None:
-        allowed = allowed & _mentioning(index, about)
-    facts = _newest(index, allowed & index.mask((Condition("channel", "$in", FACTS),)))
-    own_turns = _newest(index, allowed & index.view.turns) if about is None else []
+    of_facts = allowed & index.mask((Condition("channel", "$in", FACTS),))
+    facts = _newest(index, of_facts if about is None else of_facts & _mentioning(index, about))
+    # All turns are read, because a later one takes a line back without the name.
+    own_turns = _newest(index, allowed & index.view.turns)
     turns = [place for place in own_turns if not rests_on_ended(index, valid, own, place)]
     ids = [index.columns.ids[place] for place in (*facts, *turns)]
     stored = {memory.id: memory for memory in await ctx.read(ids)}
@@ -123,6 +126,8 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
 
     memories: facts and turns. Facts are ordered by pin, importance and age. Of what a turn says only sentences count in
     which its speaker says plainly what lasts, and that no later turn takes back. A text from outside is not certain.
+
+    about: a name or a relation. The facts are about it already. Quotations must name it or have this speaker.
     """
     memories = join_parts(memory for memory in memories if memory.trust != Trust.EXTERNAL)
     facts = [memory for memory in memories if memory.channel != Channel.TURN and not _is_past(memory, now)]
@@ -130,7 +135,17 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
     covered = {source for memory in facts for source in memory.sources}
     turns = [memory for memory in memories if memory.channel == Channel.TURN and memory.id not in covered]
-    return [*lines, *_quote(turns, now)][:MAX_LINES] if about is None else lines[:MAX_LINES]
+    quoted = _quote(turns, now)
+    if about is not None:
+        quoted = [line for line in quoted if _has_words(line.owner, about) or _has_words(line.words, about)]
+    return [*lines, *quoted][:MAX_LINES]
+
+
+def _has_words(text: str, about: str) -> bool:
+    """Whether a text has the words of a name or a relation, in this order."""
+    named = normalize_text(about)
+    edges = (r"(?<!\w)", r"(?!\w)") if _SPACED.search(named) else ("", "")
+    return bool(named) and re.search(re.escape(named).join(edges), normalize_text(text)) is not None
 
 
 def _topic_of(memory: Memory) -> str:

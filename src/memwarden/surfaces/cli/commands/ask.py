@@ -230,7 +230,8 @@ async def overview(
             return
         console = printer()
         if not shown:
-            console.print("Nothing is certain: no fact, and no plain statement of what lasts.")
+            whom = f" about {clean(about)}" if about else ""
+            console.print(f"Nothing is certain{whom}: no fact, and no plain statement of what lasts.")
             return
         for line in shown.lines:
             label = " ".join(filter(None, (line.about, line.attribute)))
