@@ -649,6 +649,21 @@ async def test_words_of_somebody_unnamed_show_who_that_is() -> None:
     assert (alone, refused["item_wording"]) == ([], 1)
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("my nan moved to Kell Street. how are the kids", ["my nan moved to Kell Street."]),
+        ("and you", []),
+        ("Bo says that is extra. joking. i think", ["Bo says that is extra. joking. i think"]),
+        ("I'm vegan", ["I'm vegan"]),
+        ("what is left to do: the extractor, the hall", ["what is left to do: the extractor, the hall"]),
+    ],
+)
+async def test_what_asks_without_a_mark_and_says_nothing_is_no_quotation(said: str, kept: list[str]) -> None:
+    quoted, _ = await kept_of(ScriptedModel(listing(m1=said)), ("user", said), size="small")
+    assert quoted == [f'The user, 4 March 2026: "{words}"' for words in kept]
+
+
 async def test_suppositions_are_left_out_of_what_a_small_model_lists() -> None:
     model = ScriptedModel(listing(m1="only does tandems", m2="has a workshop on Kell Street"))
     said = (

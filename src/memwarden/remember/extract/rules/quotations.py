@@ -20,6 +20,7 @@ from memwarden.remember.extract.rules.rejections import (
     reject_clause,
     reject_sentence,
     says_enough,
+    supposes,
     tells_of_life,
 )
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
@@ -30,8 +31,10 @@ from memwarden.statements.reader import CommonWords, StatementWeights, load_weig
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.statements.wording import names_in
 from memwarden.text.language import is_english
+from memwarden.text.question_words import opens_question
 from memwarden.text.sentences import SentenceSpan, split_spans
 from memwarden.text.time_words import has_time_word
+from memwarden.text.tokenizer import GLUED_SCRIPT
 
 # The chances that a clause states something that holds, and that it tells its attribute, from which on its words are
 # kept; chosen on labelled histories.
@@ -64,6 +67,8 @@ _PASTED: Final = re.compile(
 MAX_LINES: Final = 4
 # Content words of a sentence that says something of its own.
 MIN_CONTENT: Final = 2
+# A longer sentence without a question mark may state something, though it begins with a question word.
+MAX_ASKING_WORDS: Final = 6
 # "Yes!", before the answer itself.
 MAX_WORDS_BEFORE: Final = 2
 # "ok." tells nothing, whoever says that it does.
@@ -332,6 +337,7 @@ def quote_told(
         else:
             pieces.append(part)
     said = [" ".join(piece.split()) for piece in pieces if sum(map(str.isalnum, piece)) >= MIN_LETTERS]
+    said = [words for words in said if asked is not None or _has_content(words)]
     begins = bool(said) and " ".join(turn.text.split()).startswith(said[0])
     items = [_as_item(turn, words, asked if begins and words is said[0] else None, opening) for words in said]
     at = turn.created_at
@@ -433,13 +439,19 @@ def _tells(sentence: str, *, two_person: bool) -> bool:
     return two_person or tells_of_life(bare)
 
 
+def _has_content(words: str) -> bool:
+    """Whether words tell anything beside grammar: not "and you"."""
+    read = read_text(words)
+    return _width(words) >= MIN_WIDTH or bool(read.content or read.numbers or read.names)
+
+
 def _told_in(text: str) -> list[str]:
     """The sentences of a text that may state something; "…" shows that others were between them."""
     told: list[str] = []
     left_out = supposed = False
     for span in split_spans(text, small_starts=True):
         supposed = _is_supposed(span.text) or (supposed and _is_joined(span.text))
-        if supposed or _ASKS.search(span.text):
+        if supposed or _ASKS.search(span.text) or _asks_briefly(span.text):
             left_out = bool(told)
             continue
         told.append(f"… {span.text}" if left_out else span.text)
@@ -449,7 +461,16 @@ def _told_in(text: str) -> list[str]:
 
 def _is_supposed(sentence: str) -> bool:
     """Whether an English sentence supposes something, or wonders about it."""
-    return is_english(sentence) and reject_sentence(drop_openers(sentence), False) is not None
+    return is_english(sentence) and supposes(drop_openers(sentence))
+
+
+def _asks_briefly(sentence: str) -> bool:
+    """Whether a few words that begin with a question word ask without a mark: "how are the kids". Scripts with spaces.
+
+    Longer ones may state something: "what is left to do: the extractor, the hall".
+    """
+    few = len(sentence.split()) <= MAX_ASKING_WORDS and not re.search(r"[,;:\d]", sentence)
+    return few and not GLUED_SCRIPT.search(sentence) and opens_question(sentence)
 
 
 def _is_joined(sentence: str) -> bool:

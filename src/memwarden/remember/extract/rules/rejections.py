@@ -106,9 +106,11 @@ _ABOUT_THE_TALK: Final = re.compile(
 _WAVERING: Final = re.compile(
     r"\b(?:not sure|no idea|maybe i|i guess|wonder(?:ing)? (?:if|whether)|what if|would have|could have|should "
     r"have|wish i|if i (?:were|had|could)|"
-    r"supposed to|pretend|imagine|hypothetical\w*|as if|kidding|joking)\b|^if\b|\bif only\b",
+    r"supposed to|pretend|imagine|hypothetical\w*|as if)\b|^if\b|\bif only\b",
     re.IGNORECASE,
 )
+# Takes back the sentence before it.
+_TAKEN_BACK: Final = re.compile(r"\b(?:kidding|joking)\b", re.IGNORECASE)
 _SPOKEN_TO: Final = re.compile(r"\byou\b|\byour\b", re.IGNORECASE)
 # A capital letter inside of a sentence; its beginning proves nothing.
 _NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b(?!I\b)[A-Z][\w'&-]*\w")
@@ -128,9 +130,14 @@ def reject_sentence(sentence: str, asks: bool) -> str | None:
     """Why nothing of a sentence is a statement about its speaker, or None. ``sentence``: contractions written out."""
     if asks:
         return "question"
-    if _WAVERING.search(sentence):
+    if supposes(sentence) or _TAKEN_BACK.search(sentence):
         return "not stated as true"
     return None
+
+
+def supposes(sentence: str) -> bool:
+    """Whether an English sentence supposes something, or wonders about it."""
+    return _WAVERING.search(sentence) is not None
 
 
 def reject_clause(clause: str, *, two_person: bool) -> str | None:
