@@ -7,9 +7,9 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ from memwarden.models.choice import make_embedder
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals
 from memwarden.recall.index.namespace_index import NamespaceIndexes
-from memwarden.recall.large.registry import LargeNamespaces
-from memwarden.records import IndexRow, Namespace, Signals
+from memwarden.recall.large.search import join_surroundings
+from memwarden.records import Signals
 from memwarden.settings import Settings
-from memwarden.stores.shared.search import SearchableStore
+from memwarden.stores.shared.search import SearchableStore, Surroundings
 from memwarden.stores.transfer.pages import About
 from memwarden.surfaces.cli.main import run
 from memwarden.upkeep.reembedding import ReembeddingTick
@@ -422,18 +422,6 @@ def test_the_command_moves_a_store_and_says_how_far_it_is(tmp_path: Path, capsys
     assert "no embedder 'none' to move to" in capsys.readouterr().err
 
 
-class _Found(NamedTuple):
-    """What a search found, without turns before it; and a store that has the rows of a scan by their number."""
-
-    rows: list[IndexRow]
-
-    def before(self, wanted: Sequence[int]) -> Sequence[int]:
-        return ()
-
-    async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
-        return [row for row in self.rows if row.n in numbers]
-
-
 async def test_rows_that_a_search_reads_during_a_move_are_of_the_old_model(tmp_path: Path) -> None:
     def break_off(tick: ReembeddingTick) -> None:
         raise BreaksOff
@@ -445,12 +433,10 @@ async def test_rows_that_a_search_reads_during_a_move_are_of_the_old_model(tmp_p
             await warden.jobs.reembed("minilm", progress=break_off)
         rows = (await warden.store.scan(me.who.namespace)).rows
         assert any((row.pieces or b"").endswith(SECOND) for row in rows)
-        found = _Found(rows)
         model = (await warden.store.about()).model
         indexes = NamespaceIndexes(warden.store, session_gap_hours=4, dimensions=128, max_bytes=1, model=str(model))
-        large = LargeNamespaces(cast("Any", found), indexes, above=1, dimensions=128, session_gap_hours=4, max_bytes=0)
-        large.store = cast("Any", found)
-        read = await large.read_rows(me.who.namespace, cast("Any", found), [row.n for row in rows])
+        found, read = join_surroundings(Surroundings([(row, True) for row in rows], []), indexes.of_model)
+        assert found.vectors.shape == (len(rows), WORDLLAMA // 2)
         assert len(read) == len(rows)
         assert {len(row.vector or b"") for row in read.values()} == {WORDLLAMA}
         assert not any((row.pieces or b"").endswith(SECOND) for row in read.values())

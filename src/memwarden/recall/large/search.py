@@ -40,7 +40,14 @@ from memwarden.recall.rank.adjustments import AdjustedScores
 from memwarden.recall.rank.combine import CLOSENESS, Closeness, Spread, measure_closeness
 from memwarden.recall.rank.ranking import Ranking
 from memwarden.records import STANDING_IN, IndexRow, Memory, Namespace
-from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
+from memwarden.stores.shared.search import (
+    OpenRows,
+    SearchableStore,
+    SearchLegs,
+    SearchRows,
+    Surroundings,
+    format_term,
+)
 from memwarden.text.dates.calendar import day_number
 
 _DAY: Final = 86_400_000_000
@@ -200,14 +207,26 @@ async def gather(
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
     kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
     near = await store.surround(namespace, rows.n[np.unique(kept)].tolist(), seeds, open_)
-    read = {row.n: (row, is_open) for row, is_open in (*near.resting, *near.rows)}
-    numbers = sorted(read)
-    own = of_model([read[n][0] for n in numbers])
-    live = [place for place, row in enumerate(own) if row.live]
-    rows = found_rows([own[place] for place in live], [read[numbers[place]][1] for place in live])
+    rows, read = join_surroundings(near, of_model)
     links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
     part = PartialView(rows, always_there.n, _view(rows, large, question, links))
-    return found, QuestionRows(part, dict(zip(numbers, own, strict=True)), [row.n for row, _ in near.resting], spread)
+    return found, QuestionRows(part, read, [row.n for row, _ in near.resting], spread)
+
+
+def join_surroundings(
+    near: Surroundings, of_model: Callable[[list[IndexRow]], list[IndexRow]]
+) -> tuple[FoundRows, dict[int, IndexRow]]:
+    """Return the active rows in the order of writing, and all rows by number.
+
+    Args:
+        of_model: returns rows with the signals of the model that questions are encoded with.
+    """
+    both = {row.n: (row, is_open) for row, is_open in (*near.resting, *near.rows)}
+    numbers = sorted(both)
+    own = of_model([both[n][0] for n in numbers])
+    live = [place for place, row in enumerate(own) if row.live]
+    rows = found_rows([own[place] for place in live], [both[numbers[place]][1] for place in live])
+    return rows, dict(zip(numbers, own, strict=True))
 
 
 def link_rows(rows: FoundRows, seeds: Mapping[int, int], session_gap: int) -> Links:
