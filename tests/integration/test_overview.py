@@ -57,7 +57,7 @@ def test_lines_quote_word_for_word_by_topic_and_the_newest_home_stands(me: Any) 
     assert by_topic(me.overview()) == {
         "health": ["I am allergic to penicillin.", "I am allergic to sesame."],
         "home": ["We moved to Bergen and live in a small house there."],
-        "family": ["My sister Ines"],
+        "family": ["My sister Ines works as a baker."],
     }
 
 
@@ -174,7 +174,7 @@ def test_an_overview_of_a_relative_or_a_speaker_quotes_what_names_them() -> None
         ]
         scope.observe([{"role": "user", "name": name, "content": text} for name, text in said])
         for about in ("Ines", "ines", "sister"):
-            assert [line.value for line in scope.overview(about).lines] == ["My sister Ines"]
+            assert [line.value for line in scope.overview(about).lines] == ["My sister Ines works as a baker."]
         assert [line.value for line in scope.overview("Tom").lines] == ["I'm allergic to lemons."]
         for about in ("Solveig", "In"):
             assert not scope.overview(about)

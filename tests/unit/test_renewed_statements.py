@@ -122,3 +122,45 @@ def test_a_change_of_something_else_leaves_the_holder_of_a_post(later: str) -> N
 def test_a_thing_that_is_gone_is_not_shown(earlier: str, later: str) -> None:
     assert quote(earlier) == [earlier]
     assert quote(earlier, later) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My sister Eva is allergic to nuts.",
+        "My dad Martin can't eat shellfish, remember that.",
+        "My brother Callum is a plumber in Hull.",
+        "Meine Schwester Eva ist allergisch gegen Nüsse.",
+        "Mi hermana Eva es alérgica a las nueces.",
+        "Ma soeur Eva est allergique aux noix.",
+        "Mia sorella Eva è vegetariana.",
+    ],
+)
+def test_what_lasts_of_a_named_relative_is_quoted_whole(said: str) -> None:
+    assert quote(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My sister Eva is late again.",
+        "My sister Eva might be allergic to nuts.",
+        "My sister Eva says she can't eat nuts.",
+        "My sister Eva is allergic to nuts?",
+        "My sister Eva can't eat anything today.",
+        "My sister Eva was a plumber in Hull.",
+    ],
+)
+def test_of_a_doubtful_or_passing_statement_only_the_name_is_quoted(said: str) -> None:
+    assert quote(said) == ["My sister Eva"]
+
+
+def test_allergies_of_relatives_stay_and_a_job_or_an_allergy_that_ended_does_not() -> None:
+    nuts, eggs = "My sister Eva is allergic to nuts.", "My sister Eva is allergic to eggs."
+    plumber = "My brother Callum is a plumber in Hull."
+    assert quote(nuts, eggs) == [eggs, nuts]
+    assert nuts in quote(nuts, "My sister Ana is allergic to eggs.")
+    for later in ("Callum lost his job.", "Callum got a new job.", "My brother Callum is a baker now."):
+        assert plumber not in quote(plumber, later)
+    assert quote(nuts, "Eva is no longer allergic to nuts.") == []
+    assert plumber in quote(plumber, "My brother Tom is a plumber in Leeds.")

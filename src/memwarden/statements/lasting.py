@@ -205,12 +205,26 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         "year": r"(?:19|20)\d\d",
         "number": r"\d{1,2}",
         "code": r"\d{3,8}",
+        # A group, so that a name counts as content and not as part of a phrase.
+        "name": r"([^\W\d_][\w-]+)",
         "dose": rf"(?:{counts}) ?(?:{units})",
     }
-    return numbers | {
-        name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
-        for name, words in lists.items()
-    }
+    phrases = {"illness": _any_of(lexicon.lasting.get("kin_health", ""))}
+    return (
+        phrases
+        | numbers
+        | {
+            name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
+            for name, words in lists.items()
+        }
+    )
+
+
+def _any_of(listed: str) -> str:
+    """Expression of the phrases of a list. One that fits nothing for an empty list."""
+    phrases = [normalize_text(phrase.strip()) for phrase in listed.split("|") if phrase.strip()]
+    parts = (r"\s+".join(map(make_word_pattern, phrase.split())) for phrase in phrases)
+    return f"(?:{'|'.join(parts)})" if phrases else _NOTHING.pattern
 
 
 class _WordLists(NamedTuple):
@@ -377,6 +391,9 @@ def _slot_of(read: ReadText, topic: str, hit: str, stems: frozenset[str], roles:
         return frozenset()
     # "I own a kayak" names no thing but in its value, and leaves a car.
     if topic == "things" and stems <= read.heads and not _load_vehicles(read.language) & stems:
+        return frozenset()
+    # "My sister Eva is allergic to nuts": of health several values are true at a time.
+    if topic == "family" and load_signs(read.language)["kin_health"].search(hit):
         return frozenset()
     # "My daughter is called Ida": there may be another daughter. "My daughter lives in Kiel" has one place at a time.
     if stems & read.heads and stems & read.singles and not roles & {"home", "work"}:

@@ -133,6 +133,7 @@ LASTING_TOPICS: Final = (
 # moves, starts: the speaker has a new home, a new job.
 # allergies, retests: words for them, and for a new examination, after which those stated before are not certain.
 # diets, meals: what a diet is called, and meals that end it.
+# kin_health: what is said of a named relative who is allergic, on a diet or ill.
 # lost: a thing was stolen, lost or given away.
 # drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
 # own: words for "my" and "our" in the languages that write only names with capitals.
@@ -143,6 +144,7 @@ LASTING_TOPICS: Final = (
 LASTING_SIGNS: Final = (
     "ended",
     "lost",
+    "kin_health",
     "again",
     "parted",
     "unreal",
