@@ -190,3 +190,16 @@ def test_an_overview_of_a_relative_in_a_script_without_spaces() -> None:
     warden, scope = tell("我姐姐住在上海。")
     with warden:
         assert [line.value for line in scope.overview("姐姐").lines] == ["我姐姐住在上海。"]
+
+
+def test_the_line_of_a_turn_is_corrected_by_an_end_and_the_right_words() -> None:
+    warden, scope = tell("I work at Brookside Vets as a nurse.")
+    with warden:
+        (line,) = scope.overview().lines
+        with pytest.raises(InvalidInput, match="valid_to"):
+            scope.update(line.source, text="I work at Hyde Park Vets.")
+        scope.update(line.source, valid_to=line.said_at)
+        assert not scope.overview()
+        scope.remember("I work at Hyde Park Vets.")
+        assert [line.value for line in scope.overview().lines] == ["I work at Hyde Park Vets."]
+        assert line.source in [item.id for item in scope.query("Where did I work before?").items]

@@ -128,7 +128,10 @@ class ScopeChanges(ScopeReads):
         old = await self.get(memory_id)
         settings = self._runtime.settings
         if text is not None and old.channel == Channel.TURN:
-            raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
+            raise InvalidInput(
+                f"{memory_id!r} is a turn, which stays as it was said. Remember the right words, and end the turn with "
+                "valid_to or forget it"
+            )
         given: dict[str, Any] = {
             "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
             "kind": None if kind is None else arguments.check_kind(kind),
