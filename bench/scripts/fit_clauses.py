@@ -19,9 +19,10 @@ import numpy as np
 from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.recall import clauses
 from memwarden.recall.clauses import clause_features, divide_message, split_clauses
+from memwarden.text.question_words import asks_question, opens_question
 
 HERE = Path(__file__).parent
-RIDGE = 0.001
+RIDGE = 0.0003
 GLUED = ("ja", "zh")
 OUT = Path(clauses.__file__).with_name("clauses.npy")
 
@@ -36,9 +37,10 @@ def read_asked(folder):
     return rows[::2], rows[1::2]
 
 
-def with_parts(texts):
-    """The texts, and their clauses where they have several."""
+def with_parts(texts, *, asking=False):
+    """The texts, and their clauses where they have several. asking: only those that ask; others may be frames."""
     parts = [clause.text for text in texts for clause in split_clauses(text)]
+    parts = [part for part in parts if not asking or asks_question(part) or opens_question(part)]
     bare = [text.rstrip("?？!") for text in texts]
     return list(dict.fromkeys([*texts, *parts, *bare]))
 
@@ -59,9 +61,11 @@ def fit(features, labels, weights):
 def fit_both(rows, embedder, parts):
     """Return the weights of a frame and of what asks, (2, 515)."""
     frames = [phrase for part in parts for phrases in read_phrases(part).values() for phrase in phrases]
-    frames += [f"{phrase}{sign}" for phrase in frames for sign in ((",", ".") if phrase[0].isascii() else ("，", "。"))]
-    asking = with_parts([text for row in rows for text in (*row["questions"], *row["past_questions"])])
+    stated = [phrase for phrase in frames if not asks_question(phrase)]
+    frames += [f"{phrase}{sign}" for phrase in stated for sign in ((",", ".") if phrase[0].isascii() else ("，", "。"))]
+    asking = with_parts([text for row in rows for text in (*row["questions"], *row["past_questions"])], asking=True)
     stating = with_parts([text for row in rows for text in (*row["states"][:4], *row["changes"][:2], *row["near"][:2])])
+    stating += [phrase for phrases in read_phrases("stated").values() for phrase in phrases]
     texts = [*frames, *asking, *stating]
     features = clause_features(texts, embedder.embed(texts))
     sort = np.array([0] * len(frames) + [1] * len(asking) + [2] * len(stating))

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ from memwarden.text.language import language_of
 from memwarden.text.lexicon import all_words, pattern_of
 from memwarden.text.question_words import asks_question, opens_question
 from memwarden.text.sentences import split_spans
-from memwarden.text.small_talk import content_terms, is_chatter
+from memwarden.text.small_talk import WORD_ROLES, content_terms, is_chatter
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
 Floats = npt.NDArray[np.float32]
@@ -42,11 +43,14 @@ MIN_UNMARKED_WORDS: Final = 8
 MIN_WORDS_BEFORE: Final = 2
 MIN_WORDS_AFTER: Final = 5
 MAX_PLACES: Final = 3
+# Words of small talk after a question without punctuation between.
+MAX_FAREWELL: Final = 4
 # Chances from which on a clause is a frame and asks. A question mark lowers the second. Chosen on phrases that the
 # model was not fitted on (bench/scripts/fit_clauses.py).
 IS_FRAME: Final = 0.2
 IS_FRAME_SURELY: Final = 0.5
 UNMARKED_FRAME: Final = 0.7
+CAPITAL_FRAME: Final = 0.35
 ASKS: Final = 0.35
 ASKS_WITH_MARK: Final = 0.1
 ASKS_WITHOUT_MARK: Final = 0.7
@@ -55,7 +59,7 @@ MAY_BE_FRAME: Final = 0.15
 # Share of the chance of a frame that a clause keeps in which somebody is mentioned: by a name, which may be a greeting
 # with a capital, or as a relation.
 NAME_SHARE: Final = 0.6
-RELATION_SHARE: Final = 0.3
+RELATION_SHARE: Final = 0.6
 # A question with fewer content terms, and without a name, needs the statement before it.
 OPEN_TERMS: Final = 2
 # A statement with fewer says nothing that a question may be about: "Hello again!".
@@ -100,12 +104,29 @@ def divide_at_spaces(clauses: Sequence[MessageClause], embed: EmbedTexts) -> lis
     for clause in clauses:
         place = _find_reason(clause, embed)
         if place is None:
+            place = _find_farewell(clause, embed)
+        if place is None:
             found.append(clause)
             continue
         middle = clause.start + place
         found.append(MessageClause(clause.start, middle, clause.text[:place].strip(), clause.sentence))
         found.append(MessageClause(middle, clause.end, clause.text[place:], clause.sentence))
     return found
+
+
+def _find_farewell(clause: MessageClause, embed: EmbedTexts) -> int | None:
+    """Return where the last words of a clause are small talk: "which card is it on thx"."""
+    words = list(_WORD.finditer(clause.text))
+    if GLUED_SCRIPT.search(clause.text):
+        return None
+    last = words[max(MIN_WORDS_BEFORE + 1, len(words) - MAX_FAREWELL) :]
+    places = [word.start() for word in last if word[0].lower() in _small_words()]
+    places = [place for place in places if _is_small_talk(clause.text[place:])]
+    if not places:
+        return None
+    parts = [clause.text[place:] for place in places]
+    chances = _model_chances(parts, embed(parts))[0]
+    return min((place for place, chance in zip(places, chances, strict=True) if chance >= UNMARKED_FRAME), default=None)
 
 
 def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
@@ -116,8 +137,9 @@ def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
     stops = all_words("stop") | all_words("thanks")
     places = [
         word.start()
-        for word in words[MIN_WORDS_BEFORE : 1 - MIN_WORDS_AFTER]
-        if word[0].lower() in _first_person() or (word[0][0].isupper() and word[0].lower().split("'")[0] in stops)
+        for last, word in pairwise(words[MIN_WORDS_BEFORE - 1 : 1 - MIN_WORDS_AFTER])
+        if (word[0].lower() in _first_person() and last[0].lower() not in all_words("auxiliaries"))
+        or (word[0][0].isupper() and word[0].lower().split("'")[0] in stops)
     ][-MAX_PLACES:]
     if not places:
         return None
@@ -125,13 +147,18 @@ def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
     chances = clause_chances(parts, embed(parts))
     before, after = chances.frame[::2], chances.frame[1::2]
     # A capital within a clause is evidence too.
-    least = [IS_FRAME_SURELY if clause.text[place].isupper() else UNMARKED_FRAME for place in places]
+    least = [CAPITAL_FRAME if clause.text[place].isupper() else UNMARKED_FRAME for place in places]
     sure = [
         place
         for place, first, rest, bar in zip(places, before, after, least, strict=True)
         if first < IS_FRAME_SURELY and rest >= bar
     ]
     return min(sure, default=None)
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    return frozenset().union(*map(all_words, WORD_ROLES))
 
 
 @cache
@@ -185,9 +212,7 @@ def clause_chances(texts: Sequence[str], vectors: Floats, *, has_names: bool = T
 
     vectors: of the multilingual model, (n, 512). has_names: False for German, in which every noun has a capital.
     """
-    weights = clause_weights()
-    logits = clause_features(texts, vectors) @ weights[:, :-1].T + weights[:, -1]
-    frame, asks = (1 / (1 + np.exp(-logits))).T.astype(np.float32)
+    frame, asks = _model_chances(texts, vectors)
     chatter = [_is_small_talk(text) for text in texts]
     frame[chatter], asks[chatter] = 1, 0
     asks[[_asks_alone(text) for text in texts]] = 1
@@ -197,6 +222,13 @@ def clause_chances(texts: Sequence[str], vectors: Floats, *, has_names: bool = T
         shares = [shares_of.get(mention.sort, 1.0) for mention in _mentions(texts[place])]
         frame[place] *= min(shares, default=1)
     return ClauseChances(frame, asks)
+
+
+def _model_chances(texts: Sequence[str], vectors: Floats) -> Floats:
+    """Return both chances by the vectors alone, (2, n)."""
+    weights = clause_weights()
+    logits = clause_features(texts, vectors) @ weights[:, :-1].T + weights[:, -1]
+    return np.asarray(1 / (1 + np.exp(-logits)), np.float32).T
 
 
 def _is_small_talk(text: str) -> bool:
