@@ -387,7 +387,7 @@ def _word_question(sentences: Sequence[_Sentence], questions: Sequence[_Sentence
     open_terms = 0 if _names(text) else OPEN_TERMS - _count_terms(text)
     stated = [each for each in sentences if not each.asks and not _is_beside(each, open_terms)]
     begin = questions[0].start
-    needed = [each for each in stated if _needs(text, each.text, open_terms if each.start < begin else 0)]
+    needed = [each for each in stated if _needs(text, each.text, is_before=each.start < begin)]
     words = " ".join(item.text for item in sorted([*questions, *needed], key=lambda item: item.start))
     if not needed and (name := _name_before(sentences, questions[0], text)):
         return f"{name}: {words}"
@@ -409,9 +409,9 @@ def _is_beside(sentence: _Sentence, open_terms: float) -> bool:
     return sentence.is_surely if open_terms > 0 else sentence.is_frame
 
 
-def _needs(question: str, statement: str, open_terms: float) -> bool:
-    """Whether a question is incomplete without a statement. What comes after it is seldom needed."""
-    if (open_terms > 0 and _count_terms(statement) >= STATED_TERMS) or not content_terms(question):
+def _needs(question: str, statement: str, *, is_before: bool) -> bool:
+    """Whether a question may be about a statement: any before it, one after it that names somebody."""
+    if (is_before and _count_terms(statement) >= STATED_TERMS) or not content_terms(question):
         return True
     return _names(statement) and not _names(question)
 
