@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def encoder() -> MultilingualEmbedder:
     return MultilingualEmbedder()
 
 
-def recovered(written: dict[str, list[str]], encoder: MultilingualEmbedder) -> float:
+def recovered(written: dict[str, Any], encoder: MultilingualEmbedder) -> float:
     """Return the share of frames and questions of which the question alone is searched."""
     found = [
         bare(divide_message(f"{before}{question}{after}", encoder.embed)) == bare((question,))

@@ -113,3 +113,22 @@ def test_clauses_are_places_of_the_message() -> None:
         clause.text for clause in split_clauses(message)
     ]
     assert "I paid 1,200 euros:" in [clause.text for clause in split_clauses(message)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "which dose of the pill I take at night is right",
+        "which gig am I doing in the evenings at the moment",
+        "which restaurant in Lisbon did Ana and I find nice",
+        "The hotel in Rome was super. Where was it exactly?",
+    ],
+)
+def test_a_plain_question_stays_whole(message: str, encoder: MultilingualEmbedder) -> None:
+    assert divide_message(message, encoder.embed) == (message,)
+
+
+def test_thanks_without_punctuation_are_cut_off(encoder: MultilingualEmbedder) -> None:
+    for message in ("which card is the debt sitting on thx", "wann ist heute Abend der Chor danke dir"):
+        (question,) = divide_message(message, encoder.embed)
+        assert question in message[:-3]

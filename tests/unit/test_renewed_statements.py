@@ -164,3 +164,19 @@ def test_allergies_of_relatives_stay_and_a_job_or_an_allergy_that_ended_does_not
         assert plumber not in quote(plumber, later)
     assert quote(nuts, "Eva is no longer allergic to nuts.") == []
     assert plumber in quote(plumber, "My brother Tom is a plumber in Leeds.")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I drive a Toyota.", "I lost my Toyota keys."),
+        ("I own a canoe.", "I lost my phone in the canoe."),
+        ("Ich fahre einen Volvo.", "Ich habe den Schlüssel vom Volvo verloren."),
+        ("Je conduis une Renault.", "J'ai perdu les clés de la Renault."),
+        ("Conduzco un Seat.", "Me robaron la radio del Seat."),
+        ("I take 50 mg of metoprolol every morning.", "In the evening I take 25 mg of metoprolol too."),
+        ("My dentist is Dr. Weber.", "The clinic changed my dentist to Friday."),
+    ],
+)
+def test_what_is_near_a_thing_ends_nothing(earlier: str, later: str) -> None:
+    assert earlier in quote(earlier, later)

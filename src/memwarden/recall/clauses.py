@@ -27,7 +27,7 @@ from memwarden.text.language import language_of
 from memwarden.text.lexicon import all_words, pattern_of
 from memwarden.text.question_words import asks_question, opens_question
 from memwarden.text.sentences import split_spans
-from memwarden.text.small_talk import WORD_ROLES, content_terms, is_chatter
+from memwarden.text.small_talk import content_terms, is_chatter
 from memwarden.text.tokenizer import GLUED_SCRIPT
 
 Floats = npt.NDArray[np.float32]
@@ -50,7 +50,6 @@ MAX_FAREWELL: Final = 4
 IS_FRAME: Final = 0.2
 IS_FRAME_SURELY: Final = 0.5
 UNMARKED_FRAME: Final = 0.7
-CAPITAL_FRAME: Final = 0.35
 ASKS: Final = 0.35
 ASKS_WITH_MARK: Final = 0.1
 ASKS_WITHOUT_MARK: Final = 0.7
@@ -120,7 +119,7 @@ def _find_farewell(clause: MessageClause, embed: EmbedTexts) -> int | None:
     if GLUED_SCRIPT.search(clause.text):
         return None
     last = words[max(MIN_WORDS_BEFORE + 1, len(words) - MAX_FAREWELL) :]
-    places = [word.start() for word in last if word[0].lower() in _small_words()]
+    places = [word.start() for word in last if word[0].lower() in _last_words()]
     places = [place for place in places if _is_small_talk(clause.text[place:])]
     if not places:
         return None
@@ -138,8 +137,8 @@ def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
     places = [
         word.start()
         for last, word in pairwise(words[MIN_WORDS_BEFORE - 1 : 1 - MIN_WORDS_AFTER])
-        if (word[0].lower() in _first_person() and last[0].lower() not in all_words("auxiliaries"))
-        or (word[0][0].isupper() and word[0].lower().split("'")[0] in stops)
+        if last[0].lower() not in all_words("auxiliaries")
+        and (word[0].lower() in _first_person() or (word[0][0].isupper() and word[0].lower().split("'")[0] in stops))
     ][-MAX_PLACES:]
     if not places:
         return None
@@ -147,7 +146,7 @@ def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
     chances = clause_chances(parts, embed(parts))
     before, after = chances.frame[::2], chances.frame[1::2]
     # A capital within a clause is evidence too.
-    least = [CAPITAL_FRAME if clause.text[place].isupper() else UNMARKED_FRAME for place in places]
+    least = [IS_FRAME_SURELY if clause.text[place].isupper() else UNMARKED_FRAME for place in places]
     sure = [
         place
         for place, first, rest, bar in zip(places, before, after, least, strict=True)
@@ -157,8 +156,8 @@ def _find_reason(clause: MessageClause, embed: EmbedTexts) -> int | None:
 
 
 @cache
-def _small_words() -> frozenset[str]:
-    return frozenset().union(*map(all_words, WORD_ROLES))
+def _last_words() -> frozenset[str]:
+    return all_words("thanks") | all_words("farewells")
 
 
 @cache

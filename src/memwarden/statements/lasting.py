@@ -586,7 +586,10 @@ def _is_renewed(words: LastingWords, later: LastingWords) -> bool:
         return is_new_dose(words.read, later.read)
     if words.topic in ("people", "current"):
         return is_post_changed(words.slot or words.read.content, later.read)
-    return words.topic == "things" and is_thing_gone(words.read, later.gone)
+    signs = [load_signs(words.read.language)["lost"]]
+    if later.read.words is not None:
+        signs.append(later.read.words.patterns["over"])
+    return words.topic == "things" and is_thing_gone(words.read, later.gone, signs)
 
 
 def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
 from memwarden.text.lexicon import languages, load_lexicon
-from memwarden.text.tokenizer import stop_words, terms
+from memwarden.text.tokenizer import GLUED_SCRIPT, stop_words, terms
 
 # Keys of phrases that say how often and when a medicine is taken.
 _FREQUENCIES: Final = ("medicines", "regular", "verbs")
@@ -18,12 +18,16 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 def is_new_dose(earlier: ReadText, later: ReadText) -> bool:
     """Whether both give a dose and share a word of the medicine: "50 mg of metoprolol", "25 mg of metoprolol now"."""
-    doses = load_doses(earlier.language)
+    language = earlier.language
+    doses = load_doses(language)
     if not (earlier.units & doses and later.units & doses) or later.person == "third" or later.relations:
         return False
-    return bool(
-        (earlier.content & later.content) - load_unnamed(earlier.language) - _load_frequencies(earlier.language)
-    )
+    # "In the evening 25 mg more" is a dose besides.
+    another = None if later.words is None else later.words.patterns.get("another")
+    if later.words is None or (another is not None and another.search(later.plain)):
+        return False
+    shared = (earlier.content & later.content) - load_unnamed(language) - _load_frequencies(language)
+    return any(shared & clause.content and read_text(clause.text, language).units & doses for clause in later.clauses)
 
 
 def is_post_changed(posts: frozenset[str], later: ReadText) -> bool:
@@ -45,6 +49,8 @@ def _changes_object(clause: ReadClause, posts: frozenset[str], later: ReadText) 
     read = read_text(clause.text, language)
     if words is None or {"negation", "doubt"} & clause.roles or read.others:
         return False
+    if read.person != "self":
+        return False
     common = stop_words(language)
     named = any(
         "now" in other.roles and any(name in other.text for name in later.names)
@@ -56,26 +62,41 @@ def _changes_object(clause: ReadClause, posts: frozenset[str], later: ReadText) 
         place = next((place for place, word in enumerate(after) if word not in common), len(after))
         if place < len(after) and "'" not in after[place] and posts.intersection(terms(after[place], language)):
             rest = after[place + 1 :]
-            if named or not rest or rest[0] in common:
+            if named or not rest:
                 return True
-        # Verbs at the end: "Ich habe den Zahnarzt gewechselt".
-        if not after and before and read.person == "self" and posts.intersection(terms(before[-1], language)):
-            return True
+        # Verbs at the end: "Ich habe den Zahnarzt gewechselt", but not "den Termin beim Zahnarzt".
+        if not after and before and posts.intersection(terms(before[-1], language)):
+            return all(word in common for word in before[:-1])
     return False
 
 
-def is_thing_gone(thing: ReadText, gone: Iterable[ReadClause]) -> bool:
-    """Whether something that was sold, lost or stolen has a rare word of a thing: "a green Raleigh", "the Raleigh".
+def is_thing_gone(thing: ReadText, gone: Iterable[ReadClause], signs: Sequence[re.Pattern[str]]) -> bool:
+    """Whether a clause says that a thing was sold, lost or stolen, and tells nothing else: "I sold the Raleigh".
 
-    gone: clauses that say so.
+    "I lost the keys of the Raleigh" ends no Raleigh.
+
+    gone: clauses that say so. signs: patterns of the words for it.
     """
     language = thing.language
     rare = _words_of(thing.plain, language) | (thing.content - load_common(language))
-    return any(
-        rare & (clause.content | _words_of(clause.text, language))
-        for clause in gone
-        if not (read := read_text(clause.text, language)).relations and read.person != "third"
-    )
+    return any(_tells_only(clause, thing, rare, signs) for clause in gone)
+
+
+def _tells_only(clause: ReadClause, thing: ReadText, rare: frozenset[str], signs: Sequence[re.Pattern[str]]) -> bool:
+    language = thing.language
+    read = read_text(clause.text, language)
+    if {"negation", "doubt"} & clause.roles or read.relations or read.person == "third":
+        return False
+    rest = clause.text
+    for sign in signs:
+        rest = sign.sub(" ", rest)
+    if not rare & (read_text(rest, language).content | _words_of(rest, language)):
+        return False
+    if GLUED_SCRIPT.search(rest):
+        return True
+    words = set(_WORD.findall(rest)) - set(_WORD.findall(thing.plain)) - stop_words(language)
+    said = load_lexicon(language).words.get("auxiliaries", ())
+    return all(word in said or not _load_times(language).isdisjoint(terms(word, language)) for word in words)
 
 
 def _words_of(plain: str, language: str) -> frozenset[str]:
@@ -112,6 +133,14 @@ def load_common(language: str) -> frozenset[str]:
     """Stems of the words of a language that are in many texts."""
     words = load_lexicon(language).words
     listed = (*words.get("very_common", ()), *words.get("common", ()))
+    return frozenset(stem for word in listed for stem in terms(word, language))
+
+
+@cache
+def _load_times(language: str) -> frozenset[str]:
+    """Stems of words that say when something was."""
+    words = load_lexicon(language).words
+    listed = (word for role in ("time", "time_units", "weekdays", "months") for word in words.get(role, ()))
     return frozenset(stem for word in listed for stem in terms(word, language))
 
 

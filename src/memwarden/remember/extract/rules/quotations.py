@@ -469,7 +469,7 @@ def _asks_briefly(sentence: str) -> bool:
 
     Longer ones may state something: "what is left to do: the extractor, the hall".
     """
-    few = len(sentence.split()) <= MAX_ASKING_WORDS and not re.search(r"[,;:\d]", sentence)
+    few = len(sentence.split()) <= MAX_ASKING_WORDS and not re.search(r"[,;:\d]|[.!]$", sentence.rstrip())
     return few and not GLUED_SCRIPT.search(sentence) and opens_question(sentence)
 
 
