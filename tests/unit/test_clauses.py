@@ -120,6 +120,7 @@ def test_clauses_are_places_of_the_message() -> None:
     [
         "which dose of the pill I take at night is right",
         "which gig am I doing in the evenings at the moment",
+        "what was the recipe I told you about last week",
         "which restaurant in Lisbon did Ana and I find nice",
         "The hotel in Rome was super. Where was it exactly?",
     ],
@@ -132,3 +133,9 @@ def test_thanks_without_punctuation_are_cut_off(encoder: MultilingualEmbedder) -
     for message in ("which card is the debt sitting on thx", "wann ist heute Abend der Chor danke dir"):
         (question,) = divide_message(message, encoder.embed)
         assert question in message[:-3]
+
+
+@pytest.mark.parametrize("question", ["how much is the rent of the garage", "which card is the debt on"])
+def test_a_reason_without_punctuation_is_cut_off(question: str, encoder: MultilingualEmbedder) -> None:
+    message = f"hey, quick question: {question} I need it for a form that I am filling in right now, thanks!"
+    assert divide_message(message, encoder.embed) == (question,)

@@ -58,6 +58,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     # Persons and manners.
     "first_person": "words of the person who speaks",
     "speaker": "words of others for the person who speaks, such as user",
+    "objects": "words for a thing that was named before: it, them",
     "auxiliaries": "verbs that stand before the subject of a question: did, am",
     "please": "politeness at the beginning of a request",
     "remember_that": "asks to remember the sentence that follows",
