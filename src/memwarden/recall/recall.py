@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -63,8 +63,9 @@ from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.large.past import LargePast, LargePasts
 from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
-from memwarden.recall.large.search import LargeNamespace, open_rows
+from memwarden.recall.large.search import LargeNamespace, RestoredRows, open_rows
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
 from memwarden.recall.rank.currency import best_places
@@ -72,7 +73,7 @@ from memwarden.recall.rank.ranking import Ranking, rank
 from memwarden.recall.spelling import correct_spelling
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment, Outdated
 from memwarden.recall.time.delta import fit_delta, tell_outdated
-from memwarden.recall.time.past import AsOf, PastIndexes
+from memwarden.recall.time.past import AsOf, PastIndexes, PastNamespace
 from memwarden.records import (
     OVERVIEW_ID,
     ContextBlock,
@@ -86,6 +87,7 @@ from memwarden.records import (
 )
 from memwarden.settings import CONTEXT_BAR, QUERY_BAR, SHARE_BESIDE_BEST, ItemBar
 from memwarden.stores.protocol import Store
+from memwarden.stores.shared.search import OpenRows, SearchableStore
 from memwarden.text.question_words import asks_question
 from memwarden.text.tokenizer import TokenCounter, estimate
 
@@ -131,6 +133,7 @@ class Recall:
         self._vouched = () if external else OF_KNOWN_TRUST
         self.change_cursor = ChangeCursor(store, external=external)
         self.pasts = PastIndexes(store, indexes, embedder, past_bytes)
+        self._large_pasts = LargePasts(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
         self._relation_weight = relation_weight
@@ -380,7 +383,13 @@ class Recall:
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
-        past = await self.pasts.at(scope.namespace, as_of)
+        large = await self._ready_large(scope.namespace)
+        if large is not None:
+            past = await self._large_pasts.list_rows(
+                *(self._searched, scope.namespace, large, as_of), where, limit, order_by, descending
+            )
+        else:
+            past = await self.pasts.at(scope.namespace, as_of)
         where = await resolve_metadata(past.index, where, None, partial(past.read, self._store))
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
@@ -412,13 +421,17 @@ class Recall:
         self, scope: Scope, namespace: Namespace, request: Request, texts: Sequence[str], said: Sequence[str]
     ) -> Callable[[], list[RankedQuery]]:
         """Return what ranks each text's answers in a namespace."""
-        large = await self._larges.ready(namespace) if self._larges is not None and request.as_of is None else None
-        if large is not None:
+        large = await self._ready_large(namespace)
+        past = None if large is None else await self._open_large_past(namespace, large, request.as_of)
+        if large is not None and (past is None or past.whole is None):
             await self._await_signals(namespace)
             found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
             if all(found):
                 return partial(list, filter(None, found))
-        ctx = await self._open_context(scope, namespace, request.as_of)
+        if past is not None and past.whole is not None:
+            ctx = await self._open_past(scope, past.view(past.whole))
+        else:
+            ctx = await self._open_context(scope, namespace, request.as_of)
         ids = partial(self._store.find_ids, namespace) if ctx.follows else None
         if any(map(is_inside, request.where)):
             request = replace(request, where=await resolve_metadata(ctx.index, request.where, ids, ctx.read))
@@ -475,36 +488,69 @@ class Recall:
     ) -> RankedQuery | None:
         """Rank a namespace that is searched by its store; None when it no longer is."""
         assert self._larges is not None
-        now = self._now()
+        past = await self._open_large_past(namespace, large, request.as_of)
+        now = self._now() if past is None else past.moment
+        large = large if past is None else past.large
         question = self._prepare_question(await self._encode(text, large.view), None, large.view, now)
         if request.talk:
             talk = await self._encode(join_talk(request, text), large.view)
             # The message alone says whether the past is asked for: an earlier question of the talk does not.
             question = replace(prepare_question(talk.spelled, large.view, talk.vectors, now), reading=question.reading)
-        past = question.asks_back
+        asks_back = question.asks_back
         readable = self.categories.readable(scope.agent, None)
         where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
         without = unanswering_flags(request)
-        conditions = default_conditions(request, by_channel, None if past else now)
+        conditions = default_conditions(request, by_channel, None if asks_back else now)
         open_ = open_rows((*where, *conditions), without, cards=by_channel)
+        restored = None
+        if past is not None:
+            restored = past, await self._restore(past, open_, readable)
+            open_ = replace(open_, known=past.known)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         words = [await index_ids(text) for text in said]
-        bounds = LargeBounds(open_, always, bool(where), said, words, request.explain)
+        bounds = LargeBounds(open_, always, bool(where), said, words, request.explain, restored)
         ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
         if ranked is None:
             return None
         index, ranking, echoes = ranked
-        ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
+        if past is None:
+            ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
+        else:
+            ctx = await self._open_past(scope, past.view(index))
         request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))
-        return RankedQuery(text, ctx, question, ranking, self._gates(scope, ctx, request, echoes, past=past), echoes)
+        gates = self._gates(scope, ctx, request, echoes, past=asks_back)
+        return RankedQuery(text, ctx, question, ranking, gates, echoes)
+
+    async def _ready_large(self, namespace: Namespace) -> LargeNamespace | None:
+        """Return a namespace that its store searches. None: it is held in memory."""
+        return None if self._larges is None else await self._larges.ready(namespace)
+
+    @property
+    def _searched(self) -> SearchableStore:
+        assert self._larges is not None
+        assert self._larges.store is not None
+        return self._larges.store
+
+    async def _open_large_past(
+        self, namespace: Namespace, large: LargeNamespace, as_of: AsOf | None
+    ) -> LargePast | None:
+        return None if as_of is None else await self._large_pasts.at(self._searched, namespace, large, as_of)
+
+    async def _restore(self, past: LargePast, open_: OpenRows, readable: Collection[str] | None) -> RestoredRows:
+        """Return the rows that changed since a moment. open_: which of them an answer may hold."""
+        read = partial(past.read, self._store)
+        where = await resolve_metadata(past.changed.active, open_.where, None, read)
+        return past.restore(replace(open_, where=where), readable)
 
     async def _open_context(self, scope: Scope, namespace: Namespace, as_of: AsOf | None) -> QueryContext:
         if as_of is None:
             return QueryContext(
                 await self._index(namespace), self._now(), partial(self._store.get, namespace), (), follows=True
             )
-        past = await self.pasts.at(namespace, as_of)
+        return await self._open_past(scope, await self.pasts.at(namespace, as_of))
+
+    async def _open_past(self, scope: Scope, past: PastNamespace) -> QueryContext:
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 

@@ -28,9 +28,11 @@ from memwarden.recall.index.encode import SignalFiller
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
 from memwarden.recall.index.rows import merge_rows, unpack_rows
 from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.large.past import LargePast
 from memwarden.recall.large.search import (
     LargeNamespace,
     Reach,
+    RestoredRows,
     add_details,
     find_echoes,
     gather,
@@ -85,6 +87,7 @@ class LargeBounds(NamedTuple):
         always: categories that are offered where something answers.
         said, words: what stands in the prompt, and the term ids of each text.
         everything: whether every row is to be named that was left out.
+        past: the moment that is asked about, and the rows that changed since. None: now.
     """
 
     open: OpenRows
@@ -93,6 +96,7 @@ class LargeBounds(NamedTuple):
     said: Sequence[str]
     words: Sequence[Sequence[int]]
     everything: bool
+    past: tuple[LargePast, RestoredRows] | None = None
 
 
 class LargeRanking(NamedTuple):
@@ -184,15 +188,18 @@ class LargeNamespaces:
         rank: scores the places of a view.
         """
         assert self.store is not None
+        past, restored = bounds.past or (None, None)
         found, gathered = await gather(
             *(self.store, namespace, large, question, bounds.open, bounds.always, self.reach, self._session_gap),
             self._indexes.of_model,
             narrow=bounds.narrow,
+            restored=restored,
         )
         if not self._note_digest(namespace, found):
             return None
         part, read = gathered.part, gathered.read
-        echoing = await find_echoes(partial(self._memories.get, namespace), part, bounds.said, bounds.words)
+        read_texts = partial(self._memories.get, namespace) if past is None else partial(past.read, self._memories)
+        echoing = await find_echoes(read_texts, part, bounds.said, bounds.words)
         echoed = part.rows.n[echoing]
         # The rows that stand for the namespace do not know their metadata.
         inside = any(map(is_inside, bounds.open.where))
@@ -203,7 +210,7 @@ class LargeNamespaces:
         ranking = rank(question, view, allowed, among, gathered.spread)
         kept = {*part.best(ranking.scores, allowed, self.reach.finalists, bounds.everything), *gathered.resting}
         rows = [row for row in read.values() if row.forgotten or (row.live and row.n in kept)]
-        index = await self._indexes.build(Scan(rows, found.head))
+        index = await self._indexes.build(Scan(rows, found.head if past is None else past.head))
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
         return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.clock import moment
-from memwarden.filters import Where
+from memwarden.filters import Condition, Where
 from memwarden.recall.answer.excerpt import normalize_text
 from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, TermIds, count_ids
 from memwarden.recall.index.columns import Rows as Places
@@ -39,8 +39,9 @@ from memwarden.recall.question import Date, Question
 from memwarden.recall.rank.adjustments import AdjustedScores
 from memwarden.recall.rank.combine import CLOSENESS, Closeness, Spread, measure_closeness
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import STANDING_IN, IndexRow, Memory, Namespace
+from memwarden.records import STANDING_IN, Channel, IndexRow, Memory, Namespace
 from memwarden.stores.shared.search import (
+    KnownRows,
     OpenRows,
     SearchableStore,
     SearchLegs,
@@ -107,12 +108,51 @@ class LargeNamespace:
 
     def count(self, open_: OpenRows) -> int:
         """Return about how many rows of the namespace are open."""
-        mask = self.index.mask(open_.where)
-        mask &= (self.index.flags & open_.without) == 0
-        if not open_.cards and (standing_in := self.index.extracted(*STANDING_IN)) is not None:
-            mask &= ~standing_in
+        mask = mask_open(self.index, open_)
+        if open_.known is not None:
+            mask &= mask_known(self.index, open_.known)
         share = float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
         return round(share * self.whole.alive)
+
+
+class RestoredRows(NamedTuple):
+    """Rows that changed since a moment of the past, as they were then. They are candidates of every question about it.
+
+    Attributes:
+        rows: in the order of writing. open: which of them an answer may hold.
+    """
+
+    rows: Sequence[IndexRow]
+    open: Sequence[bool]
+
+    def found(self) -> FoundRows:
+        """Return those that were active."""
+        live = [place for place, row in enumerate(self.rows) if row.live]
+        return found_rows([self.rows[place] for place in live], [self.open[place] for place in live])
+
+    def find_resting(self, rows: Iterable[IndexRow]) -> list[int]:
+        """Return the numbers of those that rest on any of these rows."""
+        turns = [row for row in rows if row.channel == Channel.TURN]
+        named = {name for row in turns for name in (row.id, *row.sources)}
+        return [row.n for row in self.rows if row.channel != Channel.TURN and not named.isdisjoint(row.sources)]
+
+
+def mask_open(index: NamespaceIndex, open_: OpenRows) -> Mask:
+    """Return which rows of an index are open."""
+    mask = index.mask(open_.where)
+    mask &= (index.flags & open_.without) == 0
+    if not open_.cards and (standing_in := index.extracted(*STANDING_IN)) is not None:
+        mask &= ~standing_in
+    return mask
+
+
+def mask_known(index: NamespaceIndex, known: KnownRows) -> Mask:
+    """Return which rows of an index were known at a moment, as far as they did not change since."""
+    if known.until is None:
+        return np.asarray(index.order <= known.last)
+    began = index.columns.mask((Condition("valid_from", "$lte", moment(known.until)),))
+    undated = index.columns.mask((Condition("valid_from", "$eq", None),))
+    return began | undated & (index.columns.number("created_at") <= known.until)
 
 
 class PartialView:
@@ -183,12 +223,14 @@ async def gather(
     open_: OpenRows,
     always: tuple[str, ...],
     reach: Reach, session_gap: int, of_model: Callable[[list[IndexRow]], list[IndexRow]], *, narrow: bool,
+    restored: RestoredRows | None = None,
 ) -> tuple[SearchRows, QuestionRows]:  # fmt: skip
     """Look for candidates, and read the best of them with what stands around them and rests on them.
 
     Args:
         always: categories that are there whatever is asked. of_model: returns rows with the signals of the model.
         narrow: whether filters may leave little.
+        restored: rows that changed since the moment that is asked about.
     """
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
     # The sample is measured while the server works.
@@ -197,7 +239,8 @@ async def gather(
     )
     newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
     legs_found = (found.near, found.holding, found.timely, found.filtered)
-    rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
+    then = [] if restored is None else [restored.found()]
+    rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there, *then])
     alone = np.full(len(rows), -1, np.int64)
     first = _view(rows, large, question, Links(alone, alone, 0))
     met = np.isin(large.index.order, rows.n)
@@ -207,10 +250,14 @@ async def gather(
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
     kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
     near = await store.surround(namespace, rows.n[np.unique(kept)].tolist(), seeds, open_)
+    resting = [row.n for row, _ in near.resting]
+    if restored is not None:
+        near.rows.extend(zip(restored.rows, restored.open, strict=True))
+        resting += restored.find_resting(row for row, _ in near.rows)
     rows, read = join_surroundings(near, of_model)
     links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
     part = PartialView(rows, always_there.n, _view(rows, large, question, links))
-    return found, QuestionRows(part, read, [row.n for row, _ in near.resting], spread)
+    return found, QuestionRows(part, read, resting, spread)
 
 
 def join_surroundings(

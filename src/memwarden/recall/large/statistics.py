@@ -12,7 +12,7 @@ import io
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -87,6 +87,23 @@ class NamespaceDigest:
         if at is None:
             return np.zeros((2, 3))
         return np.asarray(self.spread[:, :, at], np.float64)
+
+    def reduce(self, sample: Ints, until: int) -> NamespaceDigest:
+        """Return the digest of a part of the namespace, in which words are as common as in the whole.
+
+        Args:
+            sample: numbers of the sample's rows that are of the part. until: time of its last turn, microseconds.
+        """
+        share = len(sample) / max(len(self.sample), 1)
+        return replace(
+            self,
+            alive=max(round(self.alive * share), len(sample)),
+            sessions=max(round(self.sessions * share), 1),
+            newest=None if self.newest is None else min(self.newest, until),
+            sample=sample,
+            rows_of=np.maximum(np.rint(self.rows_of * share), 1).astype(np.int32),
+            sessions_of=np.maximum(np.rint(self.sessions_of * share), 1).astype(np.int32),
+        )
 
     @cached_property
     def is_sampled(self) -> bool:

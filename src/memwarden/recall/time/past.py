@@ -132,11 +132,7 @@ class PastIndexes:
         key: tuple[object, ...] = (namespace, head.epoch, as_of)
         if isinstance(as_of, datetime):
             key = (*key, head.rev)  # what is learned later may be true of then
-        elif not 0 <= as_of <= head.rev:
-            raise InvalidInput(
-                f"as_of {as_of} is no revision of {namespace.path}, which has 0 to {head.rev}; "
-                "give a time as a datetime, ISO text or seconds as a float"
-            )
+        check_revision(namespace, as_of, head)
         async with self._building:
             past = self._kept.pop(key, None) or await self._make(namespace, as_of)
             self._keep(key, past)
@@ -157,11 +153,7 @@ class PastIndexes:
 
     async def _make(self, namespace: Namespace, as_of: AsOf) -> PastNamespace:
         store = self._store
-        if isinstance(as_of, datetime):
-            rev, moment = await store.revision_at(namespace, as_of), as_of
-        else:
-            entries = await store.journal(namespace, since=as_of - 1, limit=1) if as_of else []
-            rev, moment = as_of, entries[0].at if entries else clock.now()
+        rev, moment = await find_moment(store, namespace, as_of)
         scan = await store.scan(namespace)
         changes = [item for item in await read_entries_after(store, namespace, rev) if item.seq <= scan.head.rev]
         versions = _versions_before(changes)
@@ -197,6 +189,23 @@ class PastIndexes:
         changed = {change.memory_id for change in changes if change.event != Event.PURGE}
         forgotten = [row for row in now if row.forgotten and row.id not in changed]
         return sorted([*as_now.values(), *made, *forgotten], key=lambda row: row.n)
+
+
+def check_revision(namespace: Namespace, as_of: AsOf, head: Head) -> None:
+    """Raise InvalidInput for a revision that a namespace does not have."""
+    if not isinstance(as_of, datetime) and not 0 <= as_of <= head.rev:
+        raise InvalidInput(
+            f"as_of {as_of} is no revision of {namespace.path}, which has 0 to {head.rev}; "
+            "give a time as a datetime, ISO text or seconds as a float"
+        )
+
+
+async def find_moment(store: StoreReader, namespace: Namespace, as_of: AsOf) -> tuple[int, datetime]:
+    """Return the revision and the time of a moment."""
+    if isinstance(as_of, datetime):
+        return await store.revision_at(namespace, as_of), as_of
+    entries = await store.journal(namespace, since=as_of - 1, limit=1) if as_of else []
+    return as_of, entries[0].at if entries else clock.now()
 
 
 def _versions_before(changes: Sequence[JournalEntry]) -> dict[str, int]:

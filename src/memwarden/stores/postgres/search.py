@@ -28,6 +28,7 @@ from memwarden.stores.postgres.rows import (
     decode_index_row,
     decode_text,
     encode_text,
+    order_sql,
 )
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
 from memwarden.stores.postgres.transaction import ROLE, TransactionKind, begin, quote_text, scope_values
@@ -35,6 +36,9 @@ from memwarden.stores.shared.search import (
     MAX_ALWAYS,
     NO_ROWS,
     PASSAGE_BYTES,
+    ChangedRow,
+    ChangesSince,
+    KnownRows,
     NamespaceStatus,
     OpenRows,
     PackedColumns,
@@ -258,6 +262,28 @@ _NUMBERED = (
 )
 
 
+# The newest entry up to a revision that wrote a row. Rows are numbered in the order of these entries.
+_LAST_THEN = f"""
+    SELECT m.n FROM memwarden.journal j JOIN memwarden.memories m ON {_M} AND m.id = j.memory_id
+    WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq <= %s::int8 AND NOT EXISTS (
+        SELECT FROM memwarden.journal e WHERE e.tenant = j.tenant AND e.namespace = j.namespace
+        AND e.memory_id = j.memory_id AND e.seq < j.seq)
+    ORDER BY j.seq DESC LIMIT 1
+"""
+_SAID = '{0}.text, {0}.created_at, {0}.utc_offset, {0}.role COLLATE "C", {0}.name COLLATE "C"'
+_CHANGED = f"""
+    SELECT m.n, m.id, m.category, m.version, j.old_version,
+        j.old_version = m.version OR ({_SAID.format("v")}) IS NOT DISTINCT FROM ({_SAID.format("m")}),
+        m.state = 'purged' AND j.event = 'PURGE', j.seq IS NULL
+    FROM memwarden.memories m
+    LEFT JOIN LATERAL (SELECT seq, event, old_version FROM memwarden.journal e WHERE e.tenant = m.tenant
+        AND e.namespace = m.namespace AND e.memory_id = m.id AND e.seq > %s::int8 ORDER BY e.seq LIMIT 1) j ON true
+    LEFT JOIN memwarden.versions v ON v.tenant = m.tenant AND v.namespace = m.namespace AND v.id = m.id
+        AND v.version = j.old_version
+    WHERE {_M} AND m.rev > %s::int8 AND m.n <= %s::int8 ORDER BY m.rev DESC LIMIT %s::int8
+"""
+
+
 def _blob(expression: str) -> str:
     return f"coalesce(string_agg({expression}, ''::bytea), ''::bytea)"
 
@@ -381,6 +407,26 @@ class Searcher:
         asked = LegQuery(_NUMBERED, (path, tenant, path, list(numbers)))
         return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
+    def changes_since(self, namespace: Namespace, rev: int, limit: int) -> ChangesSince:
+        names = scope_values(namespace)
+        head, found = self._ask(namespace, LegQuery(_HEAD, names), LegQuery(_LAST_THEN, (*names, rev)), near=0)
+        last = found[0][0] if found else 0
+        rows = self._ask(namespace, LegQuery(_CHANGED, (rev, *names, rev, last, limit)), near=0)[0]
+        # A row without an entry was not changed: its signals were made anew.
+        changed = [
+            ChangedRow(n, decode_text(key), decode_text(category), now, now if unchanged else before, same, purged)
+            for n, key, category, now, before, same, purged, unchanged in rows
+        ]
+        return ChangesSince(Head(*head[0]) if head else Head(0, 0), last, changed)
+
+    def numbers(self, namespace: Namespace, open_: OpenRows, limit: int, order_by: str, descending: bool) -> list[int]:
+        condition, values = open_sql(open_)
+        sql = (
+            f"SELECT m.n FROM memwarden.memories m WHERE {_M} AND m.state = 'active' AND {condition} "
+            f"ORDER BY {order_sql(order_by, descending)} LIMIT %s::int8"
+        )
+        return [row[0] for row in self._ask(namespace, LegQuery(sql, (*scope_values(namespace), *values, limit)))[0]]
+
     def look(self, namespace: Namespace, legs: SearchLegs, *, keep: bool = False) -> SearchRows:
         """See :meth:`SearchableStore.look`. keep: whether plans are kept, which filters of the caller rule out."""
         scope = NamespaceLiterals(namespace)
@@ -409,25 +455,28 @@ class Searcher:
     ) -> list[tuple[IndexRow, bool]]:
         scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
+        known, limits = known_sql(open_.known)
         bound = _around_values(numbers, seeds)
         sql = (
             f"SELECT {ACTIVE_COLUMNS}, {condition} FROM ({_AROUND.format(here=scope.of())}) w "
-            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n {scope.signals} WHERE m.state = 'active'"
+            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n {scope.signals} "
+            f"WHERE m.state = 'active'{known}"
         )
-        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound), prepared=True))
+        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound, *limits), prepared=not known))
 
     def resting_around(
         self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
     ) -> list[tuple[IndexRow, bool]]:
         scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
+        known, limits = known_sql(open_.known)
         bound = _around_values(numbers, seeds)
         columns = INDEX_COLUMNS.replace("%s", scope.path)
         sql = (
             f"SELECT {columns}, {condition} FROM memwarden.rows_resting(ARRAY({_AROUND.format(here=scope.of())})) r "
-            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = r {scope.signals}"
+            f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = r {scope.signals} WHERE true{known}"
         )
-        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound), prepared=True))
+        return self._ask_rows(namespace, LegQuery(sql, (*values, *bound, *limits), prepared=not known))
 
     def _ask_rows(self, namespace: Namespace, asked: LegQuery) -> list[tuple[IndexRow, bool]]:
         """Return rows in the order of writing, and whether each is open."""
@@ -492,9 +541,11 @@ class Searcher:
         return self._leg(scope, found, (legs.words, legs.holding), "true", (), tail, values, prepared=keep)
 
     def _newest(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
+        known, limits = known_sql(legs.open.known)
+        last = "" if legs.open.known is None else f" AND n <= {legs.open.known.last}"
         # Also those that are gone.
-        newest = f"(SELECT * FROM memwarden.memories WHERE {scope.of()} ORDER BY n DESC LIMIT {legs.newest}) m"
-        return self._leg(scope, newest, (), open_, values, " AND m.state = 'active'", prepared=keep)
+        newest = f"(SELECT * FROM memwarden.memories WHERE {scope.of()}{last} ORDER BY n DESC LIMIT {legs.newest}) m"
+        return self._leg(scope, newest, (), open_, values, f" AND m.state = 'active'{known}", limits, prepared=keep)
 
     def _timely(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values) -> LegQuery:
         item = (
@@ -564,7 +615,8 @@ def _around_values(numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]]
 def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
     """Return the condition that open rows fulfil, over memories ``m`` and signals ``s``, and the values to bind."""
     conditions, values = condition_sql(open_.where)
-    parts = ["true" + conditions]
+    known, limits = known_sql(open_.known)
+    parts, values = ["true" + conditions + known], [*values, *limits]
     if open_.without:
         parts.append(
             f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE"
@@ -573,6 +625,19 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
         tags = ", ".join(f"'{{{tag}}}'" for tag in STANDING_IN)
         parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags IN ({tags}))")
     return f"(({' AND '.join(parts)}) IS TRUE)", values
+
+
+def known_sql(known: KnownRows | None) -> tuple[str, list[Any]]:
+    """Return the condition of rows that were known, over memories ``m``, with AND before it, and the values to bind."""
+    if known is None:
+        return "", []
+    if known.until is None:
+        return " AND m.rev <= %s::int8", [known.rev]
+    written = "(m.rev <= %s::int8 OR m.n > %s::int8 AND m.state = 'active')"
+    return (
+        f" AND coalesce(m.valid_from, m.created_at) <= %s::int8 AND {written}",
+        [known.until, known.rev, known.last],
+    )
 
 
 def unpack_row(row: Sequence[Any]) -> PackedColumns:

@@ -51,6 +51,7 @@ from memwarden.stores.postgres.write import fill_signals
 from memwarden.stores.postgres.write_queue import GroupWriter, WriteQueues
 from memwarden.stores.shared.checkpoints import HealthFinding, NodeShare, PathProbe, RepairReport
 from memwarden.stores.shared.search import (
+    ChangesSince,
     NamespaceStatus,
     OpenRows,
     PackedColumns,
@@ -328,8 +329,8 @@ class PostgresStore:
         return await self._search_much(namespace, lambda searcher: searcher.outline(namespace))
 
     async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
-        # The best plan for a narrow filter depends on its values.
-        keep = not legs.filtered
+        # The best plan for a narrow filter or a moment of the past depends on its values.
+        keep = not legs.filtered and legs.open.known is None
         if legs.vector is None or not legs.near:
             return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs, keep=keep))
         # These take the server as long as the other legs.
@@ -364,6 +365,16 @@ class PostgresStore:
         self, namespace: Namespace, after: int, limit: int, open_: OpenRows
     ) -> list[tuple[int, int, bytes]]:
         return await self._search_much(namespace, lambda searcher: searcher.stating(namespace, after, limit, open_))
+
+    async def changes_since(self, namespace: Namespace, rev: int, limit: int) -> ChangesSince:
+        return await self._search_much(namespace, lambda searcher: searcher.changes_since(namespace, rev, limit))
+
+    async def numbers(
+        self, namespace: Namespace, open_: OpenRows, limit: int, *, order_by: str, descending: bool
+    ) -> list[int]:
+        return await self._search_much(
+            namespace, lambda searcher: searcher.numbers(namespace, open_, limit, order_by, descending)
+        )
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         return await self._search_much(namespace, lambda searcher: searcher.rows(namespace, numbers))

@@ -14,17 +14,34 @@ from memwarden.filters import Where
 from memwarden.records import Head, IndexRow, Namespace
 
 
+class KnownRows(NamedTuple):
+    """The unchanged rows that were known at a moment of the past.
+
+    Attributes:
+        rev: revision of the moment. A row that was changed since is not among them.
+        last: number of the last row that was written by then.
+        until: microseconds since 1970. Rows that began by then are known, later ones too if they are active.
+            None: rows that were written by the revision.
+    """
+
+    rev: int
+    last: int
+    until: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class OpenRows:
     """The rows that an answer may hold: active rows that fulfil every condition.
 
     Attributes:
         cards: whether index cards of exchanges are allowed. without: rows with any of these flags are not.
+        known: searches bring no rows but these. None: all rows.
     """
 
     where: Where = ()
     cards: bool = False
     without: int = 0
+    known: KnownRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +142,38 @@ class NamespaceStatus(NamedTuple):
     indexed: bool
 
 
+class ChangedRow(NamedTuple):
+    """A row that was written by a revision and changed after it.
+
+    Attributes:
+        n, id: of the row. category: that it has now. version: that it has now.
+        before: the version that was active at the revision. None: it was not active.
+        same: whether text, time and speaker of the two versions are the same.
+        only_purged: whether it was forgotten before and only its contents were removed since.
+    """
+
+    n: int
+    id: str
+    category: str
+    version: int
+    before: int | None
+    same: bool
+    only_purged: bool
+
+
+class ChangesSince(NamedTuple):
+    """Rows that were changed after a revision, and how far the namespace was and is.
+
+    Attributes:
+        head: the counters of the namespace now. last: number of the last row that was written by the revision.
+        rows: those changed last, in no particular order.
+    """
+
+    head: Head
+    last: int
+    rows: list[ChangedRow]
+
+
 class Surroundings(NamedTuple):
     """Rows, the turns around some of them, and what rests on any of these, each in the order of writing.
 
@@ -212,6 +261,14 @@ class SearchableStore(Protocol):
 
         The time is in microseconds since 1970.
         """
+
+    async def changes_since(self, namespace: Namespace, rev: int, limit: int) -> ChangesSince:
+        """Return the rows that were there at a revision and changed since, at most ``limit``, the last changed."""
+
+    async def numbers(
+        self, namespace: Namespace, open_: OpenRows, limit: int, *, order_by: str, descending: bool
+    ) -> list[int]:
+        """Return the numbers of open rows in the order of :meth:`memwarden.stores.protocol.Store.find`."""
 
     async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         """Return the rows with these numbers, in the order of writing. Dead ones too."""
