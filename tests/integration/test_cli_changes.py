@@ -68,6 +68,18 @@ def test_edit(shop: Shop) -> None:
     assert "no memory" in shop("edit", "nobody", "x", code=3)
 
 
+def test_a_line_of_a_message_is_corrected_by_its_words_and_one_undo_takes_it_back(shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(
+        json.dumps([{"role": "user", "content": "I live in Bern. My bike code is 4711."}]), "utf-8"
+    )
+    shop("observe", str(tmp_path / "talk.json"))
+    turn = next(line["source"] for line in shop.json("overview")["lines"] if "Bern" in line["value"])
+    assert "the rest of the message" in shop("edit", turn, "I live in Basel.", "--quote", "I live in Bern.").lower()
+    assert {line["value"] for line in shop.json("overview")["lines"]} == {"I live in Basel.", "My bike code is 4711."}
+    shop("undo")
+    assert {line["value"] for line in shop.json("overview")["lines"]} == {"I live in Bern.", "My bike code is 4711."}
+
+
 def test_forget_restore_and_undo(shop: Shop) -> None:
     item = shop.add("Ana keeps bees.")["id"]
     shop("forget", item)

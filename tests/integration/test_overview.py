@@ -83,6 +83,49 @@ def test_what_was_stated_for_good_comes_first_and_stands_for_anybody() -> None:
         assert not scope.overview("Solveig")
 
 
+SHOWN_LINES = "I live in Bern. My bike code is 4711. I'm allergic to walnuts."
+
+
+def test_a_line_of_a_turn_is_corrected_in_one_step_and_one_undo_restores_everything() -> None:
+    warden, scope = tell(SHOWN_LINES, "The weather is fine.")
+    with warden:
+        before, shown = scope.find(limit=50), scope.overview().text
+        line = next(line for line in scope.overview().lines if "Bern" in line.value)
+        corrected = scope.update(line.source, text="I live in Basel.", quote=line.value)
+        assert {line.value for line in scope.overview().lines} == {
+            "I live in Basel.",
+            "My bike code is 4711.",
+            "I'm allergic to walnuts.",
+        }
+        assert "Basel" in scope.query("Where do I live?").items[0].text
+        assert "4711" in scope.query("What is my bike code?").items[0].text
+        assert scope.get(line.source).text == SHOWN_LINES
+        scope.journal.undo(corrected.rev)
+        as_it_was = {(item.id, item.text, item.valid_to, item.tags) for item in before}
+        assert {(item.id, item.text, item.valid_to, item.tags) for item in scope.find(limit=50)} == as_it_was
+        assert scope.overview().text == shown
+
+
+def test_a_corrected_turn_answers_the_past_and_its_correction_the_present() -> None:
+    warden, scope = tell("I live in Bern.")
+    with warden:
+        scope.update(scope.find(limit=1)[0].id, text="I live in Basel.")
+        assert [item.text.split("] ")[1] for item in scope.query("Where do I live?").items] == ["I live in Basel."]
+        assert any("I live in Bern." in item.text for item in scope.query("Where did I live before?").items)
+
+
+def test_a_correction_names_words_of_its_memory() -> None:
+    warden, scope = tell("I live in Bern.")
+    with warden:
+        turn = scope.find(limit=1)[0].id
+        for refused in ({"text": "Basel", "quote": "Zug"}, {"quote": "Bern"}, {"text": "Thanks!"}):
+            with pytest.raises(InvalidInput):
+                scope.update(turn, **refused)
+        fact = scope.remember("Ana lives in Bern with two dogs.").results[0].id
+        scope.update(fact, text="Basel", quote="Bern")
+        assert scope.get(fact).text == "Ana lives in Basel with two dogs."
+
+
 def test_a_rejected_line_does_not_come_back_when_it_is_observed_again() -> None:
     with Warden.open("memory://", {"embedder": "auto"}) as warden:
         scope: Any = warden.scope(user="olaf", thread="t")
@@ -192,12 +235,10 @@ def test_an_overview_of_a_relative_in_a_script_without_spaces() -> None:
         assert [line.value for line in scope.overview("姐姐").lines] == ["我姐姐住在上海。"]
 
 
-def test_the_line_of_a_turn_is_corrected_by_an_end_and_the_right_words() -> None:
+def test_a_turn_that_ends_has_no_line_and_answers_the_past() -> None:
     warden, scope = tell("I work at Brookside Vets as a nurse.")
     with warden:
         (line,) = scope.overview().lines
-        with pytest.raises(InvalidInput, match="valid_to"):
-            scope.update(line.source, text="I work at Hyde Park Vets.")
         scope.update(line.source, valid_to=line.said_at)
         assert not scope.overview()
         scope.remember("I work at Hyde Park Vets.")

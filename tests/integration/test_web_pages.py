@@ -365,6 +365,29 @@ def test_a_person_is_erased_for_good_once_their_name_is_typed_and_the_receipt_is
     assert (receipt.path, receipt.counts["memories"]) == ("user/bo", 1)
 
 
+def test_a_line_of_the_overview_is_corrected_where_it_is_shown_and_taken_back(chromium: Browser, pages: Site) -> None:
+    headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
+    said = "I live in Bern. My bike code is 4711."
+    with httpx2.Client(base_url=pages.url, headers=headers) as client:
+        body = {"messages": [{"role": "user", "content": said}], "user_id": "di", "thread_id": "letters"}
+        assert client.post("/v1/memory/observe", json=body, timeout=300).is_success
+    with tab(chromium, pages, "operator") as page:
+        page.goto("/ui/overview?user=di")
+        known = page.get_by_role("region", name="What is known")
+        known.get_by_label("Correct: I live in Bern.").press("Enter")
+        assert find_violations(page) == []
+        known.get_by_label("The right words").and_(page.locator("input:visible")).fill("I live in Basel.")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("Corrected.")
+        expect(known).to_contain_text("I live in Basel.")
+        expect(known).to_contain_text("My bike code is 4711.")
+        expect(known).not_to_contain_text("Bern")
+        page.get_by_role("status").get_by_role("button", name="Undo").press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("Undone.")
+        expect(known).to_contain_text("I live in Bern.")
+        expect(known).not_to_contain_text("Basel")
+
+
 def test_conversations_without_facts_are_named_as_what_is_kept(chromium: Browser, pages: Site) -> None:
     headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
     with httpx2.Client(base_url=pages.url, headers=headers) as client:

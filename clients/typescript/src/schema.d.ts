@@ -2823,11 +2823,13 @@ export interface components {
         };
         /**
          * MemoryPatch
-         * @description A correction: what is given is changed, the rest stays.
+         * @description A correction: what is given is changed, the rest stays. A turn ends, and its new text is a new memory.
          */
         MemoryPatch: {
             /** Text */
             text?: string | null;
+            /** Quote */
+            quote?: string | null;
             /** Kind */
             kind?: string | null;
             /** Category */

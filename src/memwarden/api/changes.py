@@ -16,7 +16,8 @@ from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult
+from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult, read_part
+from memwarden.remember.corrections import make_correction, split_around
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
 from memwarden.remember.wholes import find_other_parts
@@ -98,6 +99,7 @@ class ScopeChanges(ScopeReads):
         memory_id: str,
         *,
         text: str | None = None,
+        quote: str | None = None,
         kind: str | None = None,
         category: str | None = None,
         importance: float | None = None,
@@ -115,23 +117,29 @@ class ScopeChanges(ScopeReads):
 
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
+        A turn stays as it was said. A new text for it is a new memory with all that is given here, and the turn ends
+        now. The rest of a message around a ``quote`` stays true, as a memory in its own words. All of it is one
+        decision, which one undo takes back.
+
         Args:
+            text: the right words. They take the place of the whole text, or of ``quote``.
+            quote: words of the memory, for example the value of a line of :meth:`overview`.
             valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
                 beginning, which is ``created_at`` where ``valid_from`` is not known.
             metadata: takes the place of all that it had.
             clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
             expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
 
-        Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
-        Conflict, StoreError.
+        Raises NotFound, InvalidInput (also for a ``quote`` that the memory does not hold), CategoryDenied, Conflict,
+        StoreError.
         """
         old = await self.get(memory_id)
         settings = self._runtime.settings
-        if text is not None and old.channel == Channel.TURN:
-            raise InvalidInput(
-                f"{memory_id!r} is a turn, which stays as it was said. Remember the right words, and end the turn with "
-                "valid_to or forget it"
-            )
+        if quote is not None:
+            if text is None:
+                raise InvalidInput("quote goes with the text that takes its place")
+            if read_part(old.tags) is not None:
+                raise InvalidInput(f"{memory_id!r} is a part of a longer text; give the whole text without quote")
         given: dict[str, Any] = {
             "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
             "kind": None if kind is None else arguments.check_kind(kind),
@@ -159,7 +167,12 @@ class ScopeChanges(ScopeReads):
 
         async def write() -> WriteResult:
             latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
+            if text is not None and latest.channel == Channel.TURN:
+                return await self._correct_turn(latest, changes, quote)
             new = replace(latest, **changes)
+            if quote is not None:
+                before, after = split_around(latest.text, quote)
+                new = replace(new, text=checked_text(before + new.text + after, "text", settings.max_text_bytes))
             if new.text != latest.text:  # corrected words are no quotation any more
                 new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
             if {"valid_from", "valid_to"} & changes.keys():
@@ -169,6 +182,17 @@ class ScopeChanges(ScopeReads):
         if expected_version is not None:
             return await write()
         return await change_atomically(self.who.namespace, write)
+
+    async def _correct_turn(self, turn: Memory, changes: Mapping[str, Any], quote: str | None) -> WriteResult:
+        """State the right words of a turn, and end it. changes: fields of the new memory."""
+        before, after = ("", "") if quote is None else split_around(turn.text, quote)
+        draft = make_correction(turn, changes)
+        if self.who.agent is not None:  # its words are not more trusted than those that it replaces
+            draft = replace(draft, trust=turn.trust)
+        if draft.expires_at is not None:
+            arguments.check_expiry(draft.expires_at, draft.valid_from)
+        rest = " ".join(filter(None, (before.strip(), after.strip())))
+        return await self._runtime.services.writer.correct_turn(self.who, turn, draft, rest)
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""

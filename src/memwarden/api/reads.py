@@ -226,9 +226,8 @@ class ScopeReads(ScopeHandle):
     async def overview(self, about: str | None = None, *, budget_tokens: int = 150) -> Overview:
         """Return what is certain of a person: facts that were stated or extracted, else quotations by topic.
 
-        Each line names its source. ``update`` corrects a fact, and ``forget`` rejects a line. The words of a turn stay:
-        ``update(id, valid_to=...)`` ends its lines and keeps it for questions about the past, and ``remember`` adds the
-        right words.
+        Each line names its source. ``update(line.source, text=..., quote=line.value)`` corrects a line, and ``forget``
+        rejects its memory. A corrected turn keeps its words for questions about the past.
 
         Args:
             about: a name ("Ines") or a relation ("sister"). Facts and quotations that name it are shown, and quotations

@@ -16,7 +16,7 @@ from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.concurrency.optimistic import change_atomically
-from memwarden.errors import Denied, NotFound
+from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.models.reasoning import strip_reasoning
@@ -47,6 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
+from memwarden.remember.corrections import end_turn, make_rest
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -67,6 +68,9 @@ NO_WORDS = "it carries no words"
 # What is added to a message's id for a further part.
 PART_ID = " (part {number})"
 STORED_IN_PARTS = "longer than a memory may be: stored in {count} linked parts"
+# Reasons of the correction of a turn.
+REPLACES_TURN: Final = "replaces message {turn}, which ended."
+KEEPS_REST: Final = "The rest of the message is memory {id}."
 # Fields of a memory that a correction changes, besides its text.
 CORRECTED: Final = (
     "kind", "category", "importance", "tags", "pinned", "summary", "context", "valid_from", "valid_to", "payload",
@@ -621,6 +625,39 @@ class Writer:
         receipt = await self._store.apply(batch)
         result = MessageResult(new.id, Outcome.UPDATED, parts=_count_parts(put.memory))
         return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
+
+    async def correct_turn(self, scope: Scope, turn: Memory, draft: Draft, rest: str) -> WriteResult:
+        """Store the right words of a turn and the rest of it, and end the turn, as one decision.
+
+        Args:
+            turn: as it was read. Raises Conflict when its stored version is another.
+            draft: the right words. rest: the other words of the turn, which stay true.
+        """
+        at = self.now()
+        call = WriteCall(
+            scope, self._store, self._embedder, at, self._max_text_bytes, hold=self._hold, strict=self._strict
+        )
+        is_open = turn.valid_to is None or turn.valid_to > at
+        drafts = [draft, make_rest(turn, rest, at)] if rest and is_open else [draft]
+        right, *others = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
+        if right.memory is None:
+            raise InvalidInput(f"not changed: {SMALL_TALK_REJECTED}")
+        if right.screening.kinds:
+            raise Denied(f"not changed: {right.screening.reason}; a person may change it, in a scope without an agent")
+        new = [(text.memory, text.signals) for text in (right, *others) if text.memory is not None]
+        stated = [replace(memory, thread_id=turn.thread_id) for memory, _ in new]
+        puts = [Put(memory, signals) for memory, (_, signals) in zip(stated, new, strict=True)]
+        changes: list[Put | Remove] = [*puts]
+        if is_open:
+            ended, meta = end_turn(turn, at), {"by": stated[0].id}
+            changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
+            if not rest:
+                changes += await self._change_other_parts(scope, turn, ended, at)
+        batch = Batch(scope.namespace, tuple(changes), at, actor=_actor(scope), agent=scope.agent)
+        receipt = await self._store.apply(batch)
+        reason = " ".join([REPLACES_TURN.format(turn=turn.id), *(KEEPS_REST.format(id=item.id) for item in stated[1:])])
+        result = MessageResult(stated[0].id, Outcome.SUPERSEDED, reason)
+        return WriteResult(receipt.rev, (_name_secrets(right.secrets, result),))
 
     async def _change_other_parts(self, scope: Scope, old: Memory, new: Memory, at: datetime) -> list[Put | Remove]:
         """Return the changes of the other parts of a text: removals for a new text, else what is new in one part."""

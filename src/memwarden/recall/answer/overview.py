@@ -21,7 +21,18 @@ from memwarden.recall.answer.select import rests_on_ended
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import OVERVIEW_ID, Channel, Memory, Overview, OverviewLine, RecallItem, Trust, Why, join_parts
+from memwarden.records import (
+    OVERVIEW_ID,
+    QUOTATION,
+    Channel,
+    Memory,
+    Overview,
+    OverviewLine,
+    RecallItem,
+    Trust,
+    Why,
+    join_parts,
+)
 from memwarden.statements.in_force import IN_FORCE
 from memwarden.statements.lasting import (
     LastingWords,
@@ -130,15 +141,20 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     about: a name or a relation. The facts are about it already. Quotations must name it or have this speaker.
     """
     memories = join_parts(memory for memory in memories if memory.trust != Trust.EXTERNAL)
-    facts = [memory for memory in memories if memory.channel != Channel.TURN and not _is_past(memory, now)]
+    facts = [memory for memory in memories if not _is_quoted(memory) and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
     covered = {source for memory in facts for source in memory.sources}
-    turns = [memory for memory in memories if memory.channel == Channel.TURN and memory.id not in covered]
+    turns = [memory for memory in memories if _is_quoted(memory) and memory.id not in covered]
     quoted = _quote(turns, now)
     if about is not None:
         quoted = [line for line in quoted if _has_words(line.owner, about) or _has_words(line.words, about)]
     return [*lines, *quoted][:MAX_LINES]
+
+
+def _is_quoted(memory: Memory) -> bool:
+    """Whether sentences of a memory are quoted: of a turn, and of what stayed of one that was corrected."""
+    return memory.channel == Channel.TURN or QUOTATION in memory.tags
 
 
 def _has_words(text: str, about: str) -> bool:

@@ -233,9 +233,12 @@ class ResponseBody(IdentifiedBody):
 
 
 class MemoryPatch(RequestBody):
-    """A correction: what is given is changed, the rest stays."""
+    """A correction: what is given is changed, the rest stays. A turn ends, and its new text is a new memory."""
 
     text: Annotated[str, Field(min_length=1)] | None = None
+    quote: (
+        Annotated[str, Field(min_length=1, description="Words of the memory that text takes the place of.")] | None
+    ) = None
     kind: Name | None = None
     category: Name | None = None
     importance: float | None = Field(None, ge=0, le=1)

@@ -231,15 +231,26 @@ async def find_chain(scope: AsyncScope, memory: Memory, links: Iterable[LinkedMe
 
 @routes.post("/memory/correct", Operation.WRITE)
 async def correct(page: WebPage) -> Response:
-    """Correct a memory; what was written by others meanwhile is not overwritten."""
+    """Correct a memory, or a line of the overview; what was written by others meanwhile is not overwritten."""
     scope, id = page.scope(Operation.WRITE), read_id(page)
     old = await scope.get(id)
+    if line := page.asked("quote"):
+        return await correct_line(page, scope, old, line)
     changes = read_correction(page, old)
     if not changes:
         return page.go("/memory", "unchanged", id=id)
     version = page.whole("version", old.version, 1, 10**8)
     result = await scope.update(id, **changes, expected_version=version)
-    return page.go("/memory", "corrected", result, id=id)
+    return page.go("/memory", "corrected", result, id=result.results[0].id)
+
+
+async def correct_line(page: WebPage, scope: AsyncScope, old: Memory, line: str) -> Response:
+    """Correct a line of the overview, and stay there; the rest of its memory stays."""
+    text = page.asked("text")
+    if text in (None, line):
+        return page.go("/overview", "unchanged")
+    result = await scope.update(old.id, text=text, quote=line, expected_version=old.version)
+    return page.go("/overview", "corrected", result)
 
 
 def read_correction(page: WebPage, old: Memory) -> dict[str, Any]:
@@ -249,6 +260,8 @@ def read_correction(page: WebPage, old: Memory) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if text and text != "\n".join(old.text.splitlines()):
         changes["text"] = text
+    if old.channel == Channel.TURN:
+        return changes
     if page.asked("category") not in (None, old.category):
         changes["category"] = page.asked("category")
     level = page.whole("importance", round(100 * old.importance), 0, 100)
@@ -295,7 +308,7 @@ async def undo(page: WebPage) -> Response:
     result = await page.scope(Operation.WRITE).journal.undo(page.whole("change", 0, 1, 2**30))
     if id := page.asked("id"):
         return page.go("/memory", "undone", result, id=id)
-    return page.go("/memories", "undone", result)
+    return page.go("/overview" if page.asked("back") == "/overview" else "/memories", "undone", result)
 
 
 @routes.get("/trash")

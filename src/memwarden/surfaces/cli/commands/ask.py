@@ -216,8 +216,8 @@ async def overview(
 ) -> None:
     """Show what is certain of a person: facts, else quotations by topic, each with its day and source.
 
-    Correct the line of a fact with memwarden edit ID TEXT. The words of a turn stay: end its lines with memwarden
-    edit ID --valid-to TIME, and store the right words with memwarden add TEXT. Reject a line with memwarden forget ID.
+    Correct a line with memwarden edit ID TEXT --quote LINE, where LINE is what is wrong. Reject its memory with
+    memwarden forget ID. memwarden undo takes either back.
 
     \b
     Examples:

@@ -25,6 +25,9 @@ async def edit(
     options: Options,
     memory_id: Id,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text, or - for stdin.")] = None,
+    quote: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="The words that TEXT takes the place of. [default: all]")
+    ] = None,
     category: Annotated[str | None, typer.Option(help="A declared category.")] = None,
     kind: Annotated[str | None, typer.Option(help="Such as decision or preference.")] = None,
     importance: Annotated[float | None, typer.Option(help="0..1.")] = None,
@@ -40,9 +43,13 @@ async def edit(
 ) -> None:
     """Correct a memory; its old content stays in its history.
 
+    A message stays as it was said: it ends, and TEXT becomes a memory in its place. With --quote the rest of the
+    message stays. One memwarden undo takes all of it back.
+
     \b
     Examples:
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 "Ana's dentist is Dr. Webber."
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 "I live in Basel." --quote "I live in Bern."
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --importance 0.9 --tag health
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-to 2026-05-02
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-from 2026-03-01 --clear valid_to
@@ -53,6 +60,7 @@ async def edit(
         result = await me.update(
             memory_id,
             text=None if text is None else read_argument(text),
+            quote=quote,
             category=category,
             kind=kind,
             importance=importance,
@@ -63,7 +71,9 @@ async def edit(
             clear=clear or (),
             expected_version=version,
         )
-    _say(options, result, f"Changed: {memory_id}.")
+    corrected = result.results[0]
+    replaced = "" if corrected.id == memory_id else f" It {corrected.reason}"
+    _say(options, result, f"Changed: {corrected.id}.{replaced}")
 
 
 @command

@@ -1,0 +1,67 @@
+"""Corrections of turns: the right words as a new memory, beside what else a message says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memwarden.checks import quote as shorten
+from memwarden.errors import InvalidInput
+from memwarden.records import QUOTATION, Memory, leave_part_tags
+from memwarden.remember.ingest.messages import Draft
+
+
+def split_around(text: str, quoted: str) -> tuple[str, str]:
+    """Return the text before and after a quoted part. White space matches any other. Raises InvalidInput."""
+    words = quoted.split()
+    match = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    if match is None:
+        raise InvalidInput(f"the memory does not hold the words {shorten(quoted)}; give them as it has them")
+    return text[: match.start()], text[match.end() :]
+
+
+def make_correction(turn: Memory, changes: Mapping[str, Any]) -> Draft:
+    """Return the draft of the right words of a turn. changes: fields of the memory, with its text."""
+    given = dict(changes)
+    return Draft(
+        text=given["text"],
+        kind=given.get("kind"),
+        category=given.get("category", turn.category),
+        importance=given.get("importance", turn.importance),
+        tags=given.get("tags", leave_part_tags(turn.tags)),
+        pinned=given.get("pinned", turn.pinned),
+        source=turn.source,
+        summary=given.get("summary"),
+        context=given.get("context"),
+        characters=turn.characters,
+        valid_from=given.get("valid_from"),
+        name=turn.name,
+        metadata=given.get("payload"),
+        expires_at=given.get("valid_to"),
+    )
+
+
+def make_rest(turn: Memory, rest: str, at: datetime) -> Draft:
+    """Return the draft of the other words of a turn, as they were said. at: from when they stand for the turn."""
+    return Draft(
+        text=rest,
+        category=turn.category,
+        importance=turn.importance,
+        tags=(*leave_part_tags(turn.tags), QUOTATION),
+        source=turn.source,
+        sources=turn.sources,
+        characters=turn.characters,
+        created_at=turn.said_at,
+        valid_from=max(at, turn.since),
+        trust=turn.trust,
+        name=turn.name,
+        metadata=turn.payload,
+    )
+
+
+def end_turn(turn: Memory, at: datetime) -> Memory:
+    """Return a turn that ends at a time, or when it began if that is later."""
+    return replace(turn, valid_to=max(at, turn.since), updated_at=at)
