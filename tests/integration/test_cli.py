@@ -408,6 +408,13 @@ def test_damaged_and_newer_stores_are_refused(fresh: Cli) -> None:
     assert newer["type"] == "StoreTooNew"
 
 
+def test_a_store_in_a_new_folder_is_announced(fresh: Cli) -> None:
+    typo = f"sqlite:///{fresh.folder}/ntoes/kept.db"
+    assert "ntoes was not there" in fresh.inside("add", "The stall opens at eight.", "--db", typo).err
+    assert "was not there" not in fresh.inside("add", "The stall closes at six.", "--db", typo).err
+    assert "was not there" not in fresh.inside("add", "The stall opens at eight.").err
+
+
 def test_a_read_only_folder_is_refused(fresh: Cli) -> None:
     folder = fresh.folder / "locked"
     folder.mkdir(mode=0o500)

@@ -80,6 +80,21 @@ def test_a_line_of_a_message_is_corrected_by_its_words_and_one_undo_takes_it_bac
     assert {line["value"] for line in shop.json("overview")["lines"]} == {"I live in Bern.", "My bike code is 4711."}
 
 
+def test_a_second_undo_takes_back_the_decision_before_and_never_the_undo(shop: Shop) -> None:
+    first, second = (shop.add(text)["id"] for text in ("Ana keeps bees.", "Ana plays the cello."))
+    shop("undo")
+    assert "no memory" in shop("get", second, code=3)
+    shop("undo")
+    assert "no memory" in shop("get", first, code=3)
+    assert "no memory" in shop("get", second, code=3)
+    refused = shop("undo", code=3)
+    assert "nothing more to undo" in refused
+    shop("undo", refused.split("memwarden undo ")[1].split()[0].rstrip("."))
+    assert "keeps bees" in shop("get", first)
+    shop("undo")  # what an undo of an undo brought back is a decision again
+    assert "no memory" in shop("get", first, code=3)
+
+
 def test_forget_restore_and_undo(shop: Shop) -> None:
     item = shop.add("Ana keeps bees.")["id"]
     shop("forget", item)
@@ -90,7 +105,8 @@ def test_forget_restore_and_undo(shop: Shop) -> None:
     assert f"deleted: {item}" in shop("undo", "1")
     assert "undone already" in shop("undo", "1", code=1)
     assert "no change 99" in shop("undo", "99", code=3)
-    assert shop.json("undo")["results"][0]["outcome"] == "restored"
+    assert "undo that first" in shop("undo", code=1)  # of the restore, which the undo of the addition came after
+    assert shop.json("undo", "4")["results"][0]["outcome"] == "restored"
 
 
 def test_undo_takes_back_what_was_said_only_by_its_number(shop: Shop, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ class Options:
         Without ``--embedder`` a store is opened with its own.
 
         existing: refuse a file or folder that is not there, so that a question to a mistyped path makes no empty store.
+            Else a store in a new folder is announced.
         lasting: the command goes on for long, so that jobs may run beside it.
         """
         settings = self.settings
@@ -67,9 +68,21 @@ class Options:
         url = settings.db or config.default_db()
         if existing:
             self.check_there(url)
-        elif not settings.db and (place := place_of(url)) is not None and not place.exists():
-            sys.stderr.write(f"No store was named: a new one is made at {url}; --db URL names another.\n")
+        else:
+            self.announce_new_store()
         return AsyncWarden.open(url, settings, follow_store=self.embedder is None, prepare=False)
+
+    def announce_new_store(self) -> None:
+        """Write to stderr that a store is made unnamed or in a new folder, which a mistyped path may be."""
+        named = self.settings.db
+        url = named or config.default_db()
+        place = place_of(url)
+        if place is None or place.exists():
+            return
+        if not named:
+            sys.stderr.write(f"No store was named: a new one is made at {url}; --db URL names another.\n")
+        elif not place.parent.is_dir():
+            sys.stderr.write(f"The folder {place.parent} was not there: it is made, with a new store at {url}.\n")
 
     def check_there(self, url: str) -> None:
         """Raise NotFound for a file or folder that is not there."""

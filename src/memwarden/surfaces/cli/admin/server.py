@@ -96,6 +96,7 @@ async def serve(
     plan = server.ServerPlan(
         host, port, workers, options.db, options.embedder, upstream, log_level, forwarded_from, chosen
     )
+    options.announce_new_store()
     has_keys = await server.check_keys(plan)
 
     def announce(url: str) -> None:

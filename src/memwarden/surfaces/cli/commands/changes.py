@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,11 +11,13 @@ from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.records import Channel, Event, HistoryEntry, Memory, MemoryState, WriteResult
+from memwarden.records import UNDOES, Channel, Event, HistoryEntry, Memory, MemoryState, WriteResult
 from memwarden.surfaces.cli.commands.memories import Id
 from memwarden.surfaces.cli.options import Options, command, find_id, read_argument
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
+# Entries read to find the last decision. Undos are seldom many.
+LAST_READ = 50
 # What of a change's meta is told in words, in this order.
 _REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
 
@@ -121,7 +123,8 @@ async def undo(
 ) -> None:
     """Undo a whole decision: a merge, a new value, a correction, a forgetting. Default: the last decision.
 
-    What was said is taken back only by the number of its change.
+    Once more takes back the decision before it. An undo, and what was said, are taken back only by the number of their
+    change.
 
     \b
     Examples:
@@ -237,16 +240,37 @@ async def delta(
 
 
 async def _last(me: AsyncScope) -> int:
-    """Return the last change that the scope may see."""
-    found = await me.journal.history(descending=True, limit=1)
-    if not found:
+    """Return the last change that the scope may see, without undos and what they took back."""
+    undone: set[int] = set()
+    first: int | None = None
+    async for entry in _read_back(me):
+        first = entry.seq if first is None else first
+        taken_back = (entry.meta or {}).get(UNDOES)
+        if taken_back is not None and entry.step not in undone:
+            undone.add(int(taken_back))
+        if taken_back is not None or entry.step in undone:
+            continue
+        if entry.event == Event.ADD and entry.new is not None and entry.new.channel == Channel.TURN:
+            raise InvalidInput(
+                f"the last change stored what was said; to take that back, name it: memwarden undo {entry.seq}"
+            )
+        return entry.seq
+    if first is None:
         raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")
-    (entry,) = found
-    if entry.event == Event.ADD and entry.new is not None and entry.new.channel == Channel.TURN:
-        raise InvalidInput(
-            f"the last change stored what was said; to take that back, name it: memwarden undo {entry.seq}"
-        )
-    return entry.seq
+    raise NotFound(f"nothing more to undo; to take the last undo back, name it: memwarden undo {first}")
+
+
+async def _read_back(me: AsyncScope) -> AsyncIterator[HistoryEntry]:
+    """Yield the history, the newest first."""
+    limit = LAST_READ
+    seen = 0
+    while True:
+        entries = await me.journal.history(descending=True, limit=limit)
+        for entry in entries[seen:]:
+            yield entry
+        if len(entries) < limit:
+            return
+        seen, limit = len(entries), 4 * limit
 
 
 def _say(options: Options, result: WriteResult, words: str) -> None:
