@@ -56,6 +56,23 @@ def filled(new_database: Callable[[], str]) -> str:
     return url
 
 
+async def test_two_namespaces_may_be_made_ready_at_once(new_database: Callable[[], str]) -> None:
+    store = PostgresStore(new_database())
+    await store.open()
+    try:
+        for here in (HERE, OTHER):
+            await store.apply(a_batch(*(put(here, number) for number in range(50)), namespace=here))
+        made: set[Namespace] = set()
+        for _ in range(5):
+            results = await asyncio.gather(*(store.make_search(here, 2) for here in (HERE, OTHER)))
+            made |= {here for here, result in zip((HERE, OTHER), results, strict=True) if result}
+            assert any(results)
+            for here in made:
+                await store.drop_search(here)
+    finally:
+        await store.close()
+
+
 LEGS = {
     "near": (SearchLegs(OpenRows(), vector=half(1) + half(0), near=20), index_names(HERE).near),
     "always": (SearchLegs(OpenRows(), always=("general", "none")), index_names(HERE).category),

@@ -108,6 +108,7 @@ class ServiceMaker:
         extractor = Extractor(
             guarded,
             indexes,
+            larges,
             embedder,
             resolver,
             settings.categories,

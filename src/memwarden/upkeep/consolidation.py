@@ -22,7 +22,7 @@ from memwarden.models.protocols import ChatModel
 from memwarden.observability.records import EventFilter, Node, Op, OpEvent, Status
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.nearby import MAX_NEIGHBOURS, find_nearby
-from memwarden.records import UNDOES, Event, Memory
+from memwarden.records import UNDOES, Event, Memory, Signals
 from memwarden.remember.resolve.resolution import (
     DERIVED_CHANNELS,
     Resolution,
@@ -133,7 +133,10 @@ async def consolidate(context: JobContext) -> JobReport:
 
 async def _consolidate_as_read(context: JobContext) -> JobReport:
     until = time.monotonic() + MAX_SECONDS
-    index = await context.runtime.services.indexes.current(context.namespace)
+    services = context.runtime.services
+    is_large = await services.larges.ready(context.namespace) is not None
+    index = None if is_large else await services.indexes.current(context.namespace)
+    rev = (await context.runtime.store.head(context.namespace)).rev if index is None else index.rev
     fingerprints, used = await _read_fingerprints(context)
     left = MAX_PAIRS_A_DAY - used
     if left <= 0:
@@ -148,15 +151,20 @@ async def _consolidate_as_read(context: JobContext) -> JobReport:
     decided = [pair for pair in (*pairs, *asked) if pair.judgement.label in ("same", "supersede")]
     chosen = [item async for item in _choose(context, decided, left)]
     if not context.dry_run:
-        await context.apply([change for _, _, item in chosen for change in item.changes], index.rev)
+        await context.apply([change for _, _, item in chosen for change in item.changes], rev)
         await _note_pairs(context, [*asked, *(pair for pair, _, _ in chosen if pair not in asked)])
     reason = "seconds_of_a_run" if late else "pairs_of_the_day" if len(chosen) == left else ""
     reason = CHAT_MODEL_FAILED if failed else reason
     return JobReport(tuple(change for _, change, _ in chosen), reason, tokens, failed)
 
 
-async def _judge_pairs(context: JobContext, index: NamespaceIndex, until: float) -> tuple[list[StoredPair], bool]:
-    """Judge the pairs of the pool by rules; also return whether time ran out."""
+async def _judge_pairs(
+    context: JobContext, index: NamespaceIndex | None, until: float
+) -> tuple[list[StoredPair], bool]:
+    """Judge the pairs of the pool by rules; also return whether time ran out.
+
+    index: of the namespace; None for a large one, whose store is searched.
+    """
     compared: set[frozenset[str]] = set()
     judged: list[StoredPair] = []
     ids = await _pool(context)
@@ -164,12 +172,22 @@ async def _judge_pairs(context: JobContext, index: NamespaceIndex, until: float)
         if time.monotonic() > until:
             return judged, True
         facts = await context.runtime.store.get(context.namespace, ids[first : first + 50])
-        near = [(fact, *each) for fact in facts if is_consolidated(fact) for each in _near(index, fact)]
+        compared_with = await _find_compared(context, facts) if index is None else index
+        near = [(fact, *each) for fact in facts if is_consolidated(fact) for each in _near(compared_with, fact)]
         others = await context.runtime.store.get(context.namespace, sorted({item for _, item, _ in near}))
         known = {item.id: item for item in others if is_consolidated(item)}
         found = [(fact, known[other], cosine) for fact, other, cosine in near if other in known]
         judged += await asyncio.to_thread(_judge, found, compared, context.at)
     return judged, False
+
+
+async def _find_compared(context: JobContext, facts: Sequence[Memory]) -> NamespaceIndex:
+    """Return an index of what facts of a large namespace are compared with, and of the facts."""
+    services = context.runtime.services
+    rows = await context.runtime.store.index_rows(context.namespace, [fact.id for fact in facts])
+    signals = [Signals(row.terms, row.vector or None) for row in services.indexes.of_model(rows)]
+    found = await services.larges.find_statements(context.namespace, DERIVED_CHANNELS, signals)
+    return found or await services.indexes.current(context.namespace)
 
 
 def _judge(

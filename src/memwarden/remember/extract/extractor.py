@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel, Embedder
 from memwarden.recall.index.encode import make_signals_in_thread, said_text, statement_reader
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.nearby import find_nearby
 from memwarden.records import (
     CARD,
@@ -38,6 +40,7 @@ from memwarden.records import (
     MemoryState,
     Namespace,
     Scope,
+    Signals,
     Trust,
 )
 from memwarden.remember.extract import procedures
@@ -99,6 +102,25 @@ class ExtractedStatement(NamedTuple):
     may_end: bool = True
 
 
+class TalkStatistics(NamedTuple):
+    """What extraction reads of a namespace as a whole.
+
+    Attributes:
+        preset: of weights. speakers: names of those who speak. rows: number of memories.
+        count: returns how many of them hold a term. memories: index of all; None for a large namespace.
+    """
+
+    preset: str
+    speakers: Collection[str]
+    rows: int
+    count: Callable[[int], int]
+    memories: NamespaceIndex | None
+
+    def rarity(self, term: str) -> float:
+        """Return the rarity of a term."""
+        return math.log((1 + self.rows) / (1 + self.count(term_id(term))))
+
+
 class Extractor:
     """Looks through threads.
 
@@ -112,6 +134,7 @@ class Extractor:
         self,
         store: GuardedStore,
         indexes: NamespaceIndexes,
+        larges: LargeNamespaces,
         embedder: Embedder | None,
         facts: Resolver,
         categories: Categories,
@@ -125,6 +148,7 @@ class Extractor:
     ) -> None:
         self._store = store
         self._indexes = indexes
+        self._larges = larges
         self._embedder = embedder
         self._facts = facts
         self.categories = categories
@@ -197,7 +221,7 @@ class Extractor:
         if not new:
             return None
         turns = as_said(await self._store.get(namespace, list(new)))
-        two_person = self._two_person(await self._indexes.current(namespace))
+        two_person = self._two_person(await self._read_statistics(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
         if self._chat is not None:
             return _batch_of(turns, new, mark, tail)
@@ -239,8 +263,19 @@ class Extractor:
             count = await self._store.count(namespace, where) - len(later)
         return ThreadTail(as_said(await self._store.get(namespace, before[:MAX_TURNS_BEFORE][::-1])), count)
 
-    def _two_person(self, index: NamespaceIndex) -> bool:
-        return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
+    async def _read_statistics(self, namespace: Namespace) -> TalkStatistics:
+        large = await self._larges.ready(namespace)
+        if large is not None:
+            whole = large.whole
+            return TalkStatistics(
+                whole.preset, whole.speakers, whole.alive, partial(whole.holding, found=0), memories=None
+            )
+        index = await self._indexes.current(namespace)
+        view, rows = index.view, len(index.columns.ids)
+        return TalkStatistics(view.preset, view.speakers, rows, lambda term: len(index.postings(term)[0]), index)
+
+    def _two_person(self, talk: TalkStatistics) -> bool:
+        return (talk.preset if self._preset == "auto" else self._preset) == "chat"
 
     async def _keep(self, scope: Scope, work: PendingTurns, read: ReadExchanges) -> tuple[list[Resolution], bool]:
         """Store what the exchanges give, with the mark; return also whether a model did not answer.
@@ -250,7 +285,7 @@ class Extractor:
         read: what exchanges gave at an earlier try, so that no model is asked again; those of this try are added.
         """
         namespace, at = scope.namespace, self.now()
-        index = await self._indexes.current(namespace)
+        talk = await self._read_statistics(namespace)
         left = _FactsLeft(self._store, namespace, self._most_a_day)
         statements: list[ExtractedStatement] = []
         ended: list[EndedFact] = []
@@ -261,7 +296,7 @@ class Extractor:
                 break
             if ids not in read:
                 try:
-                    read[ids] = await self._items(exchange, work, index, ask=await left.of(day) > 0)
+                    read[ids] = await self._items(exchange, work, talk, ask=await left.of(day) > 0)
                 except ModelUnavailable:
                     self._put_off[namespace, scope.thread or DEFAULT_THREAD, work.since] += 1
                     return [], True
@@ -319,11 +354,11 @@ class Extractor:
         )
         return resolutions, False
 
-    async def _items(self, exchange: Sequence[Memory], work: PendingTurns, index: NamespaceIndex, *, ask: bool) -> Kept:
+    async def _items(self, exchange: Sequence[Memory], work: PendingTurns, talk: TalkStatistics, *, ask: bool) -> Kept:
         """What a part of a thread gives: by the model if it may be asked, else by rules. Raises ModelUnavailable."""
         before = work.turns_before()
         if self._chat is None:
-            return await self._by_rules(exchange, index, before)
+            return await self._by_rules(exchange, talk, before)
         from memwarden.remember.extract.by_model import TurnBatch, read_batch  # most ask no model
 
         extract = None
@@ -331,33 +366,33 @@ class Extractor:
         if ask and self._put_off[place] < MAX_PUT_OFF:
             batch = TurnBatch(exchange, work.before, instructions=self._instructions, small=True)
             if not self._small:
-                known = await self._known(exchange, index)
+                known = await self._known(exchange, talk.memories)
                 batch = TurnBatch(exchange, work.before, known, self._offered(), self._instructions)
             extract = await read_batch(self._chat, batch)
             self._put_off.pop(place, None)
             if extract is not None and not self._small:
                 return extract
-        two_person = self._two_person(index)
+        two_person = self._two_person(talk)
         by_rules = merge_extracts(
-            [await self._by_rules(part, index, before) for part in group_exchanges(exchange, two_person=two_person)]
+            [await self._by_rules(part, talk, before) for part in group_exchanges(exchange, two_person=two_person)]
         )
         # A small model takes most of what is told for chat: it adds to what the rules keep.
         return by_rules if extract is None else add_by_rules(extract, by_rules)
 
-    async def _by_rules(self, exchange: Sequence[Memory], index: NamespaceIndex, before: Mapping[str, Memory]) -> Kept:
+    async def _by_rules(self, exchange: Sequence[Memory], talk: TalkStatistics, before: Mapping[str, Memory]) -> Kept:
         """What rules find in an exchange. before: of each turn the one before it."""
         # Patterns that only extraction reads with.
         from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
 
-        two_person = self._two_person(index)
+        two_person = self._two_person(talk)
         said = [turn for turn in exchange if turn.role != "assistant"]
-        speakers = frozenset(name.split()[0].casefold() for name in index.view.speakers if name.split())
+        speakers = frozenset(name.split()[0].casefold() for name in talk.speakers if name.split())
         quoted = await self._by_statements(said, before, speakers, two_person=two_person)
         extract = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
-            idf=_term_rarity(index, everyday_rarity),
+            idf=lambda term: max(talk.rarity(term), everyday_rarity(term)),
             told=bool(quoted),
         )
         return replace(extract, facts=tuple(quoted))
@@ -396,10 +431,21 @@ class Extractor:
         ]
         return [item for item in items if item is not None]
 
-    async def _known(self, turns: Sequence[Memory], index: NamespaceIndex) -> list[Memory]:
-        """Open memories that the turns may change: those near them, then the newest; in the order of time."""
+    async def _known(self, turns: Sequence[Memory], index: NamespaceIndex | None) -> list[Memory]:
+        """Open memories that the turns may change: those near them, then the newest; in the order of time.
+
+        index: of the namespace; None for a large one, whose store is searched.
+        """
         from memwarden.remember.extract.by_model import trim_batch
 
+        vectors: dict[str, bytes | None] = {}
+        if index is None:
+            namespace = turns[0].namespace
+            rows = self._indexes.of_model(await self._store.index_rows(namespace, [turn.id for turn in turns]))
+            vectors = {row.id: row.vector or None for row in rows}
+            near_turns = [Signals(row.terms, row.vector or None) for row in rows]
+            found = await self._larges.find_statements(namespace, FACT_CHANNELS, near_turns)
+            index = found or await self._indexes.current(namespace)
         shared = [name for name in index.columns.coded["category"].values if not is_own_category(name)]
         begun = min(turn.created_at for turn in turns)
         allowed = open_statements(index, Channel.SEMANTIC, None, shared, begun)
@@ -407,7 +453,7 @@ class Extractor:
         near: dict[str, float] = {}
         for turn in turns:
             place = index.place(turn.id)
-            vector = None
+            vector = vectors.get(turn.id)
             if place is not None and index.dimensions is not None:
                 vector = index.vectors_of([place]).astype("<f2").tobytes()
             for item in find_nearby(index, turn.text, vector, allowed, model=None, most=MAX_NEAR_A_TURN):
@@ -595,15 +641,3 @@ def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedIt
 
 def _screening_of(item: ExtractedItem) -> Screening:
     return Screening(MemoryState.CANDIDATE) if item.tier == "candidate" else NOT_SUSPICIOUS
-
-
-def _term_rarity(index: NamespaceIndex, in_general: Callable[[str], float]) -> Callable[[str], float]:
-    """Return a function for the rarity of a term, in the namespace or in general if that is higher."""
-    rows = len(index.columns.ids)
-
-    def rarity(term: str) -> float:
-        places, _ = index.postings(term_id(term))
-        here = math.log((1 + rows) / (1 + len(places)))
-        return max(here, in_general(term))
-
-    return rarity

@@ -93,8 +93,8 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
         raise StoreUnavailable(
             f"{place}: memwarden makes no indexes of a namespace on Citus, whatever its size; it is read into memory"
         )
-    with _lock_indexes(db, namespace) as alone:
-        if not alone:
+    with _lock_indexes(db, namespace) as alone, _lock_making(db) as first:
+        if not (alone and first):
             return False
         if db.execute(_HELD).fetchone() is not None:
             return False
@@ -231,6 +231,17 @@ def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
     finally:
         if got and not db.closed:
             db.execute(b"SELECT pg_advisory_unlock(%s, %s)", (_LOCK, key))
+
+
+@contextmanager
+def _lock_making(db: Connection[Any]) -> Iterator[bool]:
+    """Try to be the only one who builds indexes in the database: two builds would wait for each other."""
+    (got,) = db.execute(b"SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() or (False,)
+    try:
+        yield bool(got)
+    finally:
+        if got and not db.closed:
+            db.execute(b"SELECT pg_advisory_unlock(%s)", (_LOCK,))
 
 
 _BETWEEN = "\x01\x04"
