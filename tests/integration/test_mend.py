@@ -55,6 +55,20 @@ async def test_an_audit_finds_what_earlier_rules_did_wrong() -> None:
         assert await texts(me, of_kind(audit, "meaningless")) == {'The user, 14 March 2026: "Mine is 3 years old lol"'}
 
 
+async def test_an_audit_finds_nothing_wrong_in_what_todays_rules_extract() -> None:
+    said = (
+        "My neighbour Graham got a new puppy last week.", "My partner's name is Judith.", "I work at Lindholm Marine.",
+        "new pads and a cable for the bike by tomorrow", "My new phone number is 079 555 12 12.", "We moved to Oslo.",
+    )  # fmt: skip
+    async with AsyncWarden.open("memory://", {"embedder": "auto", "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for text in said:
+            await me.observe([{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}])
+        await me.extract_pending()
+        assert len(await me.find({"channel": "semantic"})) >= 4
+        assert (await me.audit()).findings == ()
+
+
 async def test_mending_reopens_what_is_true_and_each_step_can_be_undone(url: str) -> None:
     async with AsyncWarden.open(url) as warden:
         await warden.import_(EARLIER)

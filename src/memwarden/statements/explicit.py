@@ -32,6 +32,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 # Japanese writes grammar in hiragana, and values in other signs.
 _KANA: Final = re.compile("[\u3040-\u309f]")
 _ASKS: Final = re.compile(r"[?？؟]")
+_SENTENCE_END: Final = re.compile(r"[.!?。！？…][\"'”’)\]]*$")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _UNIT: Final = re.compile(r"\d[\s]*([^\W\d_]+)")
 # Relative days are compared with the day of this moment; only whether a day is named matters.
@@ -173,6 +174,17 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         persons[0] if persons else "",
         "third" in persons,
     )
+
+
+def says_whom(text: str) -> bool:
+    """Whether words are whole written sentences that name whom they are about: the speaker, or somebody by name.
+
+    Such words need no other words beside them. A pronoun of the third person may need them.
+    """
+    if text[:1].islower() or not _SENTENCE_END.search(text):
+        return False
+    read = read_text(text)
+    return not read.others and (read.person == "self" or bool(read.names))
 
 
 def _is_weekday(span: DaySpan) -> bool:

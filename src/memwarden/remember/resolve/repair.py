@@ -10,6 +10,7 @@ from typing import Final
 from memwarden.records import EXTRACTED_BY, QUOTATION, AuditFinding, Event, Fix, Flaw, JournalEntry, Memory
 from memwarden.remember.resolve.resolution import DERIVED_CHANNELS, are_comparable, is_card
 from memwarden.remember.resolve.same_fact import judge
+from memwarden.statements.explicit import says_whom
 from memwarden.text.lexicon import all_words
 from memwarden.text.small_talk import content_terms
 from memwarden.text.tokenizer import terms
@@ -18,6 +19,8 @@ from memwarden.text.tokenizer import terms
 _OPENING: Final = re.compile(r"""^[^'"\n]{1,80}: '(?P<opening>.*)' [–-] [^"\n]{1,120}: ".*"$""", re.DOTALL)
 # Names inside a sentence, and numbers.
 _NAME_OR_NUMBER: Final = re.compile(r"(?<=[\w,;:'’)] )[^\W\d_a-z][\w'’-]+|\d[\d.,:]*\d|\d")
+# A number that is a value by itself, such as a telephone number, and no year.
+_VALUE: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}|\d{2,}(?:[ ./-]\d{2,}){2,}")
 _QUESTION_MARKS: Final = ("?", "？", "؟", ";")
 # Roles of the lexicon whose words alone say nothing about anybody.
 _EMPTY_ROLES: Final = ("very_common", "common", "small_talk", "greetings", "thanks", "farewells", "time", "time_units")
@@ -52,7 +55,7 @@ def check_extracted(memory: Memory, sources: Sequence[Memory], added: int) -> Au
         sources: all turns that it rests on. added: number of the change that added it.
     """
     fix = Fix("undo", memory.id, {"change": added})
-    if _is_shown_with_another(memory.text):
+    if _is_shown_with_another(memory.text) and says_whom(_own_words(memory)):
         why = "it is shown with words about another subject, with which the conversation began"
         return AuditFinding(Flaw.OTHER_SUBJECT, (memory.id,), why, fix)
     if _says_nothing(_own_words(memory)):
@@ -77,7 +80,7 @@ def _own_words(memory: Memory) -> str:
 
 
 def _says_nothing(text: str) -> bool:
-    return all(term.isdigit() or term in _empty_terms() for term in content_terms(text))
+    return _VALUE.search(text) is None and all(term.isdigit() or term in _empty_terms() for term in content_terms(text))
 
 
 @cache

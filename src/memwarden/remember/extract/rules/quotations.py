@@ -26,7 +26,7 @@ from memwarden.remember.extract.rules.rejections import (
 from memwarden.remember.extract.rules.sorts import category_of, sort_kind
 from memwarden.remember.ingest.screening import TRUST_RANK
 from memwarden.security.injection.detector import find_suspicion
-from memwarden.statements.explicit import read_text
+from memwarden.statements.explicit import read_text, says_whom
 from memwarden.statements.reader import CommonWords, StatementWeights, load_weights
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.statements.wording import names_in
@@ -577,9 +577,10 @@ def _shown_opening(
 ) -> Opening | None:
     """The opening, as much of it as fits beside words and the question that they answer.
 
-    None for long words and for a new topic, unless it is needed: the words speak of somebody whom they do not name.
+    None for long words, a new topic and words that say whom they are about, unless it is needed: the words speak of
+    somebody whom they do not name.
     """
-    if not needed and (_width(words) > MAX_DEPENDING_WIDTH or _GOES_ON.match(words)):
+    if not needed and (_width(words) > MAX_DEPENDING_WIDTH or _GOES_ON.match(words) or says_whom(words)):
         return None
     if opening is None or (asked is not None and asked.sources[0] == opening.source):
         return None
