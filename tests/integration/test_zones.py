@@ -181,7 +181,8 @@ def test_what_is_extracted_tells_the_speakers_days(at: str, moved: str, quoted: 
         assert memory.valid_from is not None
         assert memory.valid_from.tzinfo is UTC
     event = next(memory for memory in facts if "Kyoto" in memory.text and "card" not in memory.tags)
-    assert event.valid_from == turn.said_at  # a quotation concludes no day from "yesterday"
+    midnight = turn.said_at.replace(hour=0, minute=0)
+    assert event.valid_from == midnight - timedelta(days=1)  # a change begins on the day that it names
     assert any(f'{quoted}: "Ich habe' in text for text in texts)
 
 
@@ -240,8 +241,8 @@ async def test_a_namespace_that_is_searched_in_the_database_knows_the_days(postg
         said = [
             {"role": "user", "id": name, "content": text, "created_at": at}
             for name, text, at in (
-                ("early", "The boiler is noisy again.", "2031-03-02T07:30:00+09:00"),
-                ("late", "The parcel from Oslo is here.", "2031-03-03T20:00:00-08:00"),
+                ("early", "The boiler is noisy again.", "2021-03-02T07:30:00+09:00"),
+                ("late", "The parcel from Oslo is here.", "2021-03-03T20:00:00-08:00"),
             )
         ]
         await me.observe(said)
@@ -252,9 +253,9 @@ async def test_a_namespace_that_is_searched_in_the_database_knows_the_days(postg
         assert await larges.ready(me.who.namespace)
         on = {
             day: [item.sources[0] for item in (await me.query(f"What happened on {day}?")).items]
-            for day in ("1 March 2031", "2 March 2031", "3 March 2031", "4 March 2031")
+            for day in ("1 March 2021", "2 March 2021", "3 March 2021", "4 March 2021")
         }
-    assert on == {"1 March 2031": [], "2 March 2031": ["early"], "3 March 2031": ["late"], "4 March 2031": []}
+    assert on == {"1 March 2021": [], "2 March 2021": ["early"], "3 March 2021": ["late"], "4 March 2021": []}
 
 
 def forget_the_terms(place: str) -> None:
@@ -371,3 +372,22 @@ async def test_a_page_tells_the_days_of_what_is_true_by_the_speakers_clock() -> 
             of_list = await client.get("/ui/memories", params={"user": "ana"})
     assert re.findall(r">(2[0-9-]{9})</time>", page.text) == ["2099-07-01", "2025-11-16", "2099-07-01"]
     assert ">2099-07-01</time>" in of_list.text
+
+
+def test_a_message_from_the_future_counts_as_said_now_and_leads_no_later_one(ana: BoundScope) -> None:
+    told = {"role": "user", "content": "I live in Bern, right by the river."}
+    ahead = [{**told, "created_at": "2031-05-01T10:00:00Z"}]
+    stored = ana.observe(ahead)
+    assert "2031-05-01T10:00:00+00:00 lies ahead" in stored.results[0].reason
+    assert stored.undated == 1
+    assert ana.get(str(stored.results[0].id)).created_at < datetime.now(UTC) + timedelta(minutes=1)
+    assert ana.observe(ahead).results[0].id == stored.results[0].id
+    observe(ana, "I live in Basel now.", datetime.now(UTC).isoformat())
+    assert "Basel" in ana.query("Where do I live?").items[0].text
+    assert "lies ahead" in ana.remember("Ana has a kite.", created_at="2031-05-01T10:00:00Z").results[0].reason
+
+
+def test_local_time_without_an_offset_is_believed(ana: BoundScope) -> None:
+    tokyo = datetime.now(UTC).replace(tzinfo=None, microsecond=0) + timedelta(hours=9)
+    stored = ana.observe([{"role": "user", "content": "I live in Kyoto.", "created_at": tokyo.isoformat()}])
+    assert ana.get(str(stored.results[0].id)).created_at == tokyo.replace(tzinfo=UTC)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -75,6 +75,9 @@ KEEPS_REST: Final = "The rest of the message is memory {id}."
 CORRECTED: Final = (
     "kind", "category", "importance", "tags", "pinned", "summary", "context", "valid_from", "valid_to", "payload",
 )  # fmt: skip
+# A time that lies further ahead is not believed. Local time without an offset is at most 14 hours ahead.
+MAX_AHEAD: Final = timedelta(days=1)
+AHEAD: Final = "its time {time} lies ahead, so it counts as said now"
 UNSTORED_ROLES = {
     "system": "system prompts are instructions, not something to remember",
     "developer": "developer prompts are instructions, not something to remember",
@@ -138,6 +141,7 @@ class IncomingText(Generic[T]):
         result: set by the step that decides that the text is not stored; later steps skip it.
         key: the key under which a turn is stored once.
         memory, signals, screening: what is stored of it.
+        ahead: the time of the text that lies ahead and is not believed.
         part, parts: number of a part of a text over the size limit, from 1 on, and how many there are.
     """
 
@@ -148,6 +152,7 @@ class IncomingText(Generic[T]):
     memory: Memory | None = None
     signals: Signals = _NO_SIGNALS
     screening: Screening = NOT_SUSPICIOUS
+    ahead: datetime | None = None
     part: int = 1
     parts: int = 1
 
@@ -189,6 +194,14 @@ def redact(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
     """Put marks in the places of secrets."""
     source, kinds = redact_secrets(text.source, strict=call.strict)
     return replace(text, source=source, secrets=kinds) if kinds else text
+
+
+def drop_time_ahead(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
+    """Take the time from a text that would have been said in the future: else it would be the newest for long."""
+    said_at = text.source.created_at
+    if said_at is None or clock.as_utc(said_at) <= call.at + MAX_AHEAD:
+        return text
+    return replace(text, source=replace(text.source, created_at=None), ahead=said_at)
 
 
 def refuse_unstorable(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
@@ -407,6 +420,7 @@ def _tag_part(
 _READ_STEPS: Final[tuple[Step[Message], ...]] = (
     for_each(strip_own_context),
     strip_retold_lines,
+    for_each(drop_time_ahead),
     for_each(redact),
     for_each(refuse_unstorable),
     cut,
@@ -420,6 +434,7 @@ MAX_BATCH_MESSAGES: Final = 4_000
 
 # How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that.
 REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
+    for_each(drop_time_ahead),
     for_each(redact),
     cut,
     encode,
@@ -780,9 +795,19 @@ def _observe_result(text: IncomingText[Message], applied: ChangeResult, stored: 
     return MessageResult(applied.id, Outcome.CREATED, SMALL_TALK_STORED if small_talk else "")
 
 
+def _name_time_ahead(ahead: datetime | None, result: MessageResult) -> MessageResult:
+    """Return the result of a text with its time that was not believed."""
+    if ahead is None or result.outcome == Outcome.REJECTED or result.reason == ALREADY:
+        return result
+    return replace(result, reason="; ".join(filter(None, (result.reason, AHEAD.format(time=ahead.isoformat())))))
+
+
 def _write_result(rev: int, texts: Sequence[IncomingText[T]], results: Sequence[MessageResult]) -> WriteResult:
     joined = map(_join_results, by_whole_results(texts, results))
-    named = (_name_secrets(parts[0].secrets, result) for parts, result in zip(by_whole(texts), joined, strict=True))
+    named = (
+        _name_secrets(parts[0].secrets, _name_time_ahead(parts[0].ahead, result))
+        for parts, result in zip(by_whole(texts), joined, strict=True)
+    )
     return WriteResult(rev, tuple(named))
 
 
