@@ -62,6 +62,6 @@ def test_in_a_conversation_that_goes_on_last_week_is_told_from_now(warden: Warde
 
 def test_dates_at_the_ends_of_time_break_nothing(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t")
-    for moment in (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)):
-        me.observe({"role": "user", "content": "We left yesterday and return next week.", "created_at": moment})
+    for who, moment in (("We", datetime(1, 1, 1)), ("They", datetime(9999, 12, 31, 23, 59, 59))):
+        me.observe({"role": "user", "content": f"{who} left yesterday and return next week.", "created_at": moment})
     assert len(me.query("Who left last year?").items) == 2

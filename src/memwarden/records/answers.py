@@ -322,7 +322,8 @@ class WriteResult:
     Attributes:
         rev: the namespace's revision; a query that answers with this revision or a later has seen the write.
         results: a result for each message or text, in their order.
-        undated: how many of the messages that were stored have no time of their own, or one that lies ahead, and count as said now.
+        undated: how many of the messages that were stored count as said now, because they have no time of their own or
+            one that lies ahead.
     """
 
     rev: int
