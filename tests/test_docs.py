@@ -179,6 +179,17 @@ def test_every_setting_and_filter_field_is_documented() -> None:
         assert f"`{field}`" in (reference / "filters.md").read_text("utf-8")
 
 
+def test_every_field_of_an_answer_is_documented() -> None:
+    from dataclasses import fields
+
+    from memwarden.records import ContextBlock, QueryResult
+
+    reference = ROOT / "docs/reference"
+    for answer, page in ((QueryResult, "python.md"), (ContextBlock, "context-block.md")):
+        text = (reference / page).read_text("utf-8")
+        assert not [field.name for field in fields(answer) if f"`{field.name}`" not in text]
+
+
 def test_every_command_and_verb_is_documented() -> None:
     from memwarden.api.consent import AsyncConsent
     from memwarden.api.journal import AsyncJournal

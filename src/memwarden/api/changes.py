@@ -18,6 +18,7 @@ from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult, read_part
 from memwarden.remember.corrections import make_correction, split_around
+from memwarden.remember.echoes import find_echoes, name_echoes
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
 from memwarden.remember.wholes import find_other_parts
@@ -33,6 +34,8 @@ class ScopeChanges(ScopeReads):
     async def forget(self, memory_id: str | Sequence[str], *, expected_version: int | None = None) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.
 
+        An answer of the assistant that repeats a memory stays. The reason of the memory's result names it.
+
         Args:
             expected_version: of a single memory: refuse (Conflict) unless this is the stored version when it goes.
 
@@ -44,11 +47,14 @@ class ScopeChanges(ScopeReads):
         rev = None if expected_version is None else (await self._runtime.store.head(self.who.namespace)).rev
         for item in ids:
             await self._check_there(item)
+        known = await self._runtime.store.get(self.who.namespace, ids)
         if expected_version is not None:
             if len(ids) != 1:
                 raise InvalidInput("expected_version goes with the id of a single memory")
             arguments.check_version(await self.get(ids[0]), expected_version)
-        return await self._runtime.services.writer.forget(self.who, ids, decided_at=rev)
+        forgotten = await self._runtime.services.writer.forget(self.who, ids, decided_at=rev)
+        echoes = await find_echoes(self._runtime.store, self.who.namespace, known, self._readable)
+        return name_echoes(forgotten, echoes)
 
     @instrumented(Node.HOTPATH, Op.DELETE)
     async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:

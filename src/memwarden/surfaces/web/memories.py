@@ -284,7 +284,9 @@ async def act(page: WebPage) -> Response:
         named = [item for item in [await find_or_none(scope, id) for id in ids] if item is not None]
         return page.show("sure.html", memories=named, ids=ids, back=back)
     if action == "forget":
-        return page.go(back, "forgotten", await scope.forget(ids), **values)
+        result = await scope.forget(ids)
+        repeated = any(item.reason for item in result.results)
+        return page.go(back, "forgotten_repeated" if repeated else "forgotten", result, **values)
     if action == "restore":
         results = [await scope.restore(id) for id in ids]
         return page.go(back, "restored", results[-1], **values)

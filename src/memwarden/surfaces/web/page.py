@@ -45,6 +45,7 @@ SAID: Final = {
     "pinned": "Pinned.",
     "unpinned": "No longer pinned.",
     "forgotten": "Forgotten. It can be restored for 30 days.",
+    "forgotten_repeated": "Forgotten. An answer of the assistant in the conversation repeats it and stays.",
     "restored": "Restored.",
     "undone": "Undone.",
     "unchanged": "Nothing had to be changed.",

@@ -157,7 +157,8 @@ async def forget(options: Options, memory_id: Id) -> None:
     if options.as_json:
         print_json(result)
     else:
-        printer().print(clean(f"Forgotten: {memory_id}."))
+        reason = result.results[0].reason
+        printer().print(clean(f"Forgotten: {memory_id}{f'; {reason}' if reason else ''}."))
 
 
 @command
