@@ -152,6 +152,36 @@ def test_what_holds_until_a_day_ends_after_it() -> None:
     assert fact.valid_to == datetime(2026, 6, 10, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If you need me, my new number is 079 555 12 12.",
+        "If you ever need to reach us: our landline is 044 123 45 67.",
+        "If anyone wonders, I'm vegan now.",
+        "I'm supposed to take 5 mg of Ramipril every morning.",
+        "I'm not supposed to eat grapefruit.",
+    ],
+)
+def test_what_is_stated_behind_words_of_doubt_is_quoted(text: str) -> None:
+    assert [text in item.text for item in quote_told(a_memory("turn", role="user", text=text))] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If you need me, I would come.",
+        "If you want me to, I will move to Bern.",
+        "If you want to visit, I might be in Rome.",
+        "If you want, imagine I live in Rome.",
+        "If you get the job, we move to Bern.",
+        "It's supposed to rain tomorrow.",
+        "I was supposed to take 5 mg.",
+    ],
+)
+def test_what_is_only_supposed_is_not_quoted(text: str) -> None:
+    assert quote_told(a_memory("turn", role="user", text=text)) == []
+
+
 def test_the_last_day_of_all_years_ends_nothing() -> None:
     (item,) = quote_told(a_memory("turn", role="user", text="My passport is valid until 9999-12-31."))
     assert item.valid_to is None

@@ -60,6 +60,34 @@ def test_the_newest_dose_of_a_medicine_counts(said: list[str]) -> None:
     assert quote(*said) == [said[-1]]
 
 
+@pytest.mark.parametrize(
+    ("morning", "evening"),
+    [
+        ("I take 50 mg of metoprolol in the morning.", "I take 25 mg of metoprolol in the evening."),
+        ("Ich nehme morgens 5 mg Ramipril.", "Abends nehme ich 2,5 mg Ramipril."),
+        ("Je prends 5 mg de ramipril le matin.", "Je prends 2 mg de ramipril le soir."),
+        ("Tomo 400 mg de ibuprofeno por la mañana.", "Tomo 200 mg de ibuprofeno por la noche."),
+        ("我每天早上吃50毫克美托洛尔。", "我每天晚上吃25毫克美托洛尔。"),
+    ],
+)
+def test_doses_at_two_times_of_the_day_stand_side_by_side(morning: str, evening: str) -> None:
+    assert set(quote(morning, evening)) == {morning, evening}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "I take 25 mg of metoprolol every morning.",
+        "I take 25 mg of metoprolol at night now.",
+        "The doctor changed it: 25 mg of metoprolol in the evening.",
+        "I switched metoprolol to 25 mg in the evening.",
+    ],
+)
+def test_a_dose_at_the_same_time_and_a_told_change_end_the_earlier(later: str) -> None:
+    earlier = "I take 50 mg of metoprolol every morning."
+    assert earlier not in quote(earlier, later)
+
+
 @pytest.mark.parametrize("earlier", ["毎朝メトプロロールを50mg飲んでいます。", "我每天早上吃50毫克美托洛尔。"])
 def test_a_new_dose_ends_a_habit_with_the_earlier_one(earlier: str) -> None:
     later = {"毎": "今はメトプロロールを25mg飲んでいます。", "我": "我现在吃25毫克美托洛尔。"}[earlier[0]]
@@ -115,6 +143,14 @@ def test_a_change_of_something_else_leaves_the_holder_of_a_post(later: str) -> N
         ("Ich fahre einen alten Skoda.", "Der Skoda wurde gestohlen."),
         ("Conduzco un Seat Ibiza.", "Me robaron el Ibiza."),
         ("Je conduis une Clio verte.", "J'ai vendu la Clio."),
+        ("My car is a Toyota Corolla.", "My Toyota was stolen in front of the house."),
+        ("I drive a Corolla.", "The Corolla was stolen last night outside the gym."),
+        ("I drive a Toyota.", "My Toyota got stolen at the airport."),
+        ("I drive a Toyota.", "I sold my Toyota to a dealer in Leeds."),
+        ("Ich fahre einen alten Skoda.", "Mein Skoda wurde vor dem Haus gestohlen."),
+        ("Ich fahre einen alten Skoda.", "Der Skoda wurde gestern Nacht am Bahnhof geklaut."),
+        ("Je conduis une Clio verte.", "On m'a volé la Clio devant la maison."),
+        ("Conduzco un Seat Ibiza.", "Me robaron el Ibiza delante de casa."),
         ("我开的是丰田。", "我的丰田被偷了。"),
         ("愛車はホンダのフィットです。", "フィットを盗まれました。"),
     ],
@@ -171,6 +207,17 @@ def test_allergies_of_relatives_stay_and_a_job_or_an_allergy_that_ended_does_not
     [
         ("I drive a Toyota.", "I lost my Toyota keys."),
         ("I own a canoe.", "I lost my phone in the canoe."),
+        ("I drive a Toyota.", "I lost my Toyota in the car park."),
+        ("I drive a Toyota.", "My bag was stolen in my Toyota."),
+        ("I drive a Toyota.", "My Toyota keys were stolen in the gym."),
+        ("I drive a Toyota.", "The Toyota next to mine was stolen in front of the house."),
+        ("I drive a Toyota.", "A Toyota like mine was stolen in front of the house."),
+        ("I drive a Toyota.", "The Toyota we had in London was stolen."),
+        ("I drive a Toyota.", "My Toyota was nearly stolen in front of the house."),
+        ("I drive a Toyota.", "Tom's Toyota was stolen in front of the house."),
+        ("Ich fahre einen Volvo.", "Mir wurde das Handy im Volvo gestohlen."),
+        ("Conduzco un Seat.", "Robaron el Seat de Tomás en la calle."),
+        ("Je conduis une Renault.", "On m'a volé mon sac dans la Renault."),
         ("Ich fahre einen Volvo.", "Ich habe den Schlüssel vom Volvo verloren."),
         ("Je conduis une Renault.", "J'ai perdu les clés de la Renault."),
         ("Conduzco un Seat.", "Me robaron la radio del Seat."),

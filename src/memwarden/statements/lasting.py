@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
 from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
 from memwarden.statements.renewed import (
+    GoneSigns,
     is_new_dose,
+    is_other_dose,
     is_post_changed,
     is_thing_gone,
     load_common,
@@ -528,6 +530,8 @@ def _names_day(text: str, at: datetime, *, but_weekdays: bool) -> bool:
 
 def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     """Whether a later sentence of the same speaker may take back what lasts, however unsure that is."""
+    if is_other_dose(words.read, later.read, _times_of_doses(words.read.language)):
+        return False
     if later.topic == words.topic and (words.topic in _SINGLE or _is_new_value(words, later)):
         return True
     if later.read.asks:
@@ -565,6 +569,12 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
 
 
+def _times_of_doses(language: str) -> dict[str, re.Pattern[str]]:
+    """Patterns of the times of the day at which a medicine is taken."""
+    signs = load_signs(language)
+    return {name: signs[name] for name in ("mornings", "noons", "nights")}
+
+
 def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
     """Whether a later sentence about the same may change what is in force.
 
@@ -586,10 +596,13 @@ def _is_renewed(words: LastingWords, later: LastingWords) -> bool:
         return is_new_dose(words.read, later.read)
     if words.topic in ("people", "current"):
         return is_post_changed(words.slot or words.read.content, later.read)
-    signs = [load_signs(words.read.language)["lost"]]
-    if later.read.words is not None:
-        signs.append(later.read.words.patterns["over"])
-    return words.topic == "things" and is_thing_gone(words.read, later.gone, signs)
+    return words.topic == "things" and is_thing_gone(words.read, later.gone, _signs_of_gone(words, later))
+
+
+def _signs_of_gone(words: LastingWords, later: LastingWords) -> GoneSigns:
+    signs = load_signs(words.read.language)
+    over = () if later.read.words is None else (later.read.words.patterns["over"],)
+    return GoneSigns((signs["lost"], *over), signs["stolen"], signs["places"])
 
 
 def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
 from memwarden.text.lexicon import languages, load_lexicon
@@ -14,6 +14,9 @@ from memwarden.text.tokenizer import GLUED_SCRIPT, stop_words, terms
 # Keys of phrases that say how often and when a medicine is taken.
 _FREQUENCIES: Final = ("medicines", "regular", "verbs")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+# Roles of words that tell a change of a dose.
+_NEWS_OF_DOSES: Final = ("over", "changed", "corrected", "scaled", "now", "negation")
 
 
 def is_new_dose(earlier: ReadText, later: ReadText) -> bool:
@@ -28,6 +31,20 @@ def is_new_dose(earlier: ReadText, later: ReadText) -> bool:
         return False
     shared = (earlier.content & later.content) - load_unnamed(language) - _load_frequencies(language)
     return any(shared & clause.content and read_text(clause.text, language).units & doses for clause in later.clauses)
+
+
+def is_other_dose(earlier: ReadText, later: ReadText, times: Mapping[str, re.Pattern[str]]) -> bool:
+    """Whether both give a dose at another time of the day, and the later tells no change: 50 mg mornings, 25 mg nights.
+
+    times: patterns of the times of the day.
+    """
+    doses = load_doses(earlier.language)
+    if not (earlier.units & doses and later.units & doses) or any(map(later.has, _NEWS_OF_DOSES)):
+        return False
+    first, second = (
+        {name for name, pattern in times.items() if pattern.search(read.plain)} for read in (earlier, later)
+    )
+    return bool(first and second) and first.isdisjoint(second)
 
 
 def is_post_changed(posts: frozenset[str], later: ReadText) -> bool:
@@ -70,25 +87,64 @@ def _changes_object(clause: ReadClause, posts: frozenset[str], later: ReadText) 
     return False
 
 
-def is_thing_gone(thing: ReadText, gone: Iterable[ReadClause], signs: Sequence[re.Pattern[str]]) -> bool:
+class GoneSigns(NamedTuple):
+    """Patterns of a language for a thing that is gone.
+
+    Attributes:
+        all: words that say so. stolen: of these, those behind which a place does not mean that it was mislaid.
+        places: words before a place or a receiver.
+    """
+
+    all: tuple[re.Pattern[str], ...]
+    stolen: re.Pattern[str]
+    places: re.Pattern[str]
+
+
+def is_thing_gone(thing: ReadText, gone: Iterable[ReadClause], signs: GoneSigns) -> bool:
     """Whether a clause says that a thing was sold, lost or stolen, and tells nothing else: "I sold the Raleigh".
 
-    "I lost the keys of the Raleigh" ends no Raleigh.
+    "I lost the keys of the Raleigh" ends no Raleigh. Where it was stolen or who bought it may be told.
 
-    gone: clauses that say so. signs: patterns of the words for it.
+    gone: clauses that say so.
     """
     language = thing.language
     rare = _words_of(thing.plain, language) | (thing.content - load_common(language))
     return any(_tells_only(clause, thing, rare, signs) for clause in gone)
 
 
-def _tells_only(clause: ReadClause, thing: ReadText, rare: frozenset[str], signs: Sequence[re.Pattern[str]]) -> bool:
+def _cut_place(text: str, rare: frozenset[str], signs: GoneSigns, language: str) -> str:
+    """A clause without the place where a thing was stolen: "my Toyota was stolen in front of the house".
+
+    "The Toyota next to mine was stolen" keeps its place, which says which Toyota.
+    """
+    hit = signs.stolen.search(text)
+    thing = next((word for word in _WORD.finditer(text) if _is_any(word[0], rare, language)), None)
+    if hit is None or thing is None or _YEAR.search(text):
+        return text
+    said = load_lexicon(language).words.get("auxiliaries", ())
+    for place in signs.places.finditer(text, thing.end()):
+        # "A Toyota like mine was stolen": only verbs and times are between a thing and what became of it.
+        between = _WORD.findall(text[thing.end() : min(place.start(), max(thing.end(), hit.start()))])
+        if not all(word in said or _is_any(word, rare | _load_times(language), language) for word in between):
+            return text
+        if place.start() >= hit.end():
+            return text[: place.start()]
+        if place.end() <= hit.start() and between:
+            return text[: place.start()] + text[hit.start() :]
+    return text
+
+
+def _is_any(word: str, rare: frozenset[str], language: str) -> bool:
+    return word in rare or not rare.isdisjoint(terms(word, language))
+
+
+def _tells_only(clause: ReadClause, thing: ReadText, rare: frozenset[str], signs: GoneSigns) -> bool:
     language = thing.language
     read = read_text(clause.text, language)
     if {"negation", "doubt"} & clause.roles or read.relations or read.person == "third":
         return False
-    rest = clause.text
-    for sign in signs:
+    rest = _cut_place(clause.text, rare, signs, language)
+    for sign in signs.all:
         rest = sign.sub(" ", rest)
     if not rare & (read_text(rest, language).content | _words_of(rest, language)):
         return False
@@ -139,8 +195,10 @@ def load_common(language: str) -> frozenset[str]:
 @cache
 def _load_times(language: str) -> frozenset[str]:
     """Stems of words that say when something was."""
-    words = load_lexicon(language).words
-    listed = (word for role in ("time", "time_units", "weekdays", "months") for word in words.get(role, ()))
+    lexicon = load_lexicon(language)
+    listed = [word for role in ("time", "time_units", "weekdays", "months") for word in lexicon.words.get(role, ())]
+    entries = (entry for token in ("last", "near_day", "part_of_day") for entry in lexicon.date_words(token))
+    listed += [entry.partition("=")[0] for entry in entries]
     return frozenset(stem for word in listed for stem in terms(word, language))
 
 

@@ -44,6 +44,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     # Questions.
     "question_words": "words that open a question",
     "question_leads": "words before the word that opens a question",
+    "stated": "words of doubt before what is stated all the same: if you need me, I am supposed to",
     "clause_openers": "words that begin a clause which states something",
     "of_asking": "words for asking and questions",
     "when": "asks for a time, a duration or a frequency",
@@ -146,6 +147,11 @@ LASTING_TOPICS: Final = (
 LASTING_SIGNS: Final = (
     "ended",
     "lost",
+    "stolen",
+    "places",
+    "mornings",
+    "noons",
+    "nights",
     "kin_health",
     "again",
     "parted",

@@ -31,6 +31,7 @@ from memwarden.statements.reader import CommonWords, StatementWeights, load_weig
 from memwarden.statements.statement import NONE, PackedStatement, unpack
 from memwarden.statements.wording import names_in
 from memwarden.text.language import is_english
+from memwarden.text.lexicon import pattern_of
 from memwarden.text.question_words import opens_question
 from memwarden.text.sentences import SentenceSpan, split_spans
 from memwarden.text.time_words import has_time_word
@@ -460,8 +461,16 @@ def _told_in(text: str) -> list[str]:
 
 
 def _is_supposed(sentence: str) -> bool:
-    """Whether an English sentence supposes something, or wonders about it."""
-    return is_english(sentence) and supposes(drop_openers(sentence))
+    """Whether an English sentence supposes something, or wonders about it.
+
+    "If you need me, my number is ..." states the number, and "I'm supposed to take 5 mg" a duty.
+    """
+    if not is_english(sentence):
+        return False
+    bare = drop_openers(sentence)
+    rest = pattern_of("stated", "en").sub(" ", bare)
+    # "If you need me, I would come" promises, and states nothing.
+    return supposes(rest.strip()) or (rest != bare and read_text(rest).has("doubt"))
 
 
 def _asks_briefly(sentence: str) -> bool:
