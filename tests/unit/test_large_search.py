@@ -64,19 +64,18 @@ def test_spans_that_overlap_are_one() -> None:
 @pytest.mark.parametrize("read", [2 + 4 * 3, 2 + 6 * 3])
 def test_a_division_is_read_from_its_beginning(read: int) -> None:
     stored = StoredPassages((3, 2, 4), (0, 0, 0), struct.pack("<4e", 1, 0, 0, 1)).pack()
-    divided = read_divisions([None, stored[:read], stored], [1, 9, 9], 4)
-    assert {place: (sizes.tolist(), vectors) for place, (sizes, vectors) in divided.items() if place < 2} == {
-        1: ([3, 2, 4], None)
-    }
-    sizes, vectors = divided[2]
-    assert sizes.tolist() == [3, 2, 4]
-    assert vectors is not None
-    assert vectors.tolist() == [[1, 0], [0, 1]]
+    divided = read_divisions([None, stored[:read], stored], np.array([1, 9, 9]), 4)
+    assert divided.places.tolist() == [1, 2]
+    assert divided.counts.tolist() == [3, 3]
+    assert divided.sizes.tolist() == [3, 2, 4, 3, 2, 4]
+    assert {place: vectors.tolist() for place, vectors in divided.vectors.items()} == {2: [[1, 0], [0, 1]]}
 
 
 def test_a_division_that_fits_no_text_is_one_passage() -> None:
     stored = StoredPassages((3, 2), (0, 0)).pack()
-    assert read_divisions([stored, stored[:6], stored], [9, 5, 5], 4).keys() == {2}
+    divided = read_divisions([stored, stored[:6], stored], np.array([9, 5, 5]), 4)
+    assert divided.places.tolist() == [2]
+    assert divided.sizes.tolist() == [3, 2]
 
 
 def test_a_digest_knows_a_word_of_a_single_memory() -> None:

@@ -284,11 +284,11 @@ def count_stems(texts: Sequence[bytes]) -> Counts:
 
 def count_ids(ids: TermIds, sizes: Ints) -> Counts:
     """Return the number of stems of each text. ids: of all texts, one after the other. sizes: number of ids of each."""
-    is_stem = ids < SURFACE_BIT
-    before = np.zeros(len(ids) + 1, np.int32 if len(ids) < 2**31 else np.int64)
-    np.cumsum(is_stem, out=before[1:])
-    ends = np.cumsum(sizes)
-    stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
+    stems = np.zeros(len(sizes), np.float32)
+    worded = np.flatnonzero(sizes)
+    if len(worded):
+        begins = np.cumsum(sizes) - sizes
+        stems[worded] = np.add.reduceat((ids < SURFACE_BIT).view(np.int8), begins[worded], dtype=np.int32)
     return stems
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,9 +51,14 @@ from memwarden.stores.shared.search import (
 )
 from memwarden.text.dates.calendar import day_number
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _DAY: Final = 86_400_000_000
 MAX_SPANS: Final = 4
 MAX_WORDS: Final = 8
+# Seconds in which the threads of a store have sent their statements, if no other thread takes the interpreter.
+SEND_SECONDS: Final = 0.0015
 # Words of a question occur together about this many times as often as chance has it.
 CO_OCCURRENCE: Final = 3.0
 
@@ -233,9 +238,8 @@ async def gather(
         restored: rows that changed since the moment that is asked about.
     """
     legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
-    # The sample is measured while the server works.
     found, sampled = await asyncio.gather(
-        store.look(namespace, legs), asyncio.to_thread(measure_sample, question, large.view, large.whole)
+        store.look(namespace, legs), _run_beside(measure_sample, question, large.view, large.whole)
     )
     newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
     legs_found = (found.near, found.holding, found.timely, found.filtered)
@@ -258,6 +262,12 @@ async def gather(
     links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
     part = PartialView(rows, always_there.n, _view(rows, large, question, links))
     return found, QuestionRows(part, read, resting, spread)
+
+
+async def _run_beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run work in a thread while the store works: a moment later, so that the store's threads send first."""
+    await asyncio.sleep(SEND_SECONDS)
+    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 def join_surroundings(
@@ -506,20 +516,22 @@ def _passages(rows: FoundRows, question: Question) -> Passages:
     """Return the passages of rows, with the words of a question."""
     width = rows.vectors.shape[1]
     whole = np.fromiter(map(len, rows.terms), np.int64, len(rows)) // 4
-    divided = read_divisions(rows.passages, whole.tolist(), 2 * width)
+    divisions = read_divisions(rows.passages, whole, 2 * width)
     counts = np.ones(len(rows), np.int64)
-    counts[list(divided)] = [len(sizes) for sizes, _ in divided.values()]
+    counts[divisions.places] = divisions.counts
     starts = np.concatenate([[0], np.cumsum(counts)])
-    sizes, vectors = np.zeros(starts[-1], np.int64), np.zeros((starts[-1], width), np.float32)
-    sizes[starts[:-1]], vectors[starts[:-1]] = whole, rows.vectors
-    for place, (parts, others) in divided.items():
-        first, last = starts[place], starts[place + 1]
-        sizes[first:last] = parts
-        # Without its own vector a passage counts by that of the first.
-        vectors[first + 1 : last] = vectors[first] if others is None else others
+    owners = np.repeat(np.arange(len(rows), dtype=np.int32), counts)
+    is_long = np.zeros(len(rows), np.bool_)
+    is_long[divisions.places] = True
+    sizes = whole[owners]
+    sizes[is_long[owners]] = divisions.sizes
+    # Without its own vector a passage counts by that of the first.
+    vectors = rows.vectors.astype(np.float32)[owners]
+    for place, others in divisions.vectors.items():
+        vectors[starts[place] + 1 : starts[place + 1]] = others
     ids = np.frombuffer(b"".join(rows.terms), "<u4")
     return Passages(
-        np.repeat(np.arange(len(rows), dtype=np.int32), counts),
+        owners,
         starts,
         count_ids(ids, sizes),
         _postings(ids, sizes, _looked_up(question)),
@@ -530,30 +542,48 @@ def _passages(rows: FoundRows, question: Question) -> Passages:
     )
 
 
-def read_divisions(
-    blobs: Sequence[bytes | None], terms: Sequence[int], size: int
-) -> dict[int, tuple[Ints, Halves | None]]:
-    """Return the number of terms of each passage of long texts, and the vectors of all passages but the first.
+class Divisions(NamedTuple):
+    """How long texts are divided into passages.
 
-    Texts that count as one passage are left out. Vectors that are not there are None.
+    Attributes:
+        places: of the texts that have more than one passage, ascending. counts: number of passages of each.
+        sizes: number of terms of each passage, those of all texts one after the other.
+        vectors: by place, those of all passages but the first, where they were read.
+    """
+
+    places: Ints
+    counts: Ints
+    sizes: Ints
+    vectors: dict[int, Halves]
+
+
+def read_divisions(blobs: Sequence[bytes | None], terms: Ints, size: int) -> Divisions:
+    """Read divisions. Texts that count as one passage are left out.
 
     Args:
         blobs: stored divisions, perhaps only their beginnings; None for short texts.
         terms: number of terms of each text. size: bytes of a vector.
     """
-    held = {place: blob for place, blob in enumerate(blobs) if blob and len(blob) >= 2 + 4 * (blob[0] | blob[1] << 8)}
-    counts = [blob[0] | blob[1] << 8 for blob in held.values()]
-    joined = b"".join([blob[2 : 2 + 4 * count] for blob, count in zip(held.values(), counts, strict=True)])
+    counted = [(place, blob[0] | blob[1] << 8) for place, blob in enumerate(blobs) if blob]
+    held = [(place, count) for place, count in counted if count and len(blobs[place] or b"") >= 2 + 4 * count]
+    if not held:
+        none = np.zeros(0, np.int64)
+        return Divisions(none, none, none, {})
+    places, counts = np.array(held, np.int64).T
+    joined = b"".join([(blobs[place] or b"")[2 : 2 + 4 * count] for place, count in held])
     sizes = np.frombuffer(joined, "<u4").astype(np.int64)
-    ends = np.cumsum(counts).tolist()
-    before = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-    divided: dict[int, tuple[Ints, Halves | None]] = {}
-    for (place, blob), count, end in zip(held.items(), counts, ends, strict=True):
-        if count and before[end] - before[end - count] == terms[place]:
-            whole = size and len(blob) == 2 + 6 * count + (count - 1) * size
-            vectors = np.frombuffer(blob, "<f2", offset=2 + 6 * count).reshape(count - 1, size // 2) if whole else None
-            divided[place] = sizes[end - count : end], vectors
-    return divided
+    fits = np.add.reduceat(sizes, np.cumsum(counts) - counts) == terms[places]
+    if not fits.all():
+        sizes = sizes[np.repeat(fits, counts)]
+        places, counts = places[fits], counts[fits]
+    vectors = {}
+    if size:
+        for place, count in zip(places.tolist(), counts.tolist(), strict=True):
+            blob = blobs[place] or b""
+            if len(blob) == 2 + 6 * count + (count - 1) * size:
+                halves = np.frombuffer(blob, "<f2", offset=2 + 6 * count)
+                vectors[place] = halves.reshape(count - 1, size // 2)
+    return Divisions(places, counts, sizes, vectors)
 
 
 def _by_place(passages: Passages) -> Callable[[int], tuple[Places, Counts]]:
@@ -594,7 +624,7 @@ def _postings(ids: TermIds, sizes: Ints, terms: Sequence[int]) -> Callable[[int]
     # Most ids are of other words: a table of their last bits drops them faster than a search.
     known = np.zeros(1 << 16, np.bool_)
     known[asked & 0xFFFF] = True
-    hits = np.flatnonzero(known[ids & 0xFFFF])
+    hits = np.flatnonzero(known.take(ids.view("<u2")[::2]))
     at = asked.searchsorted(ids[hits])
     at[at == len(asked)] = 0
     exact = asked[at] == ids[hits] if len(asked) else np.zeros(0, np.bool_)
