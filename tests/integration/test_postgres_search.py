@@ -470,6 +470,10 @@ def every_word(url: str) -> str:
     return " | ".join(word for (word,) in found)
 
 
+# Of this release and of the one before.
+FUNCTIONS = ("memwarden.places_with(%s, 100000)", "memwarden.rows_with(%s, 100000) AS found(n)")
+
+
 @pytest.mark.parametrize(
     ("tenant", "namespace"),
     [(None, None), ("", ""), ("default", None), (None, "user/ana"), ("default", ""), ("%", "%"), ("zz", "user/ana"),
@@ -479,16 +483,19 @@ async def test_the_function_finds_nothing_without_its_namespace(
     large: str, tenant: str | None, namespace: str | None
 ) -> None:
     with as_app(large, tenant, namespace) as db:
-        assert db.execute("SELECT memwarden.rows_with(%s, 100000)", [every_word(large)]).fetchall() == []
+        for function in FUNCTIONS:
+            assert db.execute(f"SELECT n FROM {function}".encode(), [every_word(large)]).fetchall() == []
 
 
 async def test_the_function_finds_the_rows_of_one_namespace_alone(large: str) -> None:
     with as_app(large, "default", "user/bob") as db:
-        assert db.execute("SELECT memwarden.rows_with(%s, 100000)", [every_word(large)]).fetchall() == [(1,)]
+        for function in FUNCTIONS:
+            assert db.execute(f"SELECT n FROM {function}".encode(), [every_word(large)]).fetchall() == [(1,)]
         db.commit()
         assert db.execute("SELECT current_setting('memwarden.tenant', true)").fetchone() == ("",)
-    with as_app(large, "default", "user/bob") as db, pytest.raises(errors.SyntaxError):
-        db.execute("SELECT memwarden.rows_with(%s, 100000)", ["a') OR true --"])
+    for function in FUNCTIONS:
+        with as_app(large, "default", "user/bob") as db, pytest.raises(errors.SyntaxError):
+            db.execute(f"SELECT n FROM {function}".encode(), ["a') OR true --"])
 
 
 @pytest.mark.parametrize("bound", [(None, None), ("default", None), ("default", "user/bob"), ("zz", "user/ana")])
@@ -535,9 +542,10 @@ async def test_the_searching_role_reads_words_and_sources_and_nothing_else(large
     with as_app(large, "default", "user/ana") as db:
         assert db.execute("SELECT pg_has_role('memwarden_search', 'MEMBER')").fetchone() == (False,)
     with psycopg.connect(large) as db:
-        assert db.execute("SELECT proacl::text FROM pg_proc WHERE proname = 'rows_with'").fetchone() == (
-            "{memwarden_search=X/memwarden_search,memwarden_app=X/memwarden_search}",
-        )
+        granted = "SELECT proacl::text FROM pg_proc WHERE proname IN ('rows_with', 'places_with')"
+        assert db.execute(granted.encode()).fetchall() == 2 * [
+            ("{memwarden_search=X/memwarden_search,memwarden_app=X/memwarden_search}",)
+        ]
 
 
 @pytest.mark.parametrize("table", ["vectors", "digests"])

@@ -77,6 +77,7 @@ LEGS = {
     "near": (SearchLegs(OpenRows(), vector=half(1) + half(0), near=20), index_names(HERE).near),
     "always": (SearchLegs(OpenRows(), always=("general", "none")), index_names(HERE).category),
     "newest": (SearchLegs(OpenRows(), newest=20), "memories_by_n"),
+    "words": (SearchLegs(OpenRows(), words=format_term(10**6), holding=50), "memories_by_n"),
     "in time": (SearchLegs(OpenRows(), times=((0, 10**16),), in_time=20), "memories_by_time"),
     "filtered": (SearchLegs(OpenRows(), filtered=20), "memories_by_n"),
 }
@@ -99,7 +100,7 @@ def test_the_turns_around_are_read_by_thread(filled: str) -> None:
         register_dumpers(db)
         noting: Any = Noting(db)
         found = Searcher(noting, 30).surround(HERE, [700, 701], [("t5", 110, 3)], OpenRows())
-        assert [row.n for row, _ in found] == [107, 108, 109, 111, 112, 113, 700, 701]
+        assert [found_row.row.n for found_row in found] == [107, 108, 109, 111, 112, 113, 700, 701]
         assert "memories_by_thread" in plan(db, *noting.asked[0])
 
 
@@ -148,7 +149,7 @@ def test_words_are_found_by_index_past_row_security(filled: str) -> None:
         db.execute("SET client_min_messages = log")
         with db.transaction():
             named(db)
-            found = db.execute("SELECT memwarden.rows_with(%s, 100)", [query]).fetchall()
+            found = db.execute("SELECT n FROM memwarden.places_with(%s, 100)", [query]).fetchall()
             assert found == [(78,), (79,)]
         (inner,) = [text for text in told if "memwarden.words(terms) @@" in text and "Bitmap" in text]
         assert f"Bitmap Index Scan on {index_names(HERE).words}" in inner

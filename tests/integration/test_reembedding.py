@@ -26,7 +26,7 @@ from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.recall.large.search import join_surroundings
 from memwarden.records import Signals
 from memwarden.settings import Settings
-from memwarden.stores.shared.search import SearchableStore, Surroundings
+from memwarden.stores.shared.search import SearchableStore
 from memwarden.stores.transfer.pages import About
 from memwarden.surfaces.cli.main import run
 from memwarden.upkeep.reembedding import ReembeddingTick
@@ -435,7 +435,7 @@ async def test_rows_that_a_search_reads_during_a_move_are_of_the_old_model(tmp_p
         assert any((row.pieces or b"").endswith(SECOND) for row in rows)
         model = (await warden.store.about()).model
         indexes = NamespaceIndexes(warden.store, session_gap_hours=4, dimensions=128, max_bytes=1, model=str(model))
-        found, read = join_surroundings(Surroundings([(row, True) for row in rows], []), indexes.of_model)
+        found, read = join_surroundings([(row, True) for row in rows], indexes.of_model)
         assert found.vectors.shape == (len(rows), WORDLLAMA // 2)
         assert len(read) == len(rows)
         assert {len(row.vector or b"") for row in read.values()} == {WORDLLAMA}

@@ -513,9 +513,10 @@ class Recall:
         ranked = await self._larges.rank(namespace, large, question, bounds, self._rank)
         if ranked is None:
             return None
-        index, ranking, echoes = ranked
+        index, ranking, echoes = ranked.found, ranked.ranking, ranked.echoes
         if past is None:
-            ctx = QueryContext(index, now, partial(self._store.get, namespace), (), follows=False)
+            read = partial(ranked.read, namespace, partial(self._store.get, namespace))
+            ctx = QueryContext(index, now, read, (), follows=False)
         else:
             ctx = await self._open_past(scope, past.view(index))
         request = replace(request, where=await resolve_metadata(index, request.where, None, ctx.read))

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from heapq import heappush, heappushpop
@@ -43,11 +43,18 @@ from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, ma
 from memwarden.recall.question import Question
 from memwarden.recall.rank.combine import Spread
 from memwarden.recall.rank.ranking import Ranking
-from memwarden.records import Channel, Head, Namespace, Scan, Signals
+from memwarden.records import Channel, Head, Memory, Namespace, Scan, Signals
 from memwarden.statements.statement import FORMAT, PackedStatement, unpack
 from memwarden.statements.wording import SELF
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
+from memwarden.stores.shared.search import (
+    OpenRows,
+    SearchableStore,
+    SearchLegs,
+    SearchRows,
+    SurroundingRow,
+    format_term,
+)
 from memwarden.text.tokenizer import term_id, terms
 
 # Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go.
@@ -100,11 +107,26 @@ class LargeBounds(NamedTuple):
 
 
 class LargeRanking(NamedTuple):
-    """The index of the best rows that were found, the scores of its places, and those that only repeat the prompt."""
+    """The index of the best rows that were found, the scores of its places, and those that only repeat the prompt.
+
+    contents: of rows that were read, by id.
+    """
 
     found: NamespaceIndex
     ranking: Ranking
     echoes: Sequence[int]
+    contents: Mapping[str, SurroundingRow]
+
+    async def read(
+        self, namespace: Namespace, rest: Callable[[Sequence[str]], Awaitable[list[Memory]]], ids: Sequence[str]
+    ) -> list[Memory]:
+        """Return memories in the order of ids. rest: reads those whose content was not read."""
+        missing = [item for item in ids if item not in self.contents]
+        known = {memory.id: memory for memory in await rest(missing)} if missing else {}
+        for item in ids:
+            if (found := self.contents.get(item)) is not None:
+                known[item] = found.content.join(namespace, found.row)
+        return [known[item] for item in ids if item in known]
 
 
 RankPlaces = Callable[[Question, NamespaceView, Mask, int | None, Mapping[str, Spread] | None], Ranking]
@@ -212,7 +234,7 @@ class LargeNamespaces:
         rows = [row for row in read.values() if row.forgotten or (row.live and row.n in kept)]
         index = await self._indexes.build(Scan(rows, found.head if past is None else past.head))
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in echoed]
-        return LargeRanking(index, rank_on_index(index, part, ranking), echoes)
+        return LargeRanking(index, rank_on_index(index, part, ranking), echoes, gathered.contents)
 
     async def stated(self, namespace: Namespace, told: Where, about: str | None) -> NamespaceIndex | None:
         """Return an index of what says what is open about a person; None for a namespace that is held in memory.

@@ -46,7 +46,7 @@ from memwarden.stores.shared.search import (
     SearchableStore,
     SearchLegs,
     SearchRows,
-    Surroundings,
+    SurroundingRow,
     format_term,
 )
 from memwarden.text.dates.calendar import day_number
@@ -212,12 +212,14 @@ class QuestionRows(NamedTuple):
     Attributes:
         part: the rows. read: the same by number, and rows that were forgotten.
         resting: numbers of those that rest on others. spread: of the signals over the namespace.
+        contents: of the rows, by id.
     """
 
     part: PartialView
     read: dict[int, IndexRow]
     resting: list[int]
     spread: dict[str, Spread]
+    contents: dict[str, SurroundingRow]
 
 
 async def gather(
@@ -254,14 +256,16 @@ async def gather(
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
     kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
     near = await store.surround(namespace, rows.n[np.unique(kept)].tolist(), seeds, open_)
-    resting = [row.n for row, _ in near.resting]
+    resting = [found.row.n for found in near.resting]
+    contents = {found.row.id: found for found in (*near.resting, *near.rows) if found.row.live}
+    both = [(found.row, found.is_open) for found in (*near.resting, *near.rows)]
     if restored is not None:
-        near.rows.extend(zip(restored.rows, restored.open, strict=True))
-        resting += restored.find_resting(row for row, _ in near.rows)
-    rows, read = join_surroundings(near, of_model)
+        resting += restored.find_resting(found.row for found in near.rows)
+        both += zip(restored.rows, restored.open, strict=True)
+    rows, read = join_surroundings(both, of_model)
     links = link_rows(rows, {n: count for _, n, count in seeds}, session_gap)
     part = PartialView(rows, always_there.n, _view(rows, large, question, links))
-    return found, QuestionRows(part, read, resting, spread)
+    return found, QuestionRows(part, read, resting, spread, contents)
 
 
 async def _run_beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -271,14 +275,15 @@ async def _run_beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
 
 
 def join_surroundings(
-    near: Surroundings, of_model: Callable[[list[IndexRow]], list[IndexRow]]
+    found: Iterable[tuple[IndexRow, bool]], of_model: Callable[[list[IndexRow]], list[IndexRow]]
 ) -> tuple[FoundRows, dict[int, IndexRow]]:
     """Return the active rows in the order of writing, and all rows by number.
 
     Args:
+        found: rows, and whether each is open. The last of several counts.
         of_model: returns rows with the signals of the model that questions are encoded with.
     """
-    both = {row.n: (row, is_open) for row, is_open in (*near.resting, *near.rows)}
+    both = {row.n: (row, is_open) for row, is_open in found}
     numbers = sorted(both)
     own = of_model([both[n][0] for n in numbers])
     live = [place for place, row in enumerate(own) if row.live]

@@ -43,8 +43,10 @@ from memwarden.stores.shared.search import (
     OpenRows,
     PackedColumns,
     RestingRows,
+    RowContent,
     SearchLegs,
     SearchRows,
+    SurroundingRow,
 )
 
 HERE = "tenant = %s AND namespace = %s"
@@ -303,7 +305,11 @@ def _text(expression: str) -> str:
     return f"coalesce(string_agg(coalesce({expression}, '{_NONE}'), '{_BETWEEN}'), '')"
 
 
-_PASSAGES = f"substring(s.passages FOR {PASSAGE_BYTES}) AS passages"
+# The length apart: every mention of the passages would read them from where long values are kept.
+_PASSAGES = (
+    f"substring(s.passages FOR {PASSAGE_BYTES}) AS passages, "
+    f"least(coalesce(length(s.passages), 0), {PASSAGE_BYTES}) AS passage_length"
+)
 _COLUMNS = ", ".join(
     (
         _blob("int8send(n)"),
@@ -321,7 +327,7 @@ _COLUMNS = ", ".join(
         _blob("days"),
         _blob("int4send(coalesce(length(vector), 0))"),
         _blob("vector"),
-        _blob("int4send(coalesce(length(passages), 0))"),
+        _blob("int4send(passage_length)"),
         _blob("passages"),
     )
 )
@@ -340,6 +346,11 @@ _AROUND = """
         (SELECT n FROM memwarden.memories WHERE {here} AND thread_id = seed.thread
             AND state = 'active' AND n > seed.n ORDER BY n LIMIT seed.reach)) near
 """
+
+# The columns of a RowContent, in its order.
+_CONTENT = ", ".join(f"m.{name}" for name in RowContent._fields)
+# Number of columns of INDEX_COLUMNS: those of an IndexRow but ``forgotten``, and whether it is escaped.
+_INDEX_WIDTH = len(IndexRow._fields)
 
 # Settings of :func:`memwarden.stores.postgres.transaction.begin` in one statement. A search brings some hundred rows,
 # each by an index, whatever the planner thinks of tables that have just grown.
@@ -463,13 +474,13 @@ class Searcher:
 
     def surround(
         self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
-    ) -> list[tuple[IndexRow, bool]]:
+    ) -> list[SurroundingRow]:
         scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
         known, limits = known_sql(open_.known)
         bound = _around_values(numbers, seeds)
         sql = (
-            f"SELECT {ACTIVE_COLUMNS}, {condition} FROM ({_AROUND.format(here=scope.of())}) w "
+            f"SELECT {ACTIVE_COLUMNS}, {condition}, {_CONTENT} FROM ({_AROUND.format(here=scope.of())}) w "
             f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n {scope.signals} "
             f"WHERE m.state = 'active'{known}"
         )
@@ -477,22 +488,23 @@ class Searcher:
 
     def resting_around(
         self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows
-    ) -> list[tuple[IndexRow, bool]]:
+    ) -> list[SurroundingRow]:
         scope = NamespaceLiterals(namespace)
         condition, values = open_sql(open_)
         known, limits = known_sql(open_.known)
         bound = _around_values(numbers, seeds)
         columns = INDEX_COLUMNS.replace("%s", scope.path)
         sql = (
-            f"SELECT {columns}, {condition} FROM memwarden.rows_resting(ARRAY({_AROUND.format(here=scope.of())})) r "
+            f"SELECT {columns}, {condition}, {_CONTENT} "
+            f"FROM memwarden.rows_resting(ARRAY({_AROUND.format(here=scope.of())})) r "
             f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = r {scope.signals} WHERE true{known}"
         )
         return self._ask_rows(namespace, LegQuery(sql, (*values, *bound, *limits), prepared=not known))
 
-    def _ask_rows(self, namespace: Namespace, asked: LegQuery) -> list[tuple[IndexRow, bool]]:
-        """Return rows in the order of writing, and whether each is open."""
+    def _ask_rows(self, namespace: Namespace, asked: LegQuery) -> list[SurroundingRow]:
+        """Return rows in the order of writing. The statement selects :data:`_CONTENT` last."""
         rows = self._ask(namespace, asked, near=0)[0]
-        return sorted(((decode_index_row(row[:-1]), row[-1]) for row in rows), key=lambda found: found[0].n)
+        return sorted(map(_decode_surrounding, rows), key=lambda found: found.row.n)
 
     def _vector_schema(self) -> str | None:
         known = _schemas.get(self._connection) or vector_schema(self._connection)
@@ -547,9 +559,11 @@ class Searcher:
         )
 
     def _holding(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
-        found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
+        found = f"memwarden.places_with(%s, %s) w JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
+        signals = f"JOIN memwarden.signals s ON {scope.of('s')} AND s.ctid = w.place"
         tail = f" AND m.state = 'active' AND {open_}"
-        return self._leg(scope, found, (legs.words, legs.holding), "true", (), tail, values, prepared=keep)
+        bound = (legs.words, legs.holding)
+        return self._leg(scope, found, bound, "true", (), tail, values, prepared=keep, signals=signals)
 
     def _newest(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
         known, limits = known_sql(legs.open.known)
@@ -591,12 +605,16 @@ class Searcher:
         tail_values: Values = (),
         *,
         prepared: bool = False,
+        signals: str | None = None,
     ) -> LegQuery:
-        """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
+        """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals.
+
+        signals: how these are joined. None: by number.
+        """
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, {open_} AS open, "
             f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector, "
-            f"{_PASSAGES} FROM {source} {scope.signals} WHERE true{tail}) r"
+            f"{_PASSAGES} FROM {source} {signals or scope.signals} WHERE true{tail}) r"
         )
         return LegQuery(sql, (*values, *bound, *tail_values), prepared)
 
@@ -616,6 +634,14 @@ class Searcher:
             ]
             self._connection.execute(b"COMMIT")
         return [item.fetchall() for item in asked]
+
+
+def _decode_surrounding(row: tuple[Any, ...]) -> SurroundingRow:
+    index_row, is_open, content = row[:_INDEX_WIDTH], row[_INDEX_WIDTH], row[_INDEX_WIDTH + 1 :]
+    escaped = index_row[-1]
+    return SurroundingRow(
+        decode_index_row(index_row), is_open, RowContent._make(map(decode_text, content) if escaped else content)
+    )
 
 
 def _around_values(numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]]) -> Values:

@@ -6,12 +6,14 @@ in memory.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from memwarden.clock import moment
 from memwarden.filters import Where
-from memwarden.records import Head, IndexRow, Namespace
+from memwarden.records import Head, IndexRow, Memory, Namespace
 
 
 class KnownRows(NamedTuple):
@@ -174,16 +176,69 @@ class ChangesSince(NamedTuple):
     rows: list[ChangedRow]
 
 
+class RowContent(NamedTuple):
+    """What a memory holds beside its :class:`memwarden.records.IndexRow`. payload: JSON."""
+
+    version: int
+    token_cost: int | None
+    summary: str | None
+    context: str | None
+    payload: str | None
+    text: str
+
+    def join(self, namespace: Namespace, row: IndexRow) -> Memory:
+        """Return the active memory of an index row with this content."""
+        return Memory(
+            id=row.id,
+            namespace=namespace,
+            text=self.text,
+            created_at=moment(row.created_at),
+            updated_at=moment(row.updated_at),
+            channel=row.channel,
+            kind=row.kind,
+            category=row.category,
+            importance=row.importance,
+            tags=row.tags,
+            pinned=row.pinned,
+            source=row.source,
+            sources=row.sources,
+            summary=self.summary,
+            context=self.context,
+            characters=row.characters,
+            payload=None if self.payload is None else json.loads(self.payload),
+            token_cost=self.token_cost,
+            role=row.role,
+            name=row.name,
+            user_id=row.user_id,
+            agent_id=row.agent_id,
+            run_id=row.run_id,
+            actor_id=row.actor_id,
+            thread_id=row.thread_id,
+            valid_from=None if row.valid_from is None else moment(row.valid_from),
+            valid_to=None if row.valid_to is None else moment(row.valid_to),
+            version=self.version,
+            trust=row.trust,
+            utc_offset=row.utc_offset,
+        )
+
+
+class SurroundingRow(NamedTuple):
+    """A row that was read with its content. is_open: see :class:`OpenRows`."""
+
+    row: IndexRow
+    is_open: bool
+    content: RowContent
+
+
 class Surroundings(NamedTuple):
     """Rows, the turns around some of them, and what rests on any of these, each in the order of writing.
 
     Attributes:
-        rows: active rows, and whether each is open (:class:`OpenRows`).
-        resting: alike, rows that are no turns, also those that were forgotten.
+        rows: active rows. resting: rows that are no turns, also those that were forgotten.
     """
 
-    rows: list[tuple[IndexRow, bool]]
-    resting: list[tuple[IndexRow, bool]]
+    rows: list[SurroundingRow]
+    resting: list[SurroundingRow]
 
 
 class RestingRows(NamedTuple):
