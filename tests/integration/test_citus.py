@@ -93,6 +93,18 @@ async def test_roles_that_another_database_made_reach_the_nodes() -> None:
 
 
 @pytest.mark.soak
+async def test_a_cluster_of_the_release_before_is_upgraded(citus_url: str) -> None:
+    async with AsyncWarden.open(citus_url) as warden:
+        await warden.scope(user="ana").remember("Ana lives in Oslo.")
+    with psycopg.connect(citus_url, autocommit=True) as db:
+        db.execute("DROP FUNCTION memwarden.places_with(text, bigint)")
+        db.execute("UPDATE memwarden.meta SET value = '18' WHERE key = 'schema'")
+    async with AsyncWarden.open(citus_url) as warden:
+        assert (await warden.scope(user="ana").query("Where does Ana live?")).items
+    with psycopg.connect(citus_url) as db:
+        assert db.execute("SELECT count(*) FROM pg_proc WHERE proname = 'places_with'").fetchone() == (1,)
+
+
 async def test_nothing_leaks_across_nodes(citus: CitusCluster) -> None:
     async with AsyncWarden.open(citus.new_database(), config={}) as warden:
         found = await look_for_leaks(warden)
