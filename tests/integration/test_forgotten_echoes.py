@@ -7,37 +7,37 @@ import pytest
 from memwarden import Warden
 from memwarden.remember.echoes import repeats
 
-
-def test_forgetting_names_the_answer_that_repeats_the_fact() -> None:
-    with Warden.open("memory://") as warden:
-        me = warden.scope(user="ana", thread="t")
-        said, answer, other, thanks = me.observe(
-            [
-                {"role": "user", "content": "The code of my bike lock is 4711."},
-                {"role": "assistant", "content": "Noted: the code of your bike lock is 4711."},
-                {"role": "user", "content": "I also have a canoe."},
-                {"role": "assistant", "content": "Great, enjoy!"},
-            ]
-        ).results
-        forgotten = me.forget(str(said.id)).results[0]
-        assert str(answer.id) in forgotten.reason
-        assert str(thanks.id) not in forgotten.reason
-        assert me.get(str(answer.id)).text.startswith("Noted")
-        assert me.forget(str(answer.id)).results[0].reason == ""
-        assert not any("4711" in memory.text for memory in me.find())
-        assert me.forget(str(other.id)).results[0].reason == ""
+CONFIG = {"embedder": "none"}
 
 
-def test_both_at_once_leave_nothing_to_name() -> None:
-    with Warden.open("memory://") as warden:
-        me = warden.scope(user="ana", thread="t")
-        told = me.observe(
-            [
-                {"role": "user", "content": "I live in Bern."},
-                {"role": "assistant", "content": "Bern is a good place to live."},
-            ]
-        ).results
-        assert [item.reason for item in me.forget([str(item.id) for item in told]).results] == ["", ""]
+def test_forgetting_names_the_answer_that_repeats_the_fact(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t")
+    said, answer, other, thanks = me.observe(
+        [
+            {"role": "user", "content": "The code of my bike lock is 4711."},
+            {"role": "assistant", "content": "Noted: the code of your bike lock is 4711."},
+            {"role": "user", "content": "I also have a canoe."},
+            {"role": "assistant", "content": "Great, enjoy!"},
+        ]
+    ).results
+    forgotten = me.forget(str(said.id)).results[0]
+    assert str(answer.id) in forgotten.reason
+    assert str(thanks.id) not in forgotten.reason
+    assert me.get(str(answer.id)).text.startswith("Noted")
+    assert me.forget(str(answer.id)).results[0].reason == ""
+    assert not any("4711" in memory.text for memory in me.find())
+    assert me.forget(str(other.id)).results[0].reason == ""
+
+
+def test_both_at_once_leave_nothing_to_name(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t")
+    told = me.observe(
+        [
+            {"role": "user", "content": "I live in Bern."},
+            {"role": "assistant", "content": "Bern is a good place to live."},
+        ]
+    ).results
+    assert [item.reason for item in me.forget([str(item.id) for item in told]).results] == ["", ""]
 
 
 @pytest.mark.parametrize(
