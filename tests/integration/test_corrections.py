@@ -59,6 +59,18 @@ def test_the_rest_of_a_message_goes_with_it(warden: Warden) -> None:
     assert [item.text for item in me.find()] == ["I live in Basel."]
 
 
+def test_quotations_of_a_corrected_message_end_with_it_and_come_back_with_an_undo() -> None:
+    with Warden.open("memory://", {"embedder": "auto", "extraction": "every_turn"}) as warden:
+        me, turn = tell(warden, "I moved to Bern in May.")
+        me.extract_pending()
+        before = contents(me)
+        (quotation,) = (item for item in me.find({"channel": "semantic"}) if "quotation" in item.tags)
+        corrected = me.update(turn, text="I moved to Basel in May.")
+        assert me.get(quotation.id).valid_to is not None
+        me.journal.undo(corrected.rev)
+        assert contents(me) == before
+
+
 def test_a_long_message_ends_with_all_its_parts(warden: Warden) -> None:
     me, turn = tell(warden, "The harbour closes at nine. " * 12_000)
     assert len(me.find(limit=10)) > 1

@@ -6,12 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from memwarden.checks import quote as shorten
 from memwarden.errors import InvalidInput
-from memwarden.records import QUOTATION, Memory, leave_part_tags
+from memwarden.filters import Condition
+from memwarden.records import EXTRACTED_BY, QUOTATION, Memory, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
+from memwarden.stores.protocol import StoreReader
+
+# Maximum extracted memories of the moment of a turn that are read. A turn has one to three.
+MAX_QUOTATIONS: Final = 50
 
 
 def split_around(text: str, quoted: str) -> tuple[str, str]:
@@ -62,6 +67,18 @@ def make_rest(turn: Memory, rest: str, at: datetime) -> Draft:
     )
 
 
+async def find_quotations(store: StoreReader, turn: Memory) -> list[Memory]:
+    """Return the open quotations that were extracted of a turn, which stand for it."""
+    where = (
+        Condition("thread_id", "$eq", turn.thread_id),
+        Condition("actor_id", "$eq", EXTRACTED_BY),
+        Condition("created_at", "$eq", turn.created_at),
+        Condition("valid_to", "$eq", None),
+    )
+    found = await store.find(turn.namespace, where, limit=MAX_QUOTATIONS)
+    return [memory for memory in found if QUOTATION in memory.tags and memory.sources[:1] == turn.sources[:1]]
+
+
 def end_turn(turn: Memory, at: datetime) -> Memory:
-    """Return a turn that ends at a time, or when it began if that is later."""
+    """Return a turn or a quotation of it that ends at a time, or when it began if that is later."""
     return replace(turn, valid_to=max(at, turn.since), updated_at=at)

@@ -47,7 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
-from memwarden.remember.corrections import end_turn, make_rest
+from memwarden.remember.corrections import end_turn, find_quotations, make_rest
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -642,7 +642,7 @@ class Writer:
         return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
 
     async def correct_turn(self, scope: Scope, turn: Memory, draft: Draft, rest: str) -> WriteResult:
-        """Store the right words of a turn and the rest of it, and end the turn, as one decision.
+        """Store the right words of a turn and the rest of it, and end the turn with its quotations, as one decision.
 
         Args:
             turn: as it was read. Raises Conflict when its stored version is another.
@@ -668,6 +668,10 @@ class Writer:
             changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
             if not rest:
                 changes += await self._change_other_parts(scope, turn, ended, at)
+            changes += [
+                Put(end_turn(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta)
+                for quotation in await find_quotations(self._store, turn)
+            ]
         batch = Batch(scope.namespace, tuple(changes), at, actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
         reason = " ".join([REPLACES_TURN.format(turn=turn.id), *(KEEPS_REST.format(id=item.id) for item in stated[1:])])
