@@ -245,6 +245,35 @@ async def test_statements_are_resolved_without_the_whole_namespace(
         assert get_runtime(warden).services.indexes.held(HERE) is None
 
 
+async def test_an_overview_reads_the_newest_turns_without_statements(new_database: Callable[[], str]) -> None:
+    """No model reads statements here. A later turn takes a line back, and what speakers say of themselves is theirs."""
+    url = new_database()
+    said = (
+        ("Mara", "I live in Ghent."),
+        ("Mara", "I am allergic to walnuts."),
+        ("Joel", "I work at the harbour office."),
+        ("Joel", "My sister Ines plays the cello."),
+        ("Mara", "I don't live in Ghent any more, I live in Porto now."),
+    )
+    async with opened(url) as warden, exactly(url) as exact:
+        await fill(warden, 320)
+        me = warden.scope(user="ana", thread="lives")
+        at = [f"2026-01-0{day}T10:00:00Z" for day in range(1, 6)]
+        await me.observe(
+            [
+                {"role": "user", "name": name, "content": text, "created_at": moment}
+                for (name, text), moment in zip(said, at, strict=True)
+            ]
+        )
+        await made_ready(warden)
+        for about in (None, "Mara", "Joel", "Ines", "Nobody"):
+            found, wanted = [await each.scope(user="ana").overview(about) for each in (warden, exact)]
+            assert found == wanted
+            assert ("walnuts" in found.text) == (about in (None, "Mara"))
+            assert "Ghent." not in found.text
+        assert get_runtime(warden).services.indexes.held(HERE) is None
+
+
 async def test_an_audit_reads_the_newest_alone(
     new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

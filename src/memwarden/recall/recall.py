@@ -31,7 +31,7 @@ from memwarden.recall.answer.items import (
     make_found_item,
 )
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
-from memwarden.recall.answer.overview import find_overview_item, read_overview
+from memwarden.recall.answer.overview import MAX_READ, find_overview_item, read_overview
 from memwarden.recall.answer.pack import (
     BudgetedAnswer,
     classic_order,
@@ -373,7 +373,8 @@ class Recall:
         part = await self._larges.stated(scope.namespace, told, about) if self._larges is not None else None
         index = await self._index(scope.namespace) if part is None else part
         ctx = QueryContext(index, self._now(), read, (), follows=part is None)
-        return (await read_overview(ctx, told, about, budget, self._count))[0]
+        # What was chosen of a large namespace is read whole: older statements stand beside the newest turns.
+        return (await read_overview(ctx, told, about, budget, self._count, MAX_READ if part is None else None))[0]
 
     def _tellable(self, scope: Scope) -> Where:
         """The conditions of what a scope may be told in an overview."""

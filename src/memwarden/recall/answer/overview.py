@@ -84,7 +84,7 @@ Sentences = Sequence[tuple[Memory, LastingWords]]
 
 
 async def read_overview(
-    ctx: QueryContext, told: Where, about: str | None, budget: int, count: TokenCounter
+    ctx: QueryContext, told: Where, about: str | None, budget: int, count: TokenCounter, most: int | None = MAX_READ
 ) -> tuple[Overview, list[Memory]]:
     """Return an overview and the memories that it rests on.
 
@@ -94,7 +94,7 @@ async def read_overview(
     Args:
         told: what a memory fulfils that may be shown.
         about: a name or a relation, of which facts and quotations are left. None: the person.
-        budget: tokens of the text.
+        budget: tokens of the text. most: how many facts and how many turns are read, the newest; None for all.
     """
     index = ctx.index
     valid = index.valid(ctx.now)
@@ -103,9 +103,9 @@ async def read_overview(
     own = mask_without_cards(index, ())
     allowed = allowed if own is None else allowed & own
     of_facts = allowed & index.mask((Condition("channel", "$in", FACTS),))
-    facts = _newest(index, of_facts if about is None else of_facts & _mentioning(index, about))
+    facts = _newest(index, of_facts if about is None else of_facts & _mentioning(index, about), most)
     # All turns are read, because a later one takes a line back without the name.
-    own_turns = _newest(index, allowed & index.view.turns)
+    own_turns = _newest(index, allowed & index.view.turns, most)
     turns = [place for place in own_turns if not rests_on_ended(index, valid, own, place)]
     ids = [index.columns.ids[place] for place in (*facts, *turns)]
     stored = {memory.id: memory for memory in await ctx.read(ids)}
@@ -115,11 +115,11 @@ async def read_overview(
     return overview, [stored[memory_id] for memory_id in overview.sources]
 
 
-def _newest(index: NamespaceIndex, allowed: Mask) -> list[int]:
-    """Allowed places, newest first, at most MAX_READ."""
+def _newest(index: NamespaceIndex, allowed: Mask, most: int | None) -> list[int]:
+    """Return allowed places, newest first, at most so many."""
     said = index.columns.number("created_at")
     places = [int(place) for place in allowed.nonzero()[0]]
-    return sorted(places, key=lambda place: -int(said[place]))[:MAX_READ]
+    return sorted(places, key=lambda place: -int(said[place]))[:most]
 
 
 def _mentioning(index: NamespaceIndex, about: str) -> Mask:

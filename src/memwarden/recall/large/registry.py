@@ -14,6 +14,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from heapq import heappush, heappushpop
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,7 @@ import numpy as np
 from memwarden import clock
 from memwarden.errors import MemwardenError
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where, is_inside
+from memwarden.recall.answer.overview import FACTS, MAX_READ
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.encode import SignalFiller
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
@@ -74,8 +76,6 @@ PAGE_ROWS: Final = 5_000
 # Of each value the newest statements are taken among those that are at least so sure: what ends a value may be unsure.
 TIERS: Final = (0.15, 0.45, 0.7)
 NEWEST: Final = 8
-# Maximum facts that are read for an overview, the newest first.
-MAX_FACTS: Final = 400
 
 # Maximum statements that a new one is compared with, all of which are read.
 MAX_COMPARED: Final = 2_000
@@ -249,17 +249,20 @@ class LargeNamespaces:
         # What is over would take the places of older values that hold.
         valid = Condition("valid_to", UNSET_OR_AFTER, clock.now())
         open_ = OpenRows((*told, Condition("role", "$ne", "assistant"), valid))
-        picked, last = StatingRows(about), 0
+        # A line about somebody quotes what they say of themselves, too.
+        picks, last = [StatingRows(each) for each in dict.fromkeys((about, None))], 0
         while rows := await self.store.stating(namespace, last, PAGE_ROWS, open_):
             last = rows[-1][0]
-            await asyncio.to_thread(picked.add, rows)
-        numbers = picked.numbers()
-        facts = OpenRows((*told, Condition("channel", "$in", (Channel.SEMANTIC, Channel.EPISODIC)), valid))
-        stated = await self.store.look(namespace, SearchLegs(facts, filtered=MAX_FACTS))
-        numbers += unpack_rows(stated.filtered).n.tolist()
+            for picked in picks:
+                await asyncio.to_thread(picked.add, rows)
+        numbers = [number for picked in picks for number in picked.numbers()]
+        # As many as an overview of a small namespace reads: any of them may take a line back.
+        for channels in ((Channel.TURN,), FACTS):
+            newest = replace(open_, where=(*open_.where, Condition("channel", "$in", channels)))
+            numbers += await self.store.numbers(namespace, newest, MAX_READ, order_by="created_at", descending=True)
         if about is not None:
             words = " & ".join(format_term(term_id(term)) for term in terms(about))
-            named = await self.store.look(namespace, SearchLegs(open_, words=words, holding=self.reach.near))
+            named = await self.store.look(namespace, SearchLegs(open_, words=words, holding=MAX_READ))
             numbers += unpack_rows(named.holding).n.tolist()
         resting = await self.store.resting(namespace, numbers, OpenRows())
         numbers += [*unpack_rows(resting.active).n.tolist(), *resting.gone]
