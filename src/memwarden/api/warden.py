@@ -413,7 +413,7 @@ class AsyncWarden:
         """
         where = parse_namespace(namespace, tenant)
         services = self._runtime.services
-        return AsyncBackend(self._runtime.store, services.items, services.indexes, where)
+        return AsyncBackend(self._runtime.store, services.items, services.indexes, services.larges, where)
 
     async def users(self, *, tenant: str = "default") -> list[str]:
         """Return the users of a tenant of whom something was ever kept, by name. Raises StoreError."""

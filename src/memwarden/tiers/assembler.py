@@ -50,6 +50,7 @@ ITEM_CATEGORY = "activity"
 MIN_READ, MAX_READ = 20, 1_000
 
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
+_NO_STEPS = filters.parse({"channel": {"$ne": Channel.PROCEDURAL}})
 
 
 # A user's namespace holds more than items.
@@ -269,13 +270,18 @@ class AsyncContextAssembler:
     ) -> TierSearch:
         """Return the items that matter most without a query; of a task its two ends first."""
         # They load numpy, which a process that only writes does without.
-        from memwarden.recall.answer.gates import GATES
+        from memwarden.recall.answer.gates import GATES, in_categories
         from memwarden.recall.default_order import order_memories
 
         now = clock.now()
-        index = await self._runtime.services.indexes.current(place.namespace)
         where = _OF_USER if tier == "user" else ()
-        order = order_memories(index, readable, now, plan.ends if tier == "task" else 0, where)
+        ends = plan.ends if tier == "task" else 0
+        valid = filters.Condition("valid_to", filters.UNSET_OR_AFTER, now)
+        open_ = (*_STATED, *_NO_STEPS, *in_categories(readable), *where, valid)
+        services = self._runtime.services
+        first = await services.larges.find_first(place.namespace, open_, MAX_READ, ends)
+        index = first or await services.indexes.current(place.namespace)
+        order = order_memories(index, readable, now, ends, where)
         read, looked_at = await self._enough(place.namespace, order.ids, plan)
         edges = {*order.ids[: order.edges]}
         rest = order.ids[looked_at:]

@@ -25,6 +25,7 @@ from memwarden.stores.protocol import Store
 
 if TYPE_CHECKING:
     from memwarden.recall.index.namespace_index import NamespaceIndexes
+    from memwarden.recall.large.registry import LargeNamespaces
     from memwarden.remember.items import ItemWriter
 
 # The kind of namespace that items are promoted to, by their own.
@@ -82,10 +83,13 @@ class ContextItem:
 class AsyncBackend:
     """The contract, bound to a namespace. Made by :meth:`memwarden.api.warden.AsyncWarden.backend`."""
 
-    def __init__(self, store: Store, items: ItemWriter, indexes: NamespaceIndexes, namespace: Namespace) -> None:
+    def __init__(
+        self, store: Store, items: ItemWriter, indexes: NamespaceIndexes, larges: LargeNamespaces, namespace: Namespace
+    ) -> None:
         self._store = store
         self._items = items
         self._indexes = indexes
+        self._larges = larges
         self.namespace = namespace
 
     async def add(self, item: Any) -> None:
@@ -172,14 +176,16 @@ class AsyncBackend:
         return await self._store.count(self.namespace, ITEMS)
 
     async def query_semantic(self, query_embedding: Sequence[float], limit: int) -> list[ContextItem]:
-        """Return the items nearest to an embedding by cosine, nearest first. Exact, no approximation.
+        """Return the items nearest to an embedding by cosine, nearest first.
 
+        Exact, but of a namespace of more than ``search_above`` memories with more than 2,000 items.
         Raises InvalidInput for an embedding of a size other than the model's, or a store without a model.
         """
         from memwarden.recall.index.rows import find_nearest  # numpy
 
         embedding, most = _numbers(query_embedding), _whole(limit, "limit")
-        index = await self._indexes.current(self.namespace)
+        large = await self._larges.find_nearest(self.namespace, ITEMS, embedding)
+        index = large or await self._indexes.current(self.namespace)
         ids = find_nearest(index, embedding, most, ITEMS)
         return [as_item(memory) for memory in await self._store.get(self.namespace, ids)]
 

@@ -116,7 +116,7 @@ class AsyncTierStore:
     @property
     def _backend(self) -> AsyncBackend:
         services = self._runtime.services
-        return AsyncBackend(self._runtime.store, services.items, services.indexes, self.namespace)
+        return AsyncBackend(self._runtime.store, services.items, services.indexes, services.larges, self.namespace)
 
     async def _read_stored(self, item_id: str) -> Memory:
         """Return the stored memory of an item, for a decision about it. Raises NotFound."""

@@ -284,10 +284,17 @@ class LargeNamespaces:
         Args:
             near: signals of the other statements.
         """
+        return await self.find_near(namespace, (Condition("channel", "$in", tuple(channels)),), near)
+
+    async def find_near(self, namespace: Namespace, where: Where, near: Sequence[Signals]) -> NamespaceIndex | None:
+        """Return an index of the memories that fulfil conditions. None if the namespace is held in memory.
+
+        It holds all of them, or of more than :data:`MAX_COMPARED` the newest and those near in words or meaning.
+        """
         large = await self.ready(namespace)
         if large is None or self.store is None:
             return None
-        open_ = OpenRows((Condition("channel", "$in", tuple(channels)),), cards=True)
+        open_ = OpenRows(where, cards=True)
         newest = await self.store.look(namespace, SearchLegs(open_, filtered=MAX_COMPARED))
         numbers = unpack_rows(newest.filtered).n.tolist()
         for signals in near if len(numbers) == MAX_COMPARED else ():
@@ -301,6 +308,48 @@ class LargeNamespaces:
             matches = await self.store.look(namespace, legs)
             numbers += [*unpack_rows(matches.near).n.tolist(), *unpack_rows(matches.holding).n.tolist()]
         return await self._read_index(namespace, numbers, newest.head)
+
+    async def find_nearest(self, namespace: Namespace, where: Where, vector: Sequence[float]) -> NamespaceIndex | None:
+        """Return an index of the memories that fulfil conditions, as :meth:`find_near` does.
+
+        Args:
+            vector: of the first model.
+        """
+        asked = np.asarray(vector, np.float64)
+        length = float(np.linalg.norm(asked))
+        unit = None
+        # The caller refuses any other vector.
+        if self._dimensions is not None and len(asked) <= self._dimensions and 0 < length < np.inf:
+            halves = np.zeros(self._dimensions, "<f2")
+            halves[: len(asked)] = asked / length
+            unit = halves.tobytes()
+        return await self.find_near(namespace, where, [Signals(vector=unit)])
+
+    async def find_first(self, namespace: Namespace, where: Where, most: int, ends: int) -> NamespaceIndex | None:
+        """Return an index of the memories that come first without a question. None if it is held in memory.
+
+        These are the pinned, the most important, of equally important ones the newest, and the ends of time.
+
+        Args:
+            most: number of each. ends: number of the oldest and of the newest.
+        """
+        if await self.ready(namespace) is None or self.store is None:
+            return None
+        head = await self._memories.head(namespace)
+        ask = partial(self._list_numbers, namespace)
+        numbers = await ask((*where, Condition("pinned", "$eq", True)), most, "importance")
+        numbers += (top := await ask(where, most, "importance"))
+        numbers += await ask(where, max(ends, 1), "created_at") + await ask(where, ends, "created_at", descending=False)
+        if len(top) == most:
+            least = min(row.importance for row in await self.store.rows_by_number(namespace, top))
+            numbers += await ask((*where, Condition("importance", "$eq", least)), most, "created_at")
+        return await self._read_index(namespace, numbers, head)
+
+    async def _list_numbers(
+        self, namespace: Namespace, where: Where, limit: int, order_by: str, *, descending: bool = True
+    ) -> list[int]:
+        assert self.store is not None
+        return await self.store.numbers(namespace, OpenRows(where), limit, order_by=order_by, descending=descending)
 
     async def find_newest(self, namespace: Namespace, where: Where, most: int) -> NamespaceIndex | None:
         """Return an index of the active memories written last. None if the namespace is held in memory."""
