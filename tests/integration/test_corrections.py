@@ -59,6 +59,21 @@ def test_the_rest_of_a_message_goes_with_it(warden: Warden) -> None:
     assert [item.text for item in me.find()] == ["I live in Basel."]
 
 
+def test_a_correction_of_a_named_speakers_words_names_the_speaker(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    said = me.observe(
+        [
+            {"role": "user", "name": "Ana", "content": "I live in Bern."},
+            {"role": "user", "name": "Ben", "content": "I live in Olten. My bike code is 4711."},
+        ]
+    ).results
+    me.update(str(said[1].id), text="I live in Aarau.", quote="I live in Olten.")
+    block = me.context("Where do Ana and Ben live, and what is the bike code?").text
+    assert "Ben: I live in Aarau." in block
+    assert "Ana: I live in Bern." in block
+    assert [item.text for item in me.query("Where does Ben live?").items][0].startswith("[activity] Ben, ")
+
+
 def test_quotations_of_a_corrected_message_end_with_it_and_come_back_with_an_undo() -> None:
     with Warden.open("memory://", {"embedder": "auto", "extraction": "every_turn"}) as warden:
         me, turn = tell(warden, "I moved to Bern in May.")

@@ -25,7 +25,7 @@ _INDENT = "   "
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-# Names no speaker after a line that does: memories that are not turns.
+# Names no speaker after a line that does: memories in nobody's words.
 UNSAID = "noted: "
 
 _DAY = 86_400
@@ -128,7 +128,7 @@ def _name_speakers(memories: Sequence[Memory]) -> list[str]:
     """Return for each memory the words that name its speaker.
 
     With a single person, only what an assistant said is named. Among several speakers each is named where the speaker
-    changes, and a memory that is not a turn is marked if it follows a named line.
+    changes, and a memory without a speaker is marked if it follows a named line.
     """
     speakers = [_speaker(memory) for memory in memories]
     people = {name for memory, name in zip(memories, speakers, strict=True) if not is_of_assistant(memory)}
@@ -198,11 +198,16 @@ def is_of_assistant(memory: Memory) -> bool:
 
 
 def _bullet_start(memory: Memory) -> str:
-    return f"{speaker(memory)}, {day_of(memory)}: " if memory.channel == Channel.TURN else ""
+    return f"{speaker(memory)}, {day_of(memory)}: " if _has_speaker(memory) else ""
 
 
 def _speaker(memory: Memory) -> str:
-    return speaker(memory) if memory.channel == Channel.TURN else ""
+    return speaker(memory) if _has_speaker(memory) else ""
+
+
+def _has_speaker(memory: Memory) -> bool:
+    """Whether a memory is in somebody's words: a turn, or what replaced the turn of somebody with a name."""
+    return memory.channel == Channel.TURN or bool(memory.name)
 
 
 def _render_entry(memory: Memory, words: str, now: datetime, template: Template, named: str) -> str:
