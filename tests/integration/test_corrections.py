@@ -71,7 +71,7 @@ def test_a_correction_of_a_named_speakers_words_names_the_speaker(warden: Warden
     block = me.context("Where do Ana and Ben live, and what is the bike code?").text
     assert "Ben: I live in Aarau." in block
     assert "Ana: I live in Bern." in block
-    assert [item.text for item in me.query("Where does Ben live?").items][0].startswith("[activity] Ben, ")
+    assert next(item.text for item in me.query("Where does Ben live?").items).startswith("[activity] Ben, ")
 
 
 def test_quotations_of_a_corrected_message_end_with_it_and_come_back_with_an_undo() -> None:
@@ -95,12 +95,13 @@ def test_a_long_message_ends_with_all_its_parts(warden: Warden) -> None:
     assert all(item.valid_to is not None for item in me.find({"channel": "turn"}, limit=10))
 
 
-async def test_over_http_a_line_is_corrected_by_its_words(async_warden: AsyncWarden) -> None:
-    async with calling(async_warden) as client:
+async def test_over_http_a_line_is_corrected_by_its_words() -> None:
+    async with AsyncWarden.open("memory://", CONFIG) as warden, calling(warden) as client:
         body = {"user_id": "ana", "thread_id": "t1", "messages": [{"role": "user", "content": SAID}]}
         turn = (await client.post("/v1/memory/observe", json=body)).json()["results"][0]["id"]
         path = f"/v1/memories/{turn}?user_id=ana"
         answer = await client.patch(path, json={"text": "I live in Basel.", "quote": "I live in Bern."})
+        assert answer.is_success, answer.text
         assert answer.json()["results"][0]["outcome"] == "superseded"
         lines = (await client.get("/v1/users/ana/overview")).json()["lines"]
     assert {line["value"] for line in lines} == {"I live in Basel.", "My bike code is 4711."}
