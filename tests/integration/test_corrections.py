@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from http_calls import calling
-from memwarden import AsyncWarden, Warden
+from memwarden import AsyncWarden, Warden, clock
 from memwarden.errors import Conflict, Denied, InvalidInput
 
 CONFIG = {"embedder": "wordllama", "categories": {"allowlists": {"planner": ["activity"]}}}
@@ -93,6 +95,84 @@ def test_a_long_message_ends_with_all_its_parts(warden: Warden) -> None:
         me.update(turn, text="It closes at ten.", quote="The harbour closes at nine.")
     me.update(turn, text="The harbour closes at ten.")
     assert all(item.valid_to is not None for item in me.find({"channel": "turn"}, limit=10))
+
+
+def texts(me: Any, **asked: Any) -> list[str]:
+    return sorted(item.text for item in me.find(**asked))
+
+
+def test_each_line_of_a_message_is_corrected_once(warden: Warden) -> None:
+    me, turn = tell(warden, f"{SAID} I'm allergic to walnuts.")
+    me.update(turn, text="I live in Basel.", quote="I live in Bern.")
+    me.update(turn, text="My bike code is 1234.", quote="My bike code is 4711.")
+    me.update(turn, text="I'm allergic to celery.", quote="I'm allergic to walnuts.")
+    told = ["I live in Basel.", "My bike code is 1234. I'm allergic to celery."]
+    assert texts(me) == told
+    (right,) = (item.id for item in me.find() if item.text == told[0])
+    for again in ({"quote": "I live in Bern."}, {}):
+        with pytest.raises(Conflict, match=right):
+            me.update(turn, text="I live in Basel.", **again)
+    assert texts(me) == told
+
+
+async def test_of_several_corrections_at_once_one_holds() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        turn = (await me.observe([{"role": "user", "content": SAID}])).results[0].id
+        calls = [me.update(turn, text=f"I live in Basel {n}.", quote="I live in Bern.") for n in range(4)]
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert sorted(type(each).__name__ for each in done) == ["Conflict", "Conflict", "Conflict", "WriteResult"]
+        assert len(await me.find()) == 2
+
+
+def test_what_had_ended_is_corrected_for_its_own_time(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    said = {"role": "user", "content": SAID, "created_at": "2024-01-01T00:00:00Z"}
+    turn = me.observe([said]).results[0].id
+    me.update(turn, valid_to="2025-01-01T00:00:00Z")
+    corrected = me.update(turn, text="I live in Biel.", quote="I live in Bern.")
+    assert texts(me) == []
+    assert "I live in Biel." in texts(me, as_of="2024-06-01T00:00:00Z")
+    with pytest.raises(Conflict):
+        me.update(turn, text="I live in Biel.", quote="I live in Bern.")
+    me.journal.undo(corrected.rev)
+    me.update(turn, text="I live in Biel.", quote="I live in Bern.")  # what was undone may be done again
+
+
+def test_a_quote_is_whole_words_and_takes_its_sentence_with_it(warden: Warden) -> None:
+    me, turn = tell(warden, "We go to the party.\nMy hobby is art.\nI live in Bern, in Bern.")
+    with pytest.raises(InvalidInput, match="more than once"):
+        me.update(turn, text="Biel", quote="Bern")
+    with pytest.raises(InvalidInput, match="no words"):
+        me.update(turn, text="Biel", quote=".")
+    me.update(turn, text="music", quote="art")
+    assert texts(me) == ["My hobby is music.", "We go to the party.\nI live in Bern, in Bern."]
+    fact = me.remember("The party is about art.").results[0].id
+    me.update(fact, text="music", quote="art")
+    assert me.get(fact).text == "The party is about music."
+    unspaced = me.remember("私はベルンに住んでいます。").results[0].id
+    me.update(unspaced, text="バーゼル", quote="ベルン")
+    assert me.get(unspaced).text == "私はバーゼルに住んでいます。"
+
+
+def test_a_sentence_that_a_message_repeats_is_corrected_wherever_it_is(warden: Warden) -> None:
+    me, turn = tell(warden, "I live in Bern. My bike code is 4711. I live in Bern.")
+    me.update(turn, text="I live in Basel.", quote="I live in Bern.")
+    assert texts(me) == ["I live in Basel.", "My bike code is 4711."]
+
+
+def test_a_correction_holds_what_the_message_held(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1", run="r1")
+    turn = me.observe([{"role": "user", "content": SAID, "metadata": {"a": 1}}]).results[0].id
+    me.pin(turn)
+    until = clock.now() + timedelta(days=30)
+    me.update(turn, valid_to=until)
+    warden.scope(user="ana").update(turn, text="I live in Basel.", quote="I live in Bern.")
+    new = me.find({"channel": "semantic"})
+    assert len(new) == 2
+    for item in new:
+        assert (item.pinned, item.valid_to, item.run_id, item.user_id) == (True, until, "r1", "ana")
+        assert item.metadata == {"a": 1}
 
 
 async def test_over_http_a_line_is_corrected_by_its_words() -> None:

@@ -17,7 +17,13 @@ from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace, WriteResult, read_part
-from memwarden.remember.corrections import make_correction, split_around
+from memwarden.remember.corrections import (
+    correct_sentences,
+    find_corrected,
+    holds_quoted,
+    make_correction,
+    replace_quoted,
+)
 from memwarden.remember.echoes import find_echoes, name_echoes
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
@@ -124,20 +130,22 @@ class ScopeChanges(ScopeReads):
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
         A turn stays as it was said. A new text for it is a new memory with all that is given here, and the turn ends
-        now. The rest of a message around a ``quote`` stays true, as a memory in its own words. All of it is one
-        decision, which one undo takes back.
+        now. The sentences around those of a ``quote`` stay true, as a memory in their own words. All of it is one
+        decision, which one undo takes back. A later ``quote`` for the same turn corrects that memory. What had ended
+        is corrected for its own time.
 
         Args:
             text: the right words. They take the place of the whole text, or of ``quote``.
-            quote: words of the memory, for example the value of a line of :meth:`overview`.
+            quote: whole words of the memory, for example the value of a line of :meth:`overview`. What it holds more
+                than once is quoted as a whole sentence.
             valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
                 beginning, which is ``created_at`` where ``valid_from`` is not known.
             metadata: takes the place of all that it had.
             clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
             expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
 
-        Raises NotFound, InvalidInput (also for a ``quote`` that the memory does not hold), CategoryDenied, Conflict,
-        StoreError.
+        Raises NotFound, InvalidInput (also for a ``quote`` that the memory does not hold), CategoryDenied, Conflict
+        (also for words of a turn that were corrected already), StoreError.
         """
         old = await self.get(memory_id)
         settings = self._runtime.settings
@@ -175,30 +183,55 @@ class ScopeChanges(ScopeReads):
             latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
             if text is not None and latest.channel == Channel.TURN:
                 return await self._correct_turn(latest, changes, quote)
-            new = replace(latest, **changes)
-            if quote is not None:
-                before, after = split_around(latest.text, quote)
-                new = replace(new, text=checked_text(before + new.text + after, "text", settings.max_text_bytes))
-            if new.text != latest.text:  # corrected words are no quotation any more
-                new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
-            if {"valid_from", "valid_to"} & changes.keys():
-                arguments.check_order(new)
-            return await self._runtime.services.writer.update(self.who, latest, new, self._readable)
+            return await self._change(latest, changes, quote)
 
         if expected_version is not None:
             return await write()
         return await change_atomically(self.who.namespace, write)
 
+    async def _change(self, latest: Memory, changes: Mapping[str, Any], quote: str | None) -> WriteResult:
+        """Write a memory with changed fields."""
+        new = replace(latest, **changes)
+        if quote is not None:
+            whole = replace_quoted(latest.text, quote, new.text)
+            new = replace(new, text=checked_text(whole, "text", self._runtime.settings.max_text_bytes))
+        if new.text != latest.text:  # corrected words are no quotation any more
+            new = replace(new, tags=tuple(tag for tag in new.tags if tag != QUOTATION))
+        if {"valid_from", "valid_to"} & changes.keys():
+            arguments.check_order(new)
+        return await self._runtime.services.writer.update(self.who, latest, new, self._readable)
+
     async def _correct_turn(self, turn: Memory, changes: Mapping[str, Any], quote: str | None) -> WriteResult:
         """State the right words of a turn, and end it. changes: fields of the new memory."""
-        before, after = ("", "") if quote is None else split_around(turn.text, quote)
-        draft = make_correction(turn, changes)
+        if turn.valid_to is not None:
+            corrected = await find_corrected(self._runtime.store, turn)
+            if corrected is not None:
+                return await self._correct_rest(turn, changes, quote, *corrected)
+        words, rest = changes["text"], ""
+        if quote is not None:
+            words, rest = correct_sentences(turn.text, quote, words)
+            words = checked_text(words, "text", self._runtime.settings.max_text_bytes)
+        draft = make_correction(turn, {**changes, "text": words}, clock.now())
         if self.who.agent is not None:  # its words are not more trusted than those that it replaces
             draft = replace(draft, trust=turn.trust)
-        if draft.expires_at is not None:
+        if {"valid_from", "valid_to"} & changes.keys() and draft.expires_at is not None:
             arguments.check_expiry(draft.expires_at, draft.valid_from)
-        rest = " ".join(filter(None, (before.strip(), after.strip())))
         return await self._runtime.services.writer.correct_turn(self.who, turn, draft, rest)
+
+    async def _correct_rest(
+        self, turn: Memory, changes: Mapping[str, Any], quote: str | None, right: str, rest: str | None
+    ) -> WriteResult:
+        """Correct quoted words of a corrected turn in the rest of it. right, rest: ids of what stands for the turn.
+
+        Raises Conflict when the rest does not hold them.
+        """
+        readable = self._readable
+        found = await self._runtime.store.get(self.who.namespace, [item for item in (right, rest) if item is not None])
+        known = {item.id: item for item in found if readable is None or item.category in readable}
+        if quote is not None and rest in known and holds_quoted(known[rest].text, quote):
+            return await self._change(known[rest], changes, quote)
+        named = f"; memory {right!r} took its place" if right in known else ""
+        raise Conflict(f"message {turn.id!r} was corrected already{named}")
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""

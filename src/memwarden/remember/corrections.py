@@ -11,26 +11,110 @@ from typing import Any, Final
 from memwarden.checks import quote as shorten
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import EXTRACTED_BY, QUOTATION, Memory, leave_part_tags
+from memwarden.records import EXTRACTED_BY, QUOTATION, UNDOES, Event, Memory, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
 from memwarden.stores.protocol import StoreReader
+from memwarden.text.sentences import SentenceSpan, split_spans
+from memwarden.text.tokenizer import GLUED
 
 # Maximum extracted memories of the moment of a turn that are read. A turn has one to three.
 MAX_QUOTATIONS: Final = 50
+# Before and after quoted words: not within a word, but for scripts that write no spaces.
+_LETTER: Final = rf"[^\W{GLUED}]"
+_NOT_WITHIN: Final = (f"(?:(?<!{_LETTER})|(?!{_LETTER}))", f"(?:(?!{_LETTER})|(?<!{_LETTER}))")
+# What ends a sentence and is followed by nothing of it.
+_CLOSING: Final = re.compile(r"[.!?…。！？।]+(?=\s|$)")
 
 
-def split_around(text: str, quoted: str) -> tuple[str, str]:
-    """Return the text before and after a quoted part. White space matches any other. Raises InvalidInput."""
-    words = quoted.split()
-    match = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    if match is None:
+def find_quoted(text: str, quoted: str) -> list[SentenceSpan]:
+    """Return where a text holds quoted words: once, or as whole sentences. White space matches any other.
+
+    Raises InvalidInput when it does not hold them, or holds them more than once and never as a sentence.
+    """
+    if not any(map(str.isalnum, quoted)):
+        raise InvalidInput(f"{shorten(quoted)} holds no words; give words of the memory")
+    found = [SentenceSpan(*hit.span(), hit[0]) for hit in _pattern_of(quoted).finditer(text)]
+    if not found:
         raise InvalidInput(f"the memory does not hold the words {shorten(quoted)}; give them as it has them")
-    return text[: match.start()], text[match.end() :]
+    if len(found) == 1:
+        return found
+    whole = set(split_spans(text, small_starts=True))
+    if not any(span in whole for span in found):
+        raise InvalidInput(f"the memory holds the words {shorten(quoted)} more than once; give a whole sentence of it")
+    return [span for span in found if span in whole]
 
 
-def make_correction(turn: Memory, changes: Mapping[str, Any]) -> Draft:
-    """Return the draft of the right words of a turn. changes: fields of the memory, with its text."""
+def holds_quoted(text: str, quoted: str) -> bool:
+    """Whether a text holds quoted words."""
+    return _pattern_of(quoted).search(text) is not None
+
+
+def _pattern_of(quoted: str) -> re.Pattern[str]:
+    words = r"\s+".join(map(re.escape, quoted.split()))
+    return re.compile(f"{_NOT_WITHIN[0]}{words}{_NOT_WITHIN[1]}")
+
+
+def replace_quoted(text: str, quoted: str, words: str) -> str:
+    """Return a text with other words in the place of quoted ones. Raises as :func:`find_quoted`."""
+    for span in reversed(find_quoted(text, quoted)):
+        text = text[: span.start] + words + text[_end_of(text, span, words) :]
+    return text
+
+
+def correct_sentences(text: str, quoted: str, words: str) -> tuple[str, str]:
+    """Return the sentences around quoted words with other words in their place, and the rest of the text.
+
+    Raises as :func:`find_quoted`.
+    """
+    found = find_quoted(text, quoted)
+    around = [
+        each
+        for each in split_spans(text, small_starts=True)
+        if any(each.start < span.end and span.start < each.end for span in found)
+    ]
+    first = found[0]
+    start = min(first.start, around[0].start)
+    end = max(first.end, *(each.end for each in around if each.start < first.end))
+    right = text[start : first.start] + words + text[_end_of(text[:end], first, words) : end]
+    rest = text
+    for each in reversed(around):
+        rest = _join(rest[: each.start], rest[each.end :])
+    return right, rest.strip()
+
+
+def _end_of(text: str, span: SentenceSpan, words: str) -> int:
+    """Return where the text after a quotation goes on, without the sign that ends the sentence if the words end it."""
+    after = _CLOSING.match(text, span.end)
+    return span.end if after is None or not _CLOSING.match(words[-1:]) else after.end()
+
+
+def _join(before: str, after: str) -> str:
+    """Join what was around a sentence, on a line of its own if it was."""
+    start, end = before.rstrip(), after.lstrip()
+    line = "\n" in before[len(start) :] + after[: len(after) - len(end)]
+    return ("\n" if line else " ").join(filter(None, (start, end)))
+
+
+async def find_corrected(store: StoreReader, turn: Memory) -> tuple[str, str | None] | None:
+    """Return the ids of the right words of a corrected turn and of its rest. None for a turn that was not corrected."""
+    undone: set[object] = set()
+    for entry in await store.journal(turn.namespace, memory_id=turn.id, descending=True):
+        meta = entry.meta or {}
+        undone.add(meta.get(UNDOES))
+        if entry.event == Event.UPDATE and "by" in meta and entry.step not in undone:
+            step = await store.journal(turn.namespace, step=entry.step)
+            rest = (each.memory_id for each in step if each.event == Event.ADD and each.memory_id != meta["by"])
+            return str(meta["by"]), next(rest, None)
+    return None
+
+
+def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime) -> Draft:
+    """Return the draft of the right words of a turn. changes: fields of the memory, with its text.
+
+    at: the time of the correction. It is true as long as the turn is, and of the time of a turn that had ended.
+    """
     given = dict(changes)
+    began = turn.since if turn.since > at or not is_open(turn, at) else None
     return Draft(
         text=given["text"],
         kind=given.get("kind"),
@@ -42,10 +126,10 @@ def make_correction(turn: Memory, changes: Mapping[str, Any]) -> Draft:
         summary=given.get("summary"),
         context=given.get("context"),
         characters=turn.characters,
-        valid_from=given.get("valid_from"),
+        valid_from=given.get("valid_from", began),
         name=turn.name,
-        metadata=given.get("payload"),
-        expires_at=given.get("valid_to"),
+        metadata=given.get("payload", turn.payload),
+        expires_at=given.get("valid_to", turn.valid_to),
     )
 
 
@@ -56,14 +140,16 @@ def make_rest(turn: Memory, rest: str, at: datetime) -> Draft:
         category=turn.category,
         importance=turn.importance,
         tags=(*leave_part_tags(turn.tags), QUOTATION),
+        pinned=turn.pinned,
         source=turn.source,
         sources=turn.sources,
         characters=turn.characters,
         created_at=turn.said_at,
-        valid_from=max(at, turn.since),
+        valid_from=max(at, turn.since) if is_open(turn, at) else turn.since,
         trust=turn.trust,
         name=turn.name,
         metadata=turn.payload,
+        expires_at=turn.valid_to,
     )
 
 
@@ -77,6 +163,11 @@ async def find_quotations(store: StoreReader, turn: Memory) -> list[Memory]:
     )
     found = await store.find(turn.namespace, where, limit=MAX_QUOTATIONS)
     return [memory for memory in found if QUOTATION in memory.tags and memory.sources[:1] == turn.sources[:1]]
+
+
+def is_open(turn: Memory, at: datetime) -> bool:
+    """Whether a turn had not ended at a time."""
+    return turn.valid_to is None or turn.valid_to > at
 
 
 def end_turn(turn: Memory, at: datetime) -> Memory:

@@ -47,7 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
-from memwarden.remember.corrections import end_turn, find_quotations, make_rest
+from memwarden.remember.corrections import end_turn, find_quotations, is_open, make_rest
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -652,20 +652,24 @@ class Writer:
         call = WriteCall(
             scope, self._store, self._embedder, at, self._max_text_bytes, hold=self._hold, strict=self._strict
         )
-        is_open = turn.valid_to is None or turn.valid_to > at
-        drafts = [draft, make_rest(turn, rest, at)] if rest and is_open else [draft]
+        drafts = [draft, make_rest(turn, rest, at)] if rest else [draft]
         right, *others = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
         if right.memory is None:
             raise InvalidInput(f"not changed: {SMALL_TALK_REJECTED}")
         if right.screening.kinds:
             raise Denied(f"not changed: {right.screening.reason}; a person may change it, in a scope without an agent")
         new = [(text.memory, text.signals) for text in (right, *others) if text.memory is not None]
-        stated = [replace(memory, thread_id=turn.thread_id) for memory, _ in new]
+        stated = [
+            replace(memory, **{name: getattr(turn, name) for name in ("thread_id", "run_id", "agent_id", "user_id")})
+            for memory, _ in new
+        ]
         puts = [Put(memory, signals) for memory, (_, signals) in zip(stated, new, strict=True)]
         changes: list[Put | Remove] = [*puts]
-        if is_open:
-            ended, meta = end_turn(turn, at), {"by": stated[0].id}
-            changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
+        meta = {"by": stated[0].id}
+        is_current = is_open(turn, at)
+        ended = end_turn(turn, at) if is_current else replace(turn, updated_at=at)
+        changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
+        if is_current:
             if not rest:
                 changes += await self._change_other_parts(scope, turn, ended, at)
             changes += [

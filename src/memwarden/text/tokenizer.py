@@ -46,11 +46,11 @@ _MARKS: Final = (
     "\u0900-\u0963\u0970-\u0dff\u0f18-\u0fbc\u200c\u200d"
 )
 # Thai, Lao, Burmese, Khmer, kana, Han, Hangul: no spaces, or words too glued to stem.
-_GLUED: Final = (
+GLUED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-GLUED_SCRIPT: Final = re.compile(f"[{_GLUED}]")
+GLUED_SCRIPT: Final = re.compile(f"[{GLUED}]")
 _SAME_SCRIPT: Final = re.compile(
     "(?P<katakana>[\u30a0-\u30ff\u31f0-\u31ff]+)|(?P<hiragana>[\u3040-\u309f]+)"
     "|(?P<han>[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)|(?P<other>.)+?"
@@ -58,9 +58,9 @@ _SAME_SCRIPT: Final = re.compile(
     re.DOTALL,
 )
 _PIECE: Final = re.compile(
-    rf"(?P<glued>[{_GLUED}]+)"
+    rf"(?P<glued>[{GLUED}]+)"
     r"|(?P<number>\d+(?:[.,:]\d+)+(?![^\W_]))"
-    rf"|(?P<word>(?:(?![{_GLUED}])[^\W_]|[{_MARKS}])+(?:['’](?:(?![{_GLUED}])[^\W_]|[{_MARKS}])+)*)"
+    rf"|(?P<word>(?:(?![{GLUED}])[^\W_]|[{_MARKS}])+(?:['’](?:(?![{GLUED}])[^\W_]|[{_MARKS}])+)*)"
 )
 _ASCII_PIECE: Final = re.compile(r"\d+(?:[.,:]\d+)+(?![a-z0-9])|[a-z0-9]+(?:'[a-z0-9]+)*")
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+", re.IGNORECASE)
