@@ -321,7 +321,7 @@ class QuestionReading:
 
 
 class _WordedClause(NamedTuple):
-    """A clause as the person it is about would say it.
+    """A clause as whoever it is about would say it.
 
     Attributes:
         is_other: whether these are other words than were said. of_others: whether it is surely about others alone.
@@ -363,9 +363,9 @@ _SENTENCE_END: Final = re.compile(r"[.!?…]\s|\n|[.!?…]$")
 def _goes_on_about(
     said: SaidText, clause: Clause, clauses: Sequence[Clause], common: Collection[str]
 ) -> tuple[str, ...]:
-    """Whom a clause without a subject goes on about: "Jas is in Leeds now, works as a vet"; empty for the speaker.
+    """Whom a clause without a subject goes on about: "Jas is in Leeds now, works as a vet"; nobody for whoever speaks.
 
-    Chinese and Japanese leave out the speaker too often for that.
+    Chinese and Japanese leave out whoever speaks too often for that.
     """
     if GLUED_SCRIPT.search(clause.text):
         return ()

@@ -179,7 +179,7 @@ def find_somebody(text: str, found: list[Mention]) -> Somebody | None:
 
 
 def mentions_speaker(text: str, found: Sequence[Mention]) -> bool:
-    """Whether a clause mentions the speaker, other than as the owner of a relation: "Sara teaches me"."""
+    """Whether a clause mentions whoever speaks, otherwise than by whose relative somebody is: "Sara teaches me"."""
     low, lists = text.lower(), subject_words()
     relations = [each.start for each in found if each.sort == "relation"]
     for each in found:

@@ -25,7 +25,7 @@ _INDENT = "   "
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-# Names no speaker after a line that does: memories without one.
+# Names no speaker after a line that does: memories in nobody's words.
 UNSAID = "noted: "
 
 _DAY = 86_400

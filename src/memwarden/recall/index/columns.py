@@ -480,7 +480,7 @@ class StatementTable:
     def are_of_others(self, question: QuestionReading, size: int) -> Mask:
         """Return which of ``size`` places tell only of somebody else than whom a question is about.
 
-        So does a text of a named person, a relative or "she" where people ask about themselves.
+        So does a text of a named person, a relative or "she" where whoever asks asks of themselves.
         """
         rows, owner, starts = self._rows_of(size)
         found = np.zeros(size, np.bool_)
@@ -502,7 +502,7 @@ class StatementTable:
             return np.zeros(rows.stop, np.bool_)
         if SELF in asked:
             return self._of_others.array[rows]
-        # The speaker is no sister. Of two other people one may have a second name.
+        # Whoever speaks is no sister. Of two other people one may have a second name.
         of_speaker = np.array([keys == (SELF,) for keys in self._subjects], np.bool_)
         return np.asarray(of_speaker[self._subject.array[rows]], np.bool_)
 

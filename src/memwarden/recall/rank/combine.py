@@ -46,7 +46,7 @@ SHAPE: Final[Weights] = {
 }
 SPEAKER: Final = 0.8
 ON_DAY: Final = 1.2
-# Weights of what is told of others: by how far it is what is asked for, and where people ask about themselves.
+# Weights of what is told of others: by how far it is what is asked for, and where whoever asks asks about themselves.
 OF_OTHERS: Final = -3.0
 ABOUT_OTHERS: Final = -1.0
 # Weight of the best messages of a place's session, by the sum of the other signals.

@@ -195,7 +195,7 @@ def judge_pairs(question: Question, view: NamespaceView, pairs: Pairs, weights: 
     passed, passing = pairs.passed[counted], pairs.passing[counted]
     apart = view.statements.are_apart(passed, passing)
     others = tells_of_others(question, view)
-    if others is not None:  # "Ines is my boss" and "I'm under Birgit now" are both of the person who asks
+    if others is not None:  # "Ines is my boss" and "I'm under Birgit now" are both of whoever asks
         apart = others[passing] if question.asks_of_self else others[passing] | apart
     chances[counted[apart]] = 0
     return chances
