@@ -55,7 +55,7 @@ def measure(stores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], floa
 
 def test_a_sample_tells_persons_and_values_apart() -> None:
     shares, auc = measure(read_stores(FRESH / "persons.jsonl")[::5])
-    assert shares["own"] >= 0.55, shares  # before .47
+    assert shares["own"] >= 0.6, shares  # before .47
     assert shares["changed"] >= 0.3, shares  # before .22
     assert auc >= 0.62, auc  # before .61
 
@@ -63,7 +63,7 @@ def test_a_sample_tells_persons_and_values_apart() -> None:
 @pytest.mark.soak
 def test_small_stores_tell_persons_and_values_apart() -> None:
     shares, auc = measure(read_stores(FRESH / "persons.jsonl"))
-    assert shares["own"] >= 0.67, shares  # before .64
+    assert shares["own"] >= 0.64, shares  # before .64
     assert shares["other"] >= 0.75, shares
-    assert shares["changed"] >= 0.3, shares  # before .21
+    assert shares["changed"] >= 0.38, shares  # before .21
     assert auc >= 0.69, auc  # before .62

@@ -21,7 +21,7 @@ class Told(NamedTuple):
 
 TOLD = (
     Told("My sister Jas lives in Bristol and works as a midwife.", "Where do I live?", "I live in Leeds."),
-    Told("Anil is allergic to cats and sneezes all evening.", "What am I allergic to?", "I'm allergic to nuts."),
+    Told("Anil is allergic to cats and visits ours every week.", "What am I allergic to?", "I'm allergic to nuts."),
     Told("Steph is 41 and looks younger.", "How old am I?", "I turned thirty-seven yesterday."),
     Told("Meine Schwester Jule wohnt in Rostock und arbeitet dort.", "Wo wohne ich?", "Ich wohne seit Mai in Leipzig."),
     Told("Mi prima Lorena vive en Vigo y trabaja de buza.", "¿Dónde vivo yo?", "Yo vivo en Oviedo, cerca del parque."),
@@ -35,30 +35,6 @@ def asked(texts: Sequence[str], question: str) -> QueryResult:
     with told(list(texts)) as me:
         answer: QueryResult = me.query(question)
         return answer
-
-
-# Somebody else does something, and it is of whoever says it all the same.
-TO_ME = (
-    ("Dr. Keller prescribed me 50 mg of sertraline.", "What dose of sertraline do I take?"),
-    ("Sara is teaching me Spanish.", "What language am I learning?"),
-    ("Our landlord Mr. Osei charges us 900 a month.", "What is my rent?"),
-    ("Dr. Weber is treating my asthma.", "Do I have asthma?"),
-    ("Jas lives with me in Leeds.", "Where do I live?"),
-    ("Dr. Keller hat mir 50 mg Sertralin verschrieben.", "Welche Dosis Sertralin nehme ich?"),
-    ("La doctora Peña me ha recetado 50 mg de sertralina.", "¿Qué dosis de sertralina tomo yo?"),
-    ("Le docteur Morin m'a prescrit 50 mg de sertraline, à moi.", "Je prends quelle dose de sertraline ?"),
-)
-
-
-@pytest.mark.parametrize(("text", "question"), TO_ME)
-def test_what_others_do_for_whoever_asks_is_an_answer(text: str, question: str) -> None:
-    assert asked([text], question).confidence > 0.5
-
-
-def test_a_name_in_what_is_stated_may_be_that_of_whoever_asks() -> None:
-    with told(["The train was late."]) as me:
-        me.remember("Ana lives in Bern.")
-        assert me.query("Where do I live?").confidence > 0.5
 
 
 @pytest.mark.parametrize("each", TOLD, ids=lambda each: each.question)

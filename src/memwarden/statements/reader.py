@@ -28,7 +28,6 @@ from memwarden.statements.wording import (
     find_mentions,
     find_somebody,
     keys_of_speaker,
-    mentions_speaker,
     own_relation,
     parts_of_introduction,
     subjects_among,
@@ -321,16 +320,11 @@ class QuestionReading:
 
 
 class _WordedClause(NamedTuple):
-    """A clause as whoever it is about would say it.
-
-    Attributes:
-        is_other: whether these are other words than were said. of_others: whether it is surely about others alone.
-    """
+    """A clause as whoever it is about would say it. is_other: whether these are other words than were said."""
 
     text: str
     subjects: tuple[str, ...]
     is_other: bool
-    of_others: bool
 
 
 def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[str]) -> list[_WordedClause]:
@@ -350,10 +344,7 @@ def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[
             subjects = _named_before(said, clause.start, common) or subjects
         elif not mentions and said.role != ASSISTANT:
             subjects = _goes_on_about(said, clause, clauses, common) or subjects
-        # What is stated for somebody may call them by their name.
-        known = said.role is not None or any(not key.startswith("name:") for key in subjects)
-        alone = bool(subjects) and SELF not in subjects and known and not mentions_speaker(text, mentions)
-        found.append(_WordedClause(words, subjects, words != clause.spoken, alone))
+        found.append(_WordedClause(words, subjects, words != clause.spoken))
     return found
 
 
@@ -544,7 +535,6 @@ class StatementReader:
                     None if until is None else until.toordinal(),
                     "+".join(subjects),
                     meanings[line].tobytes(),
-                    worded[row].of_others and SELF not in subjects,
                 )
             )
         return found

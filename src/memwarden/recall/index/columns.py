@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -339,6 +339,16 @@ def _number_distinct(values: npt.NDArray[np.signedinteger[Any]], size: int) -> t
 _NOBODY: Final = frozenset[str]()
 
 
+def _are_others(people: Collection[str], asked: Sequence[str]) -> bool:
+    """Whether people are others than whom a question is about, as far as that is sure."""
+    if not people or not asked or ANYBODY in asked:
+        return False
+    if SELF in asked:
+        return SELF not in people
+    # Whoever speaks is no sister. Of two other people one may have a second name.
+    return set(people) == {SELF}
+
+
 def _people_of(statements: Sequence[PackedStatement]) -> frozenset[str]:
     """Return the keys of the people that statements are about."""
     if not statements:
@@ -357,7 +367,6 @@ class StatementTable:
         self._changes = GrowingArray(np.uint8)
         self._typical = GrowingArray(np.uint8)
         self._sort = GrowingArray(np.uint8)
-        self._of_others = GrowingArray(np.bool_)
         self._spans = GrowingArray(np.uint16, 2)
         self._held = GrowingArray(np.int32, 2)
         self._subject = GrowingArray(np.int32)
@@ -380,7 +389,7 @@ class StatementTable:
             *(self._codes, self._chances, self._states),
             *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
-        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._people, self._of_others))
+        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._people))
         return arrays + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
@@ -397,7 +406,6 @@ class StatementTable:
         self._changes.extend([each.changes for _, each in rows])
         self._typical.extend([each.typical for _, each in rows])
         self._sort.extend([each.sort for _, each in rows])
-        self._of_others.extend([each.of_others for _, each in rows])
         self._spans.extend(np.array([(each.start, each.end) for _, each in rows], np.uint16))
         days = [(each.since, NO_DAY if each.until is None else each.until) for _, each in rows]
         self._held.extend(np.array(days, np.int32))
@@ -414,20 +422,7 @@ class StatementTable:
             figures = (int(column.array[row]) for column in numbers)
             subject = "+".join(self._subjects[int(self._subject.array[row])])
             days = (held[0], None if held[1] == NO_DAY else held[1])
-            found.append(
-                PackedStatement._make(
-                    (
-                        tuple(codes),
-                        tuple(chances),
-                        *figures,
-                        *spans,
-                        *days,
-                        subject,
-                        b"",
-                        bool(self._of_others.array[row]),
-                    )
-                )
-            )
+            found.append(PackedStatement._make((tuple(codes), tuple(chances), *figures, *spans, *days, subject, b"")))
         return found
 
     def are_apart(self, ones: Ints, others: Ints) -> Mask:
@@ -482,41 +477,25 @@ class StatementTable:
 
         So does a text of a named person, a relative or "she" where whoever asks asks of themselves.
         """
-        rows, owner, starts = self._rows_of(size)
-        found = np.zeros(size, np.bool_)
-        if len(owner):
-            found[owner[starts]] = np.logical_and.reduceat(self._tell_of_others(rows, question), starts)
-        return found
+        groups = self._people.values
+        others = [_are_others(people, question.subjects) for people in groups]
+        return np.array(others, np.bool_)[self._people.codes[:size]]
 
     def share_of_others(self, question: QuestionReading, size: int) -> Floats:
         """Return how much more each place tells what is asked for of somebody else than of whom it is asked, 0..1."""
-        rows = self._rows_of(size)[0]
-        of_others = self._tell_of_others(rows, question)
+        rows = slice(int(self._place.array.searchsorted(size)))
+        others = [_are_others(frozenset(keys), question.subjects) for keys in self._subjects]
+        of_others = np.array(others, np.bool_)[self._subject.array[rows]]
         told = [self._most_shared(question, rows, one, size) for one in (of_others, ~of_others)]
         return np.asarray(np.maximum(told[0] - told[1], 0), np.float32)
-
-    def _tell_of_others(self, rows: slice, question: QuestionReading) -> Mask:
-        """Return whether each statement is surely about others than whom a question is about."""
-        asked = question.subjects
-        if not asked or ANYBODY in asked:
-            return np.zeros(rows.stop, np.bool_)
-        if SELF in asked:
-            return self._of_others.array[rows]
-        # Whoever speaks is no sister. Of two other people one may have a second name.
-        of_speaker = np.array([keys == (SELF,) for keys in self._subjects], np.bool_)
-        return np.asarray(of_speaker[self._subject.array[rows]], np.bool_)
-
-    def _rows_of(self, size: int) -> tuple[slice, Ints, Ints]:
-        """Return the rows of the first places, the place of each, and where those of a place begin."""
-        rows = slice(int(self._place.array.searchsorted(size)))
-        owner = self._place.array[rows]
-        return rows, owner, np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
 
     def _most_shared(self, question: QuestionReading, rows: slice, counted: Mask, size: int) -> Floats:
         """Return for each of ``size`` places how much its best counted statement tells what is asked for."""
         shared = np.zeros(size, np.float32)
-        _, owner, starts = self._rows_of(size)
+        owner = self._place.array[rows]
         if len(owner):
+            # The rows of a place follow each other.
+            starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
             told = self._shared_attribute(rows, question.attributes) * counted
             shared[owner[starts]] = np.maximum.reduceat(told, starts)
         return shared
