@@ -27,8 +27,8 @@ MAX_PASSING: Final = 120
 MIN_COSINE: Final = 0.2
 # Chance below which a pair does not count.
 MIN_CHANCE: Final = 0.02
-# Chance from which a text passes another, whatever the difference of their scores.
-MIN_SURE: Final = 0.6
+# Chance from which a text passes another, whatever the difference of their scores: it is the more likely one.
+MIN_SURE: Final = 0.5
 # Least share of the asked attribute at which a text tells it.
 MIN_TOLD: Final = 0.6
 # Maximum terms of a text that replaces another one. A longer one says several things.
