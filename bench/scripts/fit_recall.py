@@ -90,10 +90,6 @@ LATER_SIGNALS = (
     "now",
     "stated_change",
     "stated_told",
-    "small",
-    "small_change",
-    "small_second",
-    "small_told",
     "assistant",
     "asks",
     "same_talk",
@@ -112,12 +108,8 @@ LATER = {
 PAIR_SIGNALS = ("constant", "second", "first", *LATER_SIGNALS)
 LATER_SHARE = 0.5
 """Weight of the pairs of plain statements beside 1 for those of histories."""
-LATER_SORTS = {"changes": 6, "near": 6, "others": 4, "states": 8}
-"""Shares of what is told later in a store: a change, a wish or the like, the same of another person, something else."""
-CAUTION = 1.5
-"""Logits that a pair of a tiny store loses: an unrelated newer text that leads is worse than an old value that does."""
-CHANGED_STORES = ((24, 14), (12, 24), (6, 48), (3, 80), (1, 160))
-"""Values of such stores, and how many there are in English; half as many in each other language."""
+CHANGED, NEAR, OTHERS = 8, 6, 4
+"""Statements of a store that are followed by a change, by a wish or the like, and by the same of another person."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -345,38 +337,32 @@ def make_changed_stores() -> Iterator[Store]:
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     for language in LANGUAGES:
         pool = [row for row in rows if row["lang"] == language]
-        for size, stores in CHANGED_STORES:
-            for seed in range(stores if language == "en" else stores // 2):
-                yield make_changed_store(random.Random(f"{language} {size} {seed}"), pool, size, begin)
-
-
-def make_changed_store(chance: random.Random, pool: Sequence[dict[str, Any]], size: int, begin: datetime) -> Store:
-    """Return a store of at most ``size`` values, some of which change; texts of other sorts follow others."""
-    shuffled = chance.sample(pool, len(pool))
-    known, unrelated = shuffled[:size], shuffled[size:] or pool
-    sorts = chance.choices([*LATER_SORTS], weights=[*LATER_SORTS.values()], k=chance.randint(1, len(known)))
-    first = [(number, chance.choice(row["states"])) for number, row in enumerate(known)]
-    told_later = [(number, sort) for number, sort in enumerate(sorts) if sort == "states" or known[number][sort]]
-    later = [
-        (number, sort, chance.choice((chance.choice(unrelated) if sort == "states" else known[number])[sort]))
-        for number, sort in told_later
-    ]
-    chance.shuffle(first)
-    chance.shuffle(later)
-    changed = {number for number, sort, _ in later if sort == "changes"}
-    told = [*((number, text, False) for number, text in first), *((n, text, True) for n, _, text in later)]
-    messages = [
-        Message(str(place), text, "user", None, begin + timedelta(days=place), str(place))
-        for place, (_, text, _) in enumerate(told)
-    ]
-    last = begin + timedelta(days=100)
-    questions = []
-    for number, row in enumerate(known):
-        ids = {late: frozenset({messages[place].id}) for place, (n, _, late) in enumerate(told) if n == number}
-        gold, stale = (ids[True], ids[False]) if number in changed else (ids[False], frozenset[str]())
-        text = chance.choice(row["questions"])
-        questions.append(Asked(text, last, len(messages), gold, True, True, stale))
-    return Store(f"changed-{pool[0]['lang']}", "changed", messages, questions)
+        for seed in range(14 if language == "en" else 6):
+            chance = random.Random(f"{language} {seed}")
+            known = chance.sample(pool, min(24, len(pool)))
+            sorts = ["changes"] * CHANGED + ["near"] * NEAR + ["others"] * OTHERS
+            first = [(number, chance.choice(row["states"])) for number, row in enumerate(known)]
+            later = [
+                (number, chance.choice(row[sort]))
+                for number, (row, sort) in enumerate(zip(known, sorts, strict=False))
+                if row[sort]
+            ]
+            chance.shuffle(first)
+            chance.shuffle(later)
+            changed = {number for number, _ in later if number < CHANGED}
+            told = [*((number, text, False) for number, text in first), *((n, text, True) for n, text in later)]
+            messages = [
+                Message(f"{seed}-{place}", text, "user", None, begin + timedelta(days=place), str(place))
+                for place, (_, text, _) in enumerate(told)
+            ]
+            last = begin + timedelta(days=100)
+            questions = []
+            for number, row in enumerate(known):
+                ids = {late: frozenset({messages[place].id}) for place, (n, _, late) in enumerate(told) if n == number}
+                gold, stale = (ids[True], ids[False]) if number in changed else (ids[False], frozenset[str]())
+                text = chance.choice(row["questions"])
+                questions.append(Asked(text, last, len(messages), gold, True, True, stale))
+            yield Store(f"changed-{language}", "changed", messages, questions)
 
 
 class Encoder:
@@ -594,8 +580,7 @@ def fit_later(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
     ]
     weight = np.concatenate([np.full(len(label), share / len(label)) for _, label, share in parts])
     values, labels = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
-    found = named(names, logistic(values, labels, weight, 1e-3))
-    return {**found, "small": found["small"] - CAUTION} if "small" in found else found
+    return named(names, logistic(values, labels, weight, 1e-3))
 
 
 def named(names: Sequence[str], found: Matrix) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,6 @@ from memwarden import filters
 from memwarden.clock import UNSET, microseconds
 from memwarden.statements.reader import QuestionReading, attribute_code, load_weights, with_other_keys
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, PackedStatement, unpack
-from memwarden.statements.wording import SELF
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -339,16 +338,6 @@ def _number_distinct(values: npt.NDArray[np.signedinteger[Any]], size: int) -> t
 _NOBODY: Final = frozenset[str]()
 
 
-def _are_others(people: Collection[str], asked: Sequence[str]) -> bool:
-    """Whether people are others than whom a question is about, as far as that is sure."""
-    if not people or not asked or ANYBODY in asked:
-        return False
-    if SELF in asked:
-        return SELF not in people
-    # Whoever speaks is no sister. Of two other people one may have a second name.
-    return set(people) == {SELF}
-
-
 def _people_of(statements: Sequence[PackedStatement]) -> frozenset[str]:
     """Return the keys of the people that statements are about."""
     if not statements:
@@ -468,35 +457,14 @@ class StatementTable:
 
         Only statements that may be of whom the question is about count.
         """
-        rows = slice(int(self._place.array.searchsorted(size)))
-        about = self._are_about(rows, question.subjects) | question.is_request
-        return self._most_shared(question, rows, about, size)
-
-    def are_of_others(self, question: QuestionReading, size: int) -> Mask:
-        """Return which of ``size`` places tell only of somebody else than whom a question is about.
-
-        So does a text of a named person, a relative or "she" where whoever asks asks of themselves.
-        """
-        groups = self._people.values
-        others = [_are_others(people, question.subjects) for people in groups]
-        return np.array(others, np.bool_)[self._people.codes[:size]]
-
-    def share_of_others(self, question: QuestionReading, size: int) -> Floats:
-        """Return how much more each place tells what is asked for of somebody else than of whom it is asked, 0..1."""
-        rows = slice(int(self._place.array.searchsorted(size)))
-        others = [_are_others(frozenset(keys), question.subjects) for keys in self._subjects]
-        of_others = np.array(others, np.bool_)[self._subject.array[rows]]
-        told = [self._most_shared(question, rows, one, size) for one in (of_others, ~of_others)]
-        return np.asarray(np.maximum(told[0] - told[1], 0), np.float32)
-
-    def _most_shared(self, question: QuestionReading, rows: slice, counted: Mask, size: int) -> Floats:
-        """Return for each of ``size`` places how much its best counted statement tells what is asked for."""
         shared = np.zeros(size, np.float32)
+        rows = slice(int(self._place.array.searchsorted(size)))
         owner = self._place.array[rows]
         if len(owner):
             # The rows of a place follow each other.
             starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
-            told = self._shared_attribute(rows, question.attributes) * counted
+            about = self._are_about(rows, question.subjects) | question.is_request
+            told = self._shared_attribute(rows, question.attributes) * about
             shared[owner[starts]] = np.maximum.reduceat(told, starts)
         return shared
 

@@ -12,7 +12,7 @@ from memwarden.models.products import multiply
 from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
-from memwarden.recall.rank.speakers import tells_of_others
+from memwarden.recall.rank.shape import plainness_of
 from memwarden.text.question_words import opens_as_question
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ MAX_PASSING: Final = 120
 MIN_COSINE: Final = 0.2
 # Chance below which a pair does not count.
 MIN_CHANCE: Final = 0.02
-# Chance from which a text passes another, whatever the difference of their scores: it is the more likely one.
-MIN_SURE: Final = 0.5
+# Chance from which a text passes another, whatever the difference of their scores.
+MIN_SURE: Final = 0.8
 # Least share of the asked attribute at which a text tells it.
 MIN_TOLD: Final = 0.6
+# Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
+MAX_SURE_ROWS: Final = 100
+# Maximum terms of such a text. A longer one tells several things.
+MAX_SURE_TERMS: Final = 15
 # Maximum terms of a text that replaces another one. A longer one says several things.
 MAX_TERMS: Final = 40
 # Maximum places beyond the best that tell the attribute.
 MAX_TELLING: Final = 20
-# Maximum terms of a text of which few others can be another value in a small store. A longer one says several things.
-MAX_PLAIN_TERMS: Final = 15
-# Rows at which a store counts as small.
-SMALL_ROWS: Final = 20.0
 # Lead of a text that surely states the later value.
 LEAD: Final = 1.0
 
@@ -131,8 +131,6 @@ def _measure(
     session = view.session
     told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
-    says_now = view.says_now[newer].astype(np.float32)
-    small = (view.length[passing] <= MAX_PLAIN_TERMS) * np.float32(SMALL_ROWS / (view.alive_count + SMALL_ROWS))
     return {
         "constant": nothing + 1,
         "second": alike["second"],
@@ -141,19 +139,15 @@ def _measure(
         "told_after": told[passing],
         "told_both": told_both,
         "changes": announced,
-        "now": says_now,
+        "now": view.says_now[newer].astype(np.float32),
         "stated_change": of_change[newer],
         "stated_told": of_change[newer] * told_both**2,
-        # In a small store of plain statements few texts can be another value of the same.
-        "small": small,
-        "small_change": small * of_change[newer],
-        "small_second": small * alike["second"],
-        "small_told": small * np.maximum(announced, says_now) * told_both,
         "assistant": 1 - view.from_person[passing],
         "asks": view.asks_question[passing].astype(np.float32),
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
+        "told_change": _tells_change(view, passed, passing, told_both) * (alike["second"] >= MIN_COSINE),
     }
 
 
@@ -172,6 +166,19 @@ def _measure_told(question: Question, view: NamespaceView) -> Floats:
     return view.statements.share_attribute(question.reading, view.size)
 
 
+def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
+    """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
+
+    In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
+    """
+    trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
+    says = view.announces_change | view.says_now
+    told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
+    told &= ~view.says_doubt[passing]
+    told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_SURE_TERMS)
+    return told.astype(np.float32) * np.float32(trust)
+
+
 def _cosines(view: NamespaceView, vectors: Floats | None, ones: Ints, others: Ints) -> Floats:
     """Return the cosine of each of some places with each of others, by their first passages; 0 without vectors."""
     if vectors is None:
@@ -180,23 +187,20 @@ def _cosines(view: NamespaceView, vectors: Floats | None, ones: Ints, others: In
     return multiply(vectors[starts[ones]], vectors[starts[others]].T)
 
 
-def judge_pairs(question: Question, view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
+def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
     """Return for each pair how far the passing text counts as another value of what the other states, 0..1.
 
-    Texts about different people do not count, nor does a later text that says several things, or one that is about
-    somebody else than the question.
+    A text that announces a change, or says that something holds now, counts in any case where both tell the attribute
+    that is asked for. Texts about different people do not count, nor does a later text that says several things.
     """
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
-    chances = np.asarray(1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT))), np.float32)
+    fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
+    chances = np.asarray(np.maximum(fitted, pairs.signals["told_change"]), np.float32)
     chances[(chances < MIN_CHANCE) | ~says_one_thing(view, pairs.passing)] = 0
     if view.statements is None:
         return chances
     counted = np.flatnonzero(chances)
-    passed, passing = pairs.passed[counted], pairs.passing[counted]
-    apart = view.statements.are_apart(passed, passing)
-    others = tells_of_others(question, view)
-    if others is not None:  # "Ines is my boss" and "I'm under Birgit now" are both of whoever asks
-        apart = others[passing] if question.asks_of_self else others[passing] | apart
+    apart = view.statements.are_apart(pairs.passed[counted], pairs.passing[counted])
     chances[counted[apart]] = 0
     return chances
 
