@@ -173,7 +173,7 @@ def test_a_file_says_how_many_of_its_messages_have_no_time(tmp_path: Path) -> No
     ]
     file, db = tmp_path / "chat.json", f"sqlite:///{tmp_path / 'a.db'}"
     file.write_text(json.dumps(rows))
-    assert "1 has no time of its own and counts as said now" in cli("observe", str(file), "--db", db)
+    assert "1 has no time, or one that lies ahead, and counts as said now" in cli("observe", str(file), "--db", db)
     (memory,) = json.loads(cli("find", "--filter", "metadata.page=7", "--db", db, "--json"))
     assert (memory["created_at"][:10], memory["metadata"]) == ("2023-05-08", {"page": 7})
 

@@ -192,8 +192,8 @@ def lines(summary: Summary) -> Iterator[str]:
     if summary.chatter:
         yield f"  {summary.chatter:,} of them are greetings or thanks alone: kept, never recalled."
     if summary.undated:
-        said = "has no time of its own and counts" if summary.undated == 1 else "have no times of their own and count"
-        yield f"  {summary.undated:,} {said} as said now."
+        has, counts = ("has", "counts") if summary.undated == 1 else ("have", "count")
+        yield f"  {summary.undated:,} {has} no time, or one that lies ahead, and {counts} as said now."
     for what, times in {**summary.left_out, **summary.refused}.items():
         yield f"  left out: {what} ({times:,})"
     users = summary.users
