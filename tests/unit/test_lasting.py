@@ -88,3 +88,192 @@ def test_a_dose_is_over_with_what_the_sentence_before_names(dose: str, end: str)
     assert quote(dose)
     assert quote(dose, "it rains again") != []
     assert quote(dose, end) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My daughter Zoe is 9, she is allergic to peanuts",
+        "Ma fille Zoé a 9 ans, elle est allergique aux arachides.",
+        "Mi hija Zoe tiene 9 años, es alérgica a los cacahuetes.",
+        "Meine Tochter Zoe ist 9, sie ist allergisch gegen Erdnüsse.",
+        "My son Leo is 12 and he has asthma.",
+        "My mother Ruth lives in Leeds and she is diabetic.",
+        "My uncle Ben works at the docks.",
+        "My wife Priya can't eat shellfish.",
+        "My husband Ed turned 50.",
+        "My dad has dementia and lives in a care home.",
+        "My daughter is 9.",
+        "My niece Ivy studies at Exeter.",
+        "My cousin Jo moved to Oslo.",
+        "My grandma lives in Cork.",
+        "Mein Sohn Jonas ist 12 und hat Asthma.",
+        "Meine Mutter Renate wohnt in Kassel.",
+        "Meine Frau Lea verträgt keine Milch.",
+        "Meine Schwester Ina arbeitet bei Bosch.",
+        "Mein Vater ist 80 und lebt im Heim.",
+        "Meine Nichte Ida ist 4 Jahre alt.",
+        "Unsere Tochter Emma geht in die dritte Klasse.",
+        "Mein Mann Jörg hat Diabetes.",
+        "Mein Onkel Karl ist nach Wien gezogen.",
+        "Mi hijo Leo tiene 12 años y es asmático.",
+        "Mi madre Rosa vive en Burgos.",
+        "Mi mujer Lola no puede comer marisco.",
+        "Mi padre tiene 80 años y vive en una residencia.",
+        "Mi sobrina Sara estudia en Granada.",
+        "Mi marido Juan trabaja en Renfe.",
+        "Mi hija se ha mudado a Berlín.",
+        "Mon fils Léo a 12 ans et il est asthmatique.",
+        "Ma mère Odile habite à Tours.",
+        "Ma femme Inès ne mange pas de gluten.",
+        "Mon mari Paul travaille chez Renault.",
+        "Ma nièce Lola étudie à Lille.",
+        "Mon père a 80 ans, il vit en maison de retraite.",
+        "Ma sœur Ana a déménagé à Brest.",
+        "Mio figlio Leo ha 12 anni e soffre di asma.",
+        "Mia madre Carla vive a Bari.",
+        "Mia moglie Eva non può mangiare i crostacei.",
+        "Mia figlia Zoe ha 9 anni, è allergica alle arachidi.",
+        "Mio padre Aldo lavora in banca.",
+        "Meu filho Leo tem 12 anos e é asmático.",
+        "Minha mãe Rosa mora em Braga.",
+        "Minha filha Zoe tem 9 anos, é alérgica a amendoim.",
+        "Meu pai trabalha no porto.",
+        "Mijn zoon Leo is 12 en heeft astma.",
+        "Mijn moeder Ria woont in Gent.",
+        "Mijn dochter Zoe is 9, ze is allergisch voor pinda's.",
+        "Mijn vrouw Els eet geen vis.",
+        "Mijn vader werkt bij ASML.",
+        "Our dog Biscuit is 9, he's allergic to chicken.",
+    ],
+)
+def test_an_age_a_job_a_place_or_an_illness_of_a_relative_is_quoted_whole(text: str) -> None:
+    assert quote(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My brother Tom is a beekeeper in Kent.",
+        "My aunt Bea is in hospital.",
+        "My little brother Sam is 17, he wants to be a pilot.",
+        "Mein Bruder Tim ist Imker.",
+        "Mi hermano Iván es apicultor.",
+        "Mon frère Hugo est apiculteur.",
+        "Mio fratello Ugo è apicoltore.",
+        "O meu irmão Ivo é apicultor.",
+        "Mijn broer Tim is imker.",
+        "Moja córka Zosia ma 9 lat, ma alergię na orzeszki.",
+        "Mój brat Tomek mieszka w Łodzi.",
+        "Moja mama Ewa jest lekarką.",
+        "My son is 2 hours late.",
+        "my son is 5 minutes away",
+        "My sister Ana just qualified as a vet.",
+        "Our daughter Mia, 4, is coeliac.",
+        "A minha mulher Ana não pode comer marisco.",
+    ],
+)
+def test_nothing_is_quoted_of_a_statement_about_a_relative_that_no_list_knows(text: str) -> None:
+    assert quote(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm vegan", "I'm vegan.", "im vegan", "I am vegan.", "I am a vegetarian.", "Ich bin vegan.",
+        "Ich bin Veganer.", "Ich bin Vegetarierin.", "Soy vegano.", "Soy vegetariana.", "Je suis vegan.",
+        "Je suis végétarien.", "Sono vegana.", "Sono vegetariano.", "Sou vegana.", "Sou vegetariano.",
+        "Ik ben veganist.", "Ik ben vegetariër.", "我吃素。", "I am diabetic.",
+    ],
+)  # fmt: skip
+def test_a_short_statement_of_a_diet_is_quoted(text: str) -> None:
+    assert topics_of(text) == ["health"]
+    assert quote(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved to Lyon.", "Ich bin nach Kiel gezogen.", "Mi sono trasferita a Torino", "Ci siamo trasferiti a Bari.",
+        "J'ai déménagé à Nantes", "On a emménagé à Brest.", "Me mudé a Quito.", "Mudei-me para o Porto",
+        "Me mudei para Recife", "Ik ben verhuisd naar Utrecht", "We zijn naar Gent verhuisd.", "我搬到了南京",
+        "Я переехала в Казань", "大阪に引っ越しました。",
+    ],
+)  # fmt: skip
+def test_a_move_gives_a_home(text: str) -> None:
+    assert topics_of(text) == ["home"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't think i live in paris", "I don't live in Paris.", "I never said I live in Paris.",
+        "We don't move to Bonn",
+        "I'd like to move to Bonn", "my brother moved to Leeds", "I almost moved to Lyon", "I thought I live in Bonn",
+        "Ich wohne nicht in Kiel.", "Ich glaube, ich wohne in Kiel.", "Fast wäre ich nach Kiel gezogen.",
+        "Mein Bruder ist nach Kiel gezogen.", "Non mi sono trasferita a Torino.", "Mi sarei trasferita a Torino.",
+        "Mio fratello si è trasferito a Torino.", "Je n'ai pas déménagé à Nantes.", "J'ai failli déménager à Nantes.",
+        "Je crois que j'habite à Lyon.", "Mon frère a déménagé à Nantes.", "No me mudé a Quito.",
+        "Casi me mudé a Quito.",
+        "Não me mudei para o Porto.", "Quase me mudei para o Porto.", "O meu irmão mudou-se para o Porto.",
+        "Ik woon niet in Gent.", "Ik ben bijna verhuisd naar Utrecht.", "Mijn broer is verhuisd naar Utrecht.",
+        "我不住在北京", "我差点搬到南京", "我弟弟搬到南京了", "我想搬到南京", "大阪に住んでいません。",
+        "Я не переехала в Казань.", "Я чуть не переехала в Казань.", "Мой брат переехал в Казань.",
+    ],
+)  # fmt: skip
+def test_a_denied_wished_or_near_move_and_that_of_another_gives_no_home(text: str) -> None:
+    assert "home" not in topics_of(text)
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        ("My rent went up to 870 euros", "I thought my rent went up to 870"),
+        ("Our rent has gone down to 700.", "The price of eggs went up to 4 euros"),
+        ("Meine Miete ist auf 900 Euro gestiegen.", "Wenn meine Miete auf 900 Euro gestiegen ist, ziehe ich aus."),
+        ("Mon loyer est passé à 900 euros.", "Je crois que mon loyer est passé à 900 euros."),
+        ("Mi alquiler ha subido a 900 euros.", "Creo que mi alquiler ha subido a 900 euros."),
+        ("Il mio affitto è salito a 900 euro.", "Il prezzo del pane è salito a 4 euro."),
+        ("A minha renda subiu para 900 euros.", "Acho que a minha renda subiu para 900 euros."),
+        ("Mijn huur is gestegen naar 900 euro.", "Ik denk dat mijn huur is gestegen naar 900 euro."),
+        ("房租涨到5000了", "我觉得房租涨到5000了"),
+        ("My rent went up to 870 euros", "My rent never went up to 870 euros."),
+        ("My rent went up to 870 euros", "my bus is 20 minutes late"),
+    ],
+)
+def test_a_new_amount_of_an_own_thing_is_quoted(told: str, untold: str) -> None:
+    assert topics_of(told) == ["current"]
+    assert topics_of(untold) == []
+
+
+def test_a_new_amount_replaces_the_one_before() -> None:
+    newer = "My rent went up to 920 euros."
+    assert quote("My rent went up to 870 euros.", newer) == [newer]
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        ("I start my new job at Siemens in July", "I might start my new job at Siemens in July"),
+        ("Ich fange im Juli bei Siemens an.", "Vielleicht fange ich im Juli bei Siemens an."),
+        ("Je commence chez Airbus en septembre.", "Mon frère commence chez Airbus en septembre."),
+        ("Empiezo a trabajar en Renfe en julio.", "Espero que empiezo a trabajar en Renfe en julio."),
+        ("Inizio a lavorare alla Fiat in settembre.", "Forse inizio a lavorare alla Fiat in settembre."),
+        ("Ik begin in september bij ASML.", "Misschien begin ik in september bij ASML."),
+    ],
+)
+def test_a_new_job_of_a_later_month_is_a_day_to_come(told: str, untold: str) -> None:
+    assert topics_of(told) == ["upcoming"]
+    assert topics_of(untold) == []
+    assert quote(told) == [told]
+    assert quote(told, *["It rains."] * 3) == [told]
+
+
+def test_a_new_job_is_no_day_to_come_after_its_month() -> None:
+    text = "I start my new job at Siemens in July"
+    turn = Memory(
+        id="1", namespace=Namespace("default", "user/ann"), text=text, updated_at=SAID_AT, created_at=SAID_AT,
+        channel=Channel.TURN, role="user",
+    )  # fmt: skip
+    assert [line.words for line in choose_lines([turn], datetime(2026, 7, 20, tzinfo=UTC), None)] == [text]
+    assert choose_lines([turn], datetime(2026, 8, 2, tzinfo=UTC), None) == []

@@ -65,11 +65,16 @@ def is_inside_quotes(text: str, start: int) -> bool:
     return before.count('"') % 2 == 1 or len(_OPENING.findall(before)) > len(_CLOSING.findall(before))
 
 
-def find_last_day(text: str, at: datetime) -> date | None:
-    """Return the last day that a sentence names by its number, if it was ahead when the sentence was said."""
+def find_last_day(text: str, at: datetime, *, most: int = MAX_DAYS_AHEAD, numbered: bool = True) -> date | None:
+    """Return the last day that a sentence names, if it was ahead when the sentence was said.
+
+    most: days of the span. numbered: whether only a day that has a number counts.
+    """
     spans = [
         span
         for span in spans_in(text, at)
-        if (span.last - span.first).days <= MAX_DAYS_AHEAD and _DIGIT.search(span.text) and span.first > at.date()
+        if (span.last - span.first).days <= most
+        and (not numbered or _DIGIT.search(span.text))
+        and span.first > at.date()
     ]
     return max((span.last for span in spans), default=None)

@@ -21,7 +21,7 @@ from memwarden.statements.renewed import (
     load_unnamed,
 )
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.language import language_of, normalize_text
+from memwarden.text.language import language_of, latin_languages, normalize_text, read_evidence
 from memwarden.text.lexicon import (
     LASTING_SIGNS,
     LASTING_TOPICS,
@@ -37,13 +37,23 @@ from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import UpdateWords, compile_phrases, load_update_words, make_word_pattern
 
 # Width of a sentence in Latin letters. A shorter one needs what stood before it.
-MIN_WIDTH: Final = 10
+MIN_WIDTH: Final = 6
+# Characters of a text whose language is looked at again if it says nothing in its likeliest one: "Sono vegana."
+MAX_FEW: Final = 60
+# Other languages in which such a text is read, the likeliest.
+MAX_LANGUAGES: Final = 2
+# Lead in nats of a language that is sure: "im vegan" leads by 7.5 as German.
+MIN_KNOWN: Final = 8.0
+# Words between a denial and what it denies: "don't really think I live here".
+MAX_DENIED: Final = 4
 # Characters read of a turn.
 MAX_CHARACTERS: Final = 2_000
 # Languages whose sentences need no word for the speaker.
 _DROPS_SUBJECT: Final = ("es", "it", "pt", "ja", "zh")
 # Days that an event takes at most.
 MAX_DAYS: Final = 62
+# Days. An event that the speaker announces may name its month.
+MAX_DAYS_ANNOUNCED: Final = 31
 # Days between an appointment and its new day, if nothing else shows which appointment moved.
 MAX_DAYS_MOVED: Final = 10
 _DAYS_OF_YEAR: Final = 365
@@ -149,16 +159,24 @@ def load_topics(language: str) -> Mapping[str, re.Pattern[str]]:
     lexicon = load_lexicon(language)
     table, lists = lexicon.lasting, _make_lists(lexicon)
     return {
-        topic: compile_phrases(_with_bare_spelling(table[topic]), language, lists)
+        topic: compile_phrases(_with_spellings(table[topic], table.get("written_out", "")), language, lists)
         for topic in LASTING_TOPICS
         if topic in table
     }
 
 
-def _with_bare_spelling(listed: str) -> str:
-    """Phrases and their spelling without apostrophes, as people type: "im", "ive". "We're" would be "were"."""
-    bare = (phrase.replace("'", "") for phrase in listed.split("|") if "'" in phrase and "we're" not in phrase)
-    return " | ".join((listed, *bare))
+def _with_spellings(listed: str, written_out: str) -> str:
+    """Phrases, their long forms, and their spelling without apostrophes: "im", "ive". "We're" would be "were".
+
+    written_out: contractions with their long forms, "i'm = i am | ...". People write them out to stress a denial, so
+    phrases with any words between ("i'm _ allergic to") are left out.
+    """
+    phrases = listed.split("|")
+    pairs = [tuple(map(str.strip, pair.split("="))) for pair in written_out.split("|") if pair.strip()]
+    whole = [phrase for phrase in phrases if "_" not in phrase]
+    long = (phrase.replace(short, full) for short, full in pairs for phrase in whole if f" {short} " in f" {phrase}")
+    bare = (phrase.replace("'", "") for phrase in phrases if "'" in phrase and "we're" not in phrase)
+    return " | ".join((listed, *long, *bare))
 
 
 @cache
@@ -169,7 +187,8 @@ def load_signs(language: str) -> Mapping[str, re.Pattern[str]]:
     lexicon = load_lexicon(language)
     table, lists = lexicon.lasting, _make_lists(lexicon)
     return {
-        sign: compile_phrases(table[sign], language, lists) if sign in table else _NOTHING for sign in LASTING_SIGNS
+        sign: compile_phrases(table[sign], language, lists) if sign in table and sign != "written_out" else _NOTHING
+        for sign in LASTING_SIGNS
     }
 
 
@@ -210,16 +229,21 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         # A group, so that a name counts as content and not as part of a phrase.
         "name": r"([^\W\d_][\w-]+)",
         "dose": rf"(?:{counts}) ?(?:{units})",
+        "age": rf"(?:{counts})(?!\s+\w)",
     }
-    phrases = {"illness": _any_of(lexicon.lasting.get("kin_health", ""))}
-    return (
-        phrases
-        | numbers
-        | {
-            name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
-            for name, words in lists.items()
-        }
-    )
+    listed = {
+        name: f"(?:{'|'.join(map(make_word_pattern, map(normalize_text, words)))}){endings.get(name, '')}"
+        for name, words in lists.items()
+    }
+    own = _any_of(lexicon.lasting.get("own", ""))
+    phrases = {
+        "illness": _any_of(lexicon.lasting.get("kin_health", "")),
+        **{
+            name: rf"{own}\s+(?:[^\W\d_]+\s+)?{listed[words]}(?:,?\s+{numbers['name']},?)?"
+            for name, words in (("relative", "kin"), ("ownpet", "animal"))
+        },
+    }
+    return phrases | numbers | listed
 
 
 def _any_of(listed: str) -> str:
@@ -263,7 +287,30 @@ def find_lasting(text: str, at: datetime) -> tuple[LastingWords, ...]:
 
     at: when the turn was said.
     """
-    lists = _load_lists(language_of(text))
+    language = language_of(text)
+    found = _read_in(language, text, at)
+    if found or len(text) > MAX_FEW:
+        return found
+    for other in _other_languages(text, language):
+        others = _read_in(other, text, at)
+        if any(words.topic for words in others):
+            return others
+    return found
+
+
+def _other_languages(text: str, language: str) -> list[str]:
+    """The languages with lists, beside its likeliest, that a short text may be in. None where it is known."""
+    evidence = read_evidence(text)
+    if evidence.script or evidence.known(MIN_KNOWN) == language:
+        return []
+    scores = dict(zip(latin_languages(), evidence.scores, strict=True))
+    listed = (code for code in scores if code != language and code in languages() and load_lexicon(code).lasting)
+    return sorted(listed, key=lambda code: -scores[code])[:MAX_LANGUAGES]
+
+
+def _read_in(language: str, text: str, at: datetime) -> tuple[LastingWords, ...]:
+    """Read a turn in a language. Nothing in one without lists."""
+    lists = _load_lists(language)
     if lists is None:
         return ()
     drafts = lists.signs["drafts"].search(normalize_text(text[:MAX_CHARACTERS])) is not None
@@ -286,6 +333,8 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     language, topics, signs = lists.language, lists.topics, lists.signs
     plain = normalize_text(text)
     last_day = find_last_day(text, at)
+    if last_day is None and signs["announces"].search(plain):
+        last_day = find_last_day(text, at, most=MAX_DAYS_ANNOUNCED, numbered=False)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
     if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
         return None
@@ -318,7 +367,10 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         begins=frozenset(topic for topic, sign in _BEGINS.items() if signs[sign].search(plain)),
         diets=signs["diets"].search(plain) is not None,
         returns=any(
-            signs["meals"].search(clause.text) and not {"negation", "doubt"} & clause.roles for clause in read.clauses
+            signs["meals"].search(clause.text)
+            and "negation" not in clause.roles
+            and not _doubts(read_text(clause.text, language))
+            for clause in read.clauses
         ),
         denies=any("negation" in clause.roles for clause in read.clauses if match and phrases.search(clause.text)),
         stems=frozenset(terms(plain, language)),
@@ -428,7 +480,11 @@ def _is_certain(
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
-    if _is_of_another(read, phrases) or (topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]):
+    if _is_denied(read, topic, phrases) or (
+        _is_of_another(read, phrases) and not _is_of_relative(read, topic, phrases)
+    ):
+        return False
+    if topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]:
         return False
     if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
         return False
@@ -453,8 +509,10 @@ def _is_in_force(
     if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
         return False
     holder = _clause_of(read, phrases)
+    hit = phrases.search(holder.text) if holder else None
+    owned = hit is not None and signs["own"].match(hit[0]) is not None
     person = read_text(holder.text if holder else read.plain, read.language).person
-    if person == "third" or read.relations & _STRANGERS:
+    if (person == "third" and not owned) or read.relations & _STRANGERS:
         return False
     denied = holder is not None and "negation" in holder.roles
     if topic in ("medicines", "codes") and (denied or signs["past"].search(read.plain)):
@@ -464,7 +522,7 @@ def _is_in_force(
     if topic == "medicines":
         day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
         return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
-    return topic != "current" or _is_own_news(text, read, at, phrases)
+    return topic != "current" or (not _is_denied(read, topic, phrases) and _is_own_news(text, read, at, phrases))
 
 
 def _is_own_news(text: str, read: ReadText, at: datetime, phrases: re.Pattern[str]) -> bool:
@@ -490,6 +548,27 @@ def _belongs_to_name(read: ReadText) -> bool:
 def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
     """Whether somebody else says or does it. "She has a cat, and I'm allergic to cats" is the speaker's."""
     return read.person == "third" and _person_of(read, phrases) != "self"
+
+
+def _is_of_relative(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
+    """Whether a sentence is about a relative or pet that its phrase names first: "my daughter is 9, she has asthma"."""
+    return topic in ("family", "pets") and phrases.match(read.plain) is not None
+
+
+def _is_denied(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
+    """Whether a phrase is denied before it: "I don't think I live there", or of a home also in or after it."""
+    if topic == "likes":
+        return False
+    clause = _clause_of(read, phrases)
+    hit = phrases.search(clause.text) if clause is not None else None
+    if clause is None or hit is None or read.words is None:
+        return False
+    before, after = clause.text[: hit.start()], clause.text[hit.end() :]
+    # A script without spaces denies in the word or in the signs after it.
+    denied = "" if read.glued else " ".join(before.split()[-MAX_DENIED:])
+    if topic in ("home", "current"):
+        denied = f"{denied} {hit[0]} {after[:MAX_DENIED] if read.glued else ' '.join(after.split()[:1])}"
+    return read.words.patterns["negation"].search(denied) is not None
 
 
 def _person_of(read: ReadText, phrases: re.Pattern[str]) -> str:

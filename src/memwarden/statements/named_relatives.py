@@ -40,11 +40,13 @@ class NamedRelative(NamedTuple):
         text: the words that say so, as they were said.
         relation: key of the relation, "pet" for an animal.
         name: in lower case.
+        is_subject: whether an age, an illness, a job or a place follows. Then the words alone are a fragment.
     """
 
     text: str
     relation: str
     name: str
+    is_subject: bool = False
 
     def is_replaced_by(self, newer: NamedRelative) -> bool:
         """Whether newer words name the same, or another where a speaker has only one."""
@@ -70,9 +72,14 @@ def find_named_relatives(text: str) -> list[NamedRelative]:
     patterns, some = _load_patterns(language), text[:MAX_CHARACTERS]
     if not patterns or load_signs(language)["drafts"].search(normalize_text(some)):
         return []
-    relations = _load_relations(language)
+    relations, states = _load_relations(language), load_signs(language)["kin_states"]
     return [
-        NamedRelative(hit[0], relations[normalize_text(hit["kin"])], hit["name"].lower())
+        NamedRelative(
+            hit[0],
+            relations[normalize_text(hit["kin"])],
+            hit["name"].lower(),
+            states.match(normalize_text(span.text[hit.end() :].lstrip(" ,"))) is not None,
+        )
         for span in split_spans(some, small_starts=True)
         if not _QUOTED.search(span.text)
         for pattern in patterns

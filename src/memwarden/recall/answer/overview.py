@@ -295,7 +295,7 @@ def _name_relatives(
     return [
         Line(turn, relative.text, "pets" if relative.relation == PET else "family", speaker_name)
         for turn, relative in named
-        if not any(relative.name in line.words.lower() for line in lines)
+        if not (relative.is_subject or any(relative.name in line.words.lower() for line in lines))
         and not any(relative.is_over(words) for later, words in sentences if later.created_at >= turn.created_at)
     ]
 

@@ -124,7 +124,8 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 # Topics in which people say of themselves what lasts, the weightiest first.
 # In these phrases "<kin>", "<other>", "<job>", "<animal>", "<vehicle>", "<post>" and "<weekday>" are any word of that
-# list. "<other>" is anybody who is not a relative, for example a friend.
+# list. "<other>" is anybody who is not a relative, for example a friend. "<relative>" is a relative of the speaker
+# with or without a name, "my little sister Ana", and "<ownpet>" an animal. "<age>" is a number that counts no unit.
 # Further lists are "<month>", "<year>", "<number>", of one or two digits, "<code>", of three or more, and "<dose>".
 # medicines, codes, rules, current, upcoming: what is in force: a dose, a number to know, an agreement, a new value, a
 # day to come.
@@ -143,6 +144,9 @@ LASTING_TOPICS: Final = (
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
 # hearsay: the speaker repeats the words of another person.
+# announces: the speaker starts a new job, at a time that the sentence names.
+# written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
+# kin_states: begins what is said of a named relative: an age, an illness, a job, a place.
 # past: a dose or a code that may hold no more. others: a dose that another takes, or that is advised.
 LASTING_SIGNS: Final = (
     "ended",
@@ -170,6 +174,9 @@ LASTING_SIGNS: Final = (
     "others",
     "replies",
     "hearsay",
+    "announces",
+    "kin_states",
+    "written_out",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
