@@ -23,6 +23,7 @@ from memwarden.text.question_words import asks_question, opens_question
 
 HERE = Path(__file__).parent
 RIDGE = 0.0003
+SUBJECT_SHARE = 3
 GLUED = ("ja", "zh")
 OUT = Path(clauses.__file__).with_name("clauses.npy")
 
@@ -65,7 +66,9 @@ def fit_both(rows, embedder, parts):
     frames += [f"{phrase}{sign}" for phrase in stated for sign in ((",", ".") if phrase[0].isascii() else ("，", "。"))]
     asking = with_parts([text for row in rows for text in (*row["questions"], *row["past_questions"])], asking=True)
     stating = with_parts([text for row in rows for text in (*row["states"][:4], *row["changes"][:2], *row["near"][:2])])
-    stating += [phrase for phrases in read_phrases("stated").values() for phrase in phrases]
+    subjects = [phrase for phrases in read_phrases("stated").values() for phrase in phrases]
+    # They stand near to frames, and are few beside what else is stated.
+    stating += [*subjects * SUBJECT_SHARE, *(phrase.rstrip(".!?。！？") for phrase in subjects)]
     texts = [*frames, *asking, *stating]
     features = clause_features(texts, embedder.embed(texts))
     sort = np.array([0] * len(frames) + [1] * len(asking) + [2] * len(stating))

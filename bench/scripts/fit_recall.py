@@ -90,6 +90,10 @@ LATER_SIGNALS = (
     "now",
     "stated_change",
     "stated_told",
+    "small",
+    "small_change",
+    "small_second",
+    "small_told",
     "assistant",
     "asks",
     "same_talk",
@@ -108,8 +112,14 @@ LATER = {
 PAIR_SIGNALS = ("constant", "second", "first", *LATER_SIGNALS)
 LATER_SHARE = 0.5
 """Weight of the pairs of plain statements beside 1 for those of histories."""
+LATER_SORTS = {"changes": 6, "near": 6, "others": 4, "states": 8}
+"""Shares of what is told later in a store: a change, a wish or the like, the same of another person, something else."""
+CAUTION = 0.75
+"""Logits that a pair of a tiny store loses: an unrelated newer text that leads is worse than an old value that does."""
 CHANGED, NEAR, OTHERS = 8, 6, 4
 """Statements of a store that are followed by a change, by a wish or the like, and by the same of another person."""
+FEW_STORES = ((24, 14), (12, 24), (6, 48), (3, 80), (1, 160))
+"""Values of such stores, and how many there are in English; half as many in each other language."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -365,6 +375,46 @@ def make_changed_stores() -> Iterator[Store]:
             yield Store(f"changed-{language}", "changed", messages, questions)
 
 
+def make_few_changed() -> Iterator[Store]:
+    """Yield stores of 1 to 24 plain statements; some of them change later, and other texts follow others."""
+    rows = read_corpus()
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    for language in LANGUAGES:
+        pool = [row for row in rows if row["lang"] == language]
+        for size, stores in FEW_STORES:
+            for seed in range(stores if language == "en" else stores // 2):
+                yield make_few(random.Random(f"{language} {size} {seed}"), pool, size, begin)
+
+
+def make_few(chance: random.Random, pool: Sequence[dict[str, Any]], size: int, begin: datetime) -> Store:
+    """Return a store of at most ``size`` values, some of which change; texts of other sorts follow others."""
+    shuffled = chance.sample(pool, len(pool))
+    known, unrelated = shuffled[:size], shuffled[size:] or pool
+    sorts = chance.choices([*LATER_SORTS], weights=[*LATER_SORTS.values()], k=chance.randint(1, len(known)))
+    first = [(number, chance.choice(row["states"])) for number, row in enumerate(known)]
+    told_later = [(number, sort) for number, sort in enumerate(sorts) if sort == "states" or known[number][sort]]
+    later = [
+        (number, sort, chance.choice((chance.choice(unrelated) if sort == "states" else known[number])[sort]))
+        for number, sort in told_later
+    ]
+    chance.shuffle(first)
+    chance.shuffle(later)
+    changed = {number for number, sort, _ in later if sort == "changes"}
+    told = [*((number, text, False) for number, text in first), *((n, text, True) for n, _, text in later)]
+    messages = [
+        Message(str(place), text, "user", None, begin + timedelta(days=place), str(place))
+        for place, (_, text, _) in enumerate(told)
+    ]
+    last = begin + timedelta(days=100)
+    questions = []
+    for number, row in enumerate(known):
+        ids = {late: frozenset({messages[place].id}) for place, (n, _, late) in enumerate(told) if n == number}
+        gold, stale = (ids[True], ids[False]) if number in changed else (ids[False], frozenset[str]())
+        text = chance.choice(row["questions"])
+        questions.append(Asked(text, last, len(messages), gold, True, True, stale))
+    return Store(f"few-{pool[0]['lang']}", "few", messages, questions)
+
+
 class Encoder:
     """Makes signals of texts and vectors of questions, kept in a file."""
 
@@ -450,7 +500,7 @@ def measure_question(store: Store, asked: Asked, view: Any, encoder: Encoder, ki
     signals = answer_signals(question, view, combined, allowed, rows)
     ids = [message.id for message in store.messages]
     pairs, later = measure_pairs(asked, question, view, combined, allowed, ids)
-    if store.sort == "changed":
+    if store.sort in ("changed", "few"):
         return Row(store, asked, question.english, 0.0, {}, (), pairs, later)
     answer = judge_answer(question, view, combined, allowed, rows, kind).answer
     case = Case(question, view, allowed, combined, 0.0, load_weights()[kind].later, answer)
@@ -564,23 +614,45 @@ def fit_item(rows: Sequence[Row], answer: Mapping[str, float]) -> dict[str, floa
 
 
 def fit_later(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
-    """Fit the chance that the later of two texts states the current value."""
+    """Fit the chance that the later of two texts states the current value, then what a small store adds to it."""
     if not names:
         return {}
-    x: dict[bool, list[Matrix]] = {True: [], False: []}
-    y: dict[bool, list[Matrix]] = {True: [], False: []}
-    chosen = [PAIR_SIGNALS.index(name) for name in ("constant", *names)]
-    for row in rows:
-        if row.pairs is not None and row.store.sort in ("history", "changed"):
-            label = np.array(row.later)
-            x[row.store.sort == "history"].append(row.pairs[~np.isnan(label)][:, chosen])
-            y[row.store.sort == "history"].append(label[~np.isnan(label)])
-    parts = [
-        (np.concatenate(x[one]), np.concatenate(y[one]), share) for one, share in ((True, 1.0), (False, LATER_SHARE))
-    ]
+    large = [name for name in names if not name.startswith("small")]
+    parts = [(*collect_pairs(rows, sort, large), share) for sort, share in (("history", 1.0), ("changed", LATER_SHARE))]
     weight = np.concatenate([np.full(len(label), share / len(label)) for _, label, share in parts])
     values, labels = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
-    return named(names, logistic(values, labels, weight, 1e-3))
+    found = named(large, logistic(values, labels, weight, 1e-3))
+    few, labels = collect_pairs(rows, "few", names)
+    known = few @ np.array([found.get(name, 0.0) for name in ("constant", *names)])
+    small = [number for number, name in enumerate(("constant", *names)) if name.startswith("small")]
+    added = fit_beside(few[:, small], labels, known).tolist()
+    found |= dict(zip([name for name in names if name.startswith("small")], added, strict=True))
+    return {**found, "small": found["small"] - CAUTION}
+
+
+def collect_pairs(rows: Sequence[Row], sort: str, names: Sequence[str]) -> tuple[Matrix, Matrix]:
+    """Return the signals of pairs with a label in stores of a sort, the constant first, and the labels."""
+    chosen = [PAIR_SIGNALS.index(name) for name in ("constant", *names)]
+    x, y = [], []
+    for row in rows:
+        if row.pairs is not None and row.store.sort == sort:
+            label = np.array(row.later)
+            x.append(row.pairs[~np.isnan(label)][:, chosen])
+            y.append(label[~np.isnan(label)])
+    return np.concatenate(x), np.concatenate(y)
+
+
+def fit_beside(x: Matrix, y: Matrix, known: Matrix) -> Matrix:
+    """Fit a logistic regression without a constant beside logits that are known."""
+    found, penalty = np.zeros(x.shape[1]), 1e-3 * np.eye(x.shape[1])
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-np.clip(known + x @ found, -30, 30)))
+        slope = x.T @ (chance - y) / len(y) + penalty @ found
+        step = np.linalg.solve((x * (chance * (1 - chance))[:, None]).T @ x / len(y) + penalty, slope)
+        found -= step
+        if np.abs(step).max() < 1e-7:
+            break
+    return found
 
 
 def named(names: Sequence[str], found: Matrix) -> dict[str, float]:
@@ -701,7 +773,7 @@ def main() -> None:
     encoder = Encoder(given.cache)
     histories = list(read_histories(given.data / "everyday"))
     stores = [*histories, *make_foreign(histories, read_languages(given.data / "everyday"))]
-    stores += [*read_talks(given.data / "public"), *make_small_stores(), *make_changed_stores()]
+    stores += [*read_talks(given.data / "public"), *make_small_stores(), *make_changed_stores(), *make_few_changed()]
     kinds: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))["kinds"] if OUT.exists() else {}
     for kind in given.kinds or KINDS:
         rows = list(measure(stores, encoder, kind))

@@ -49,6 +49,8 @@ FEATURES = (
     "says_when",
     "speaker",
     "on_day",
+    "of_others",
+    "about_others",
 )
 
 # What each setting but ``categories`` and ``extraction_instructions`` takes.

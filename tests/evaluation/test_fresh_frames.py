@@ -44,7 +44,7 @@ def recovered(written: dict[str, Any], encoder: MultilingualEmbedder) -> float:
 def test_most_questions_are_found_between_new_frames(encoder: MultilingualEmbedder) -> None:
     shares = {written["language"]: recovered(written, encoder) for written in WRITTEN}
     assert min(shares.values()) >= 0.5, shares
-    assert sum(shares.values()) / len(shares) >= 0.67, shares  # with the phrases of 29 November .52
+    assert sum(shares.values()) / len(shares) >= 0.74, shares  # with the phrases of 29 November .52
 
 
 def test_most_sentences_that_a_question_needs_stay_with_it(encoder: MultilingualEmbedder) -> None:
@@ -52,7 +52,7 @@ def test_most_sentences_that_a_question_needs_stay_with_it(encoder: Multilingual
         written["language"]: sum(is_kept(needed, question, encoder) for needed, question in written["pairs"])
         for written in NEEDED
     }
-    assert sum(kept.values()) >= 35, kept  # of 72
+    assert sum(kept.values()) >= 46, kept  # of 72; with the phrases of 30 November, 9 o'clock, 37
 
 
 def is_kept(needed: str, question: str, encoder: MultilingualEmbedder) -> bool:

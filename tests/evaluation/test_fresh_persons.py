@@ -56,8 +56,8 @@ def measure(stores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], floa
 @pytest.mark.soak
 def test_small_stores_tell_persons_and_values_apart() -> None:
     shares, auc = measure(read_stores(FRESH / "persons.jsonl"))
-    # What is told of somebody else often comes first, and the old value of two.
-    assert shares["own"] >= 0.6, shares
+    # In most stores the old value of two still comes first.
+    assert shares["own"] >= 0.66, shares  # before .64
     assert shares["other"] >= 0.75, shares
-    assert shares["changed"] >= 0.18, shares
-    assert auc >= 0.59, auc
+    assert shares["changed"] >= 0.27, shares  # before .21
+    assert auc >= 0.67, auc  # before .62

@@ -40,7 +40,7 @@ def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatc
         ({"embeder": "none"}, "unknown setting 'embeder'; settings are: db, embedder"),
         ({"embedder": "gpt"}, "^embedder is auto, .*, openai or none, not 'gpt'$"),
         ({"preset": "forum"}, "^preset is auto, chat or assistant, not 'forum'$"),
-        ({"leave_out": "on_day bm26"}, "a feature in leave_out is words, .* or on_day, not 'bm26'"),
+        ({"leave_out": "on_day bm26"}, "a feature in leave_out is words, .* or about_others, not 'bm26'"),
         ({"leave_out": 3}, "leave_out is a list of texts, not 3"),
         ({"max_text_bytes": "big"}, "max_text_bytes is a whole number from 1, not 'big'"),
         ({"max_text_bytes": 0}, "max_text_bytes is a whole number from 1, not 0"),
@@ -200,7 +200,8 @@ def test_wrong_categories_are_named_with_their_place(tmp_path: Path, content: st
 
 def test_the_named_features_are_those_of_the_score() -> None:
     signals = {name for weights in combine.CLOSENESS.values() for name in weights}
-    assert set(config.FEATURES) == {*signals, *combine.SHAPE, "assistant", "speaker", "on_day"}
+    others = {"assistant", "speaker", "on_day", "of_others", "about_others"}
+    assert set(config.FEATURES) == {*signals, *combine.SHAPE, *others}
 
 
 def test_references_in_a_categories_file_are_refused(tmp_path: Path) -> None:

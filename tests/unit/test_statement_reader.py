@@ -112,6 +112,34 @@ def test_a_question_meets_the_statement_of_its_attribute_and_subject(reader: Sta
     assert mine[4] == 0  # a place without statements
 
 
+def test_what_is_told_of_others_is_known(reader: StatementReader) -> None:
+    said = ["My sister Ana is a tax clerk", "I'm a nurse on a children's ward", "She works as a judge", "haha nice"]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    mine, hers = reader.question("what do I do for a living?"), reader.question("What is my sister's job?")
+    assert table.are_of_others(mine, 4).tolist() == [True, False, True, False]
+    assert table.share_of_others(mine, 4)[0] > 0.5
+    assert not table.share_of_others(mine, 4)[1:2].any()
+    assert table.are_of_others(hers, 4).tolist()[:2] == [False, True]
+    assert reader.question("Who is my landlord?").of_somebody
+    assert not mine.of_somebody
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Jas is over in Bedminster now, just across the river, works as a midwife", "name:jas"),
+        ("My sister moved to Leeds in May after all those years, works as a vet there", "relation:sister"),
+        ("I moved to Leeds in May after all those years, works fine so far for us", "self"),
+        ("Jas moved to Leeds in May after all these years. Works fine for everybody there", "self"),
+    ],
+)
+def test_a_clause_without_a_subject_goes_on_about_the_one_before(
+    reader: StatementReader, text: str, subject: str
+) -> None:
+    assert subject in unpack(reader.pack_all([SaidText(text, SAID)])[0])[-1].subject.split("+")
+
+
 def test_statements_that_come_after_a_question_count_as_all_do(reader: StatementReader) -> None:
     said = reader.pack_all([SaidText(text, SAID) for text in ("Ana is a tax clerk", "I'm a nurse", "haha nice")])
     table, whole = StatementTable(), StatementTable()

@@ -28,6 +28,7 @@ from memwarden.statements.wording import (
     find_mentions,
     find_somebody,
     keys_of_speaker,
+    mentions_speaker,
     own_relation,
     parts_of_introduction,
     subjects_among,
@@ -39,6 +40,7 @@ from memwarden.statements.wording import (
 )
 from memwarden.text.lexicon import pattern_of
 from memwarden.text.question_words import read_question_words
+from memwarden.text.tokenizer import GLUED_SCRIPT
 
 Floats = npt.NDArray[np.float32]
 
@@ -278,6 +280,8 @@ class QuestionReading:
         relation: the only relation of whoever asks that it is about: "sister"; None for none and for several.
         many: whether the likeliest attribute holds several values at once, and more is asked than whether one is so.
         by_name: whether it is about somebody who speaks, by name: then it needs nothing beside what it asks for.
+        of_somebody: whether it asks for somebody or what is theirs, as for a landlord or the name of a dog: then what
+            is told of others may answer.
     """
 
     attributes: Floats
@@ -289,6 +293,7 @@ class QuestionReading:
     relation: str | None = None
     many: bool = False
     by_name: bool = False
+    of_somebody: bool = False
 
     def of_speaker(self) -> QuestionReading:
         """The same about somebody who speaks, by name."""
@@ -316,11 +321,16 @@ class QuestionReading:
 
 
 class _WordedClause(NamedTuple):
-    """A clause as whoever it is about would say it. is_other: whether these are other words than were said."""
+    """A clause as the person it is about would say it.
+
+    Attributes:
+        is_other: whether these are other words than were said. of_others: whether it is surely about others alone.
+    """
 
     text: str
     subjects: tuple[str, ...]
     is_other: bool
+    of_others: bool
 
 
 def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[str]) -> list[_WordedClause]:
@@ -338,8 +348,35 @@ def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[
             words = word_in_first_person(clause.spoken, find_somebody(text, mentions))
         if subjects == (ANYBODY,):
             subjects = _named_before(said, clause.start, common) or subjects
-        found.append(_WordedClause(words, subjects, words != clause.spoken))
+        elif not mentions and said.role != ASSISTANT:
+            subjects = _goes_on_about(said, clause, clauses, common) or subjects
+        # What is stated for somebody may call them by their name.
+        known = said.role is not None or any(not key.startswith("name:") for key in subjects)
+        alone = bool(subjects) and SELF not in subjects and known and not mentions_speaker(text, mentions)
+        found.append(_WordedClause(words, subjects, words != clause.spoken, alone))
     return found
+
+
+_SENTENCE_END: Final = re.compile(r"[.!?…]\s|\n|[.!?…]$")
+
+
+def _goes_on_about(
+    said: SaidText, clause: Clause, clauses: Sequence[Clause], common: Collection[str]
+) -> tuple[str, ...]:
+    """Whom a clause without a subject goes on about: "Jas is in Leeds now, works as a vet"; empty for the speaker.
+
+    Chinese and Japanese leave out the speaker too often for that.
+    """
+    if GLUED_SCRIPT.search(clause.text):
+        return ()
+    around = [each for each in clauses if each.start < clause.start and clause.end <= each.end]
+    if not around:
+        return ()
+    begun = said.text[max(each.start for each in around) : clause.start]
+    if _SENTENCE_END.search(begun):
+        return ()
+    subjects = subjects_of(begun, said.speaker, said.role, common)
+    return () if SELF in subjects else subjects
 
 
 # So far before "she" somebody is looked for.
@@ -402,7 +439,8 @@ class StatementReader:
         subjects = subjects_among(text[:MAX_SIGNS], mentions, None, "user")
         relation = own_relation(text, found=mentions)
         # "I'm seeing someone new, his name is Farid" says of whoever speaks who the partner is.
-        if relation is not None and weights.of_relations[attributes.argmax()]:
+        of_somebody = bool(weights.of_relations[attributes.argmax()])
+        if relation is not None and of_somebody:
             subjects = tuple(sorted({*subjects, SELF}))
         if (mentions or subjects) and asks_what_somebody_does(text):
             attributes = _with_rule(attributes, weights, "job")
@@ -420,6 +458,7 @@ class StatementReader:
             _unit(multiply(lines, weights.asked))[0],
             relation,
             bool(weights.many[attributes.argmax()]) and not read_question_words(text).whether,
+            of_somebody=of_somebody or bool(post),
         )
 
     def _nameless(self, text: str, lines: Floats) -> Floats:
@@ -505,6 +544,7 @@ class StatementReader:
                     None if until is None else until.toordinal(),
                     "+".join(subjects),
                     meanings[line].tobytes(),
+                    worded[row].of_others and SELF not in subjects,
                 )
             )
         return found

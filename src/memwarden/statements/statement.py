@@ -22,6 +22,8 @@ FORMAT: Final = 5
 
 _HEAD: Final = struct.Struct("<BB")
 _FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
+# Beside the number of the sort.
+OTHERS_BIT: Final = 2
 NO_DAY: Final = -(1 << 31)
 
 
@@ -33,6 +35,7 @@ class PackedStatement(NamedTuple):
         states: the chance that something is stated that holds, 0..255. changes: that it is a change or an end.
         typical: how near it lies to other statements of its likeliest attribute, 0..255.
         sort: number in SORTS. since, until: ordinal days; until may be None.
+        of_others: whether it is surely about others alone.
         vector: WIDTH bytes, 127 times the unit vector.
     """
 
@@ -48,6 +51,7 @@ class PackedStatement(NamedTuple):
     until: int | None
     subject: str
     vector: bytes
+    of_others: bool = False
 
     @property
     def chance(self) -> float:
@@ -64,7 +68,7 @@ def pack(statements: Sequence[PackedStatement]) -> bytes:
         # Its length travels in a byte.
         subject = each.subject.encode()[:255]
         until = NO_DAY if each.until is None else each.until
-        sorts = each.sort
+        sorts = each.sort | each.of_others << OTHERS_BIT
         parts.append(
             _FIXED.pack(
                 *each.attributes,
@@ -98,9 +102,10 @@ def unpack(packed: bytes) -> list[PackedStatement]:
         vector = packed[place : place + WIDTH]
         place += WIDTH
         ended = None if until == NO_DAY else until
+        sort, alone = last >> 8 & (1 << OTHERS_BIT) - 1, bool(last >> 8 + OTHERS_BIT)
         matches.append(
             PackedStatement(
-                (a, b, c), (x, y, z), states, changes, typical, last >> 8, start, end, since, ended, subject, vector
+                (a, b, c), (x, y, z), states, changes, typical, sort, start, end, since, ended, subject, vector, alone
             )
         )
     return matches

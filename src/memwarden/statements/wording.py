@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -176,6 +176,21 @@ def find_somebody(text: str, found: list[Mention]) -> Somebody | None:
             place = text.lower().find(said, mention.start)
             end = max(end, place + len(said) if place >= 0 else 0)
     return Somebody(start, end, first.sort)
+
+
+def mentions_speaker(text: str, found: Sequence[Mention]) -> bool:
+    """Whether a clause mentions the speaker, other than as the owner of a relation: "Sara teaches me"."""
+    low, lists = text.lower(), subject_words()
+    relations = [each.start for each in found if each.sort == "relation"]
+    for each in found:
+        if each.sort != "self":
+            continue
+        word = low[each.start : each.start - each.shortness]
+        owns = word in lists.possessive and any(0 < start - each.start <= NEAR_SIGNS for start in relations)
+        # Of a script without spaces only the first mention is found.
+        if not owns or (UNSPACED_SIGN.search(word) and low.count(word) > 1):
+            return True
+    return False
 
 
 def keys_of_speaker(speaker: str | None) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ _INDENT = "   "
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-# Names no speaker after a line that does: memories in nobody's words.
+# Names no speaker after a line that does: memories without one.
 UNSAID = "noted: "
 
 _DAY = 86_400

@@ -5,6 +5,7 @@ Every signal is of the words that ask, so that a greeting or a reason around the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.dates import on_day
 from memwarden.recall.rank.shape import plainness_of
+from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
 
@@ -72,10 +74,13 @@ def judge_answer(
     plain, logit = plainness_of(view, allowed), weigh(weights.answer, signals)
     subject, answer = chance(weigh(weights.subject, signals)), chance(logit)
     if plain > MIN_PLAIN:
-        of_plain = chance(weigh(weights.plain, signals))
-        if is_worded(question, combined, allowed):
-            of_plain = max(of_plain, KNOWN)
+        of_plain = _judge_plain(question, weights.plain, signals, combined, allowed)
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
+    others = tells_of_others(question, view)
+    if others is not None and bool((about := allowed & ~others).sum() < allowed.sum()):
+        # What is told of somebody else is of the subject, and no answer. In a long history names are not as sure.
+        sure = max(plain, signals["small"])
+        answer += sure * (_judge_about(question, view, combined, about, rows, kind, plain) - answer)
     if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:
         subject = answer = 0.0
     if is_never_mentioned(question, view, allowed):
@@ -124,6 +129,25 @@ def answer_signals(
         "implicit": 0.0 if reading is None else reading.implicit,
         "english": float(question.english),
     }
+
+
+def _judge_about(
+    question: Question, view: NamespaceView, combined: Combination, about: Mask, rows: int, kind: str, plain: float
+) -> float:
+    """Return the chance that places hold the answer which may tell of whom the question is about; 0 without any."""
+    if not about.any():
+        return 0.0
+    signals, weights = answer_signals(question, view, combined, about, rows), load_weights()[kind]
+    answer = chance(weigh(weights.answer, signals))
+    return answer + plain * (_judge_plain(question, weights.plain, signals, combined, about) - answer)
+
+
+def _judge_plain(
+    question: Question, weights: Mapping[str, float], signals: Mapping[str, float], combined: Combination, some: Mask
+) -> float:
+    """Return the chance that a store of plain statements knows the subject, or holds the answer."""
+    of_plain = chance(weigh(weights, signals))
+    return max(of_plain, KNOWN) if is_worded(question, combined, some) else of_plain
 
 
 def is_worded(question: Question, combined: Combination, allowed: Mask) -> bool:

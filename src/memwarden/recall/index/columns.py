@@ -15,6 +15,7 @@ from memwarden import filters
 from memwarden.clock import UNSET, microseconds
 from memwarden.statements.reader import QuestionReading, attribute_code, load_weights, with_other_keys
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, PackedStatement, unpack
+from memwarden.statements.wording import SELF
 from memwarden.text.tokenizer import SURFACE_BIT
 
 Floats = npt.NDArray[np.float32]
@@ -356,6 +357,7 @@ class StatementTable:
         self._changes = GrowingArray(np.uint8)
         self._typical = GrowingArray(np.uint8)
         self._sort = GrowingArray(np.uint8)
+        self._of_others = GrowingArray(np.bool_)
         self._spans = GrowingArray(np.uint16, 2)
         self._held = GrowingArray(np.int32, 2)
         self._subject = GrowingArray(np.int32)
@@ -378,7 +380,7 @@ class StatementTable:
             *(self._codes, self._chances, self._states),
             *(self._changes, self._typical, self._sort, self._spans, self._held),
         )
-        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._people))
+        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._people, self._of_others))
         return arrays + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
@@ -395,6 +397,7 @@ class StatementTable:
         self._changes.extend([each.changes for _, each in rows])
         self._typical.extend([each.typical for _, each in rows])
         self._sort.extend([each.sort for _, each in rows])
+        self._of_others.extend([each.of_others for _, each in rows])
         self._spans.extend(np.array([(each.start, each.end) for _, each in rows], np.uint16))
         days = [(each.since, NO_DAY if each.until is None else each.until) for _, each in rows]
         self._held.extend(np.array(days, np.int32))
@@ -411,7 +414,20 @@ class StatementTable:
             figures = (int(column.array[row]) for column in numbers)
             subject = "+".join(self._subjects[int(self._subject.array[row])])
             days = (held[0], None if held[1] == NO_DAY else held[1])
-            found.append(PackedStatement._make((tuple(codes), tuple(chances), *figures, *spans, *days, subject, b"")))
+            found.append(
+                PackedStatement._make(
+                    (
+                        tuple(codes),
+                        tuple(chances),
+                        *figures,
+                        *spans,
+                        *days,
+                        subject,
+                        b"",
+                        bool(self._of_others.array[row]),
+                    )
+                )
+            )
         return found
 
     def are_apart(self, ones: Ints, others: Ints) -> Mask:
@@ -457,14 +473,51 @@ class StatementTable:
 
         Only statements that may be of whom the question is about count.
         """
-        shared = np.zeros(size, np.float32)
+        rows = slice(int(self._place.array.searchsorted(size)))
+        about = self._are_about(rows, question.subjects) | question.is_request
+        return self._most_shared(question, rows, about, size)
+
+    def are_of_others(self, question: QuestionReading, size: int) -> Mask:
+        """Return which of ``size`` places tell only of somebody else than whom a question is about.
+
+        So does a text of a named person, a relative or "she" where people ask about themselves.
+        """
+        rows, owner, starts = self._rows_of(size)
+        found = np.zeros(size, np.bool_)
+        if len(owner):
+            found[owner[starts]] = np.logical_and.reduceat(self._tell_of_others(rows, question), starts)
+        return found
+
+    def share_of_others(self, question: QuestionReading, size: int) -> Floats:
+        """Return how much more each place tells what is asked for of somebody else than of whom it is asked, 0..1."""
+        rows = self._rows_of(size)[0]
+        of_others = self._tell_of_others(rows, question)
+        told = [self._most_shared(question, rows, one, size) for one in (of_others, ~of_others)]
+        return np.asarray(np.maximum(told[0] - told[1], 0), np.float32)
+
+    def _tell_of_others(self, rows: slice, question: QuestionReading) -> Mask:
+        """Return whether each statement is surely about others than whom a question is about."""
+        asked = question.subjects
+        if not asked or ANYBODY in asked:
+            return np.zeros(rows.stop, np.bool_)
+        if SELF in asked:
+            return self._of_others.array[rows]
+        # The speaker is no sister. Of two other people one may have a second name.
+        of_speaker = np.array([keys == (SELF,) for keys in self._subjects], np.bool_)
+        return np.asarray(of_speaker[self._subject.array[rows]], np.bool_)
+
+    def _rows_of(self, size: int) -> tuple[slice, Ints, Ints]:
+        """Return the rows of the first places, the place of each, and where those of a place begin."""
         rows = slice(int(self._place.array.searchsorted(size)))
         owner = self._place.array[rows]
+        return rows, owner, np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
+
+    def _most_shared(self, question: QuestionReading, rows: slice, counted: Mask, size: int) -> Floats:
+        """Return for each of ``size`` places how much its best counted statement tells what is asked for."""
+        shared = np.zeros(size, np.float32)
+        _, owner, starts = self._rows_of(size)
         if len(owner):
-            # The rows of a place follow each other.
-            starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
-            about = self._are_about(rows, question.subjects) | question.is_request
-            told = self._shared_attribute(rows, question.attributes) * about
+            told = self._shared_attribute(rows, question.attributes) * counted
             shared[owner[starts]] = np.maximum.reduceat(told, starts)
         return shared
 

@@ -215,7 +215,7 @@ def _statements(
     for place, (each, stored) in enumerate(zip(said, vectors, strict=True)):
         if stored is not None:
             vector = multilingual_vector(np.frombuffer(stored, "<f2").astype(np.float32), embedder)
-            text = each if isinstance(each, SaidText) else SaidText(*each)
+            text = each if isinstance(each, SaidText) else SaidText(*each, role=None)
             chosen.append((place, text._replace(vector=vector)))
     try:
         packed = reader.pack_all([text for _, text in chosen])

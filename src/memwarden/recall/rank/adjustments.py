@@ -146,7 +146,7 @@ def _raise_later(
     pairs = find_pairs(case.question, case.view, case.combined, compared, times)
     if pairs is None:
         return total
-    chances = judge_pairs(case.view, pairs, case.weights)
+    chances = judge_pairs(case.question, case.view, pairs, case.weights)
     if may_pass is not None:
         chances = np.where(may_pass(pairs.passed, pairs.passing), chances, np.float32(0))
     return raise_by_pairs(total, pairs, chances, times)

@@ -46,6 +46,9 @@ SHAPE: Final[Weights] = {
 }
 SPEAKER: Final = 0.8
 ON_DAY: Final = 1.2
+# Weights of what is told of others: by how far it is what is asked for, and where people ask about themselves.
+OF_OTHERS: Final = -3.0
+ABOUT_OTHERS: Final = -1.0
 # Weight of the best messages of a place's session, by the sum of the other signals.
 SESSION: Final = 0.5
 # Share of a message that asks nothing in its score; the rest is that of the message with the talk that it continues.
@@ -211,6 +214,8 @@ def combine(
     parts += [
         Part("speaker", speakers.said_by_named(question, view), SPEAKER),
         Part("on_day", dates.on_day(question, view), ON_DAY),
+        Part("of_others", speakers.share_of_others(question, view), OF_OTHERS),
+        Part("about_others", speakers.about_others(question, view), ABOUT_OTHERS),
     ]
     parts = [part for part in parts if part.name not in left_out]
     total = np.zeros(view.size, np.float32)

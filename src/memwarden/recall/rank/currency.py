@@ -13,6 +13,7 @@ from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
 from memwarden.recall.rank.shape import plainness_of
+from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.text.question_words import opens_as_question
 
 if TYPE_CHECKING:
@@ -28,17 +29,19 @@ MIN_COSINE: Final = 0.2
 # Chance below which a pair does not count.
 MIN_CHANCE: Final = 0.02
 # Chance from which a text passes another, whatever the difference of their scores.
-MIN_SURE: Final = 0.8
+MIN_SURE: Final = 0.6
 # Least share of the asked attribute at which a text tells it.
 MIN_TOLD: Final = 0.6
 # Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
-MAX_SURE_ROWS: Final = 100
-# Maximum terms of such a text. A longer one tells several things.
-MAX_SURE_TERMS: Final = 15
+MAX_SURE_ROWS: Final = 30
 # Maximum terms of a text that replaces another one. A longer one says several things.
 MAX_TERMS: Final = 40
 # Maximum places beyond the best that tell the attribute.
 MAX_TELLING: Final = 20
+# Maximum terms of a text of which few others can be another value in a small store. A longer one says several things.
+MAX_PLAIN_TERMS: Final = 15
+# Rows at which a store counts as small.
+SMALL_ROWS: Final = 20.0
 # Lead of a text that surely states the later value.
 LEAD: Final = 1.0
 
@@ -131,6 +134,9 @@ def _measure(
     session = view.session
     told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
+    says_now = view.says_now[newer].astype(np.float32)
+    plain = (view.length[passing] <= MAX_PLAIN_TERMS) & ~view.says_doubt[passing]
+    small = plain * np.float32(SMALL_ROWS / (view.alive_count + SMALL_ROWS))
     return {
         "constant": nothing + 1,
         "second": alike["second"],
@@ -139,9 +145,14 @@ def _measure(
         "told_after": told[passing],
         "told_both": told_both,
         "changes": announced,
-        "now": view.says_now[newer].astype(np.float32),
+        "now": says_now,
         "stated_change": of_change[newer],
         "stated_told": of_change[newer] * told_both**2,
+        # In a small store of plain statements few texts can be another value of the same.
+        "small": small,
+        "small_change": small * of_change[newer],
+        "small_second": small * alike["second"],
+        "small_told": small * np.maximum(announced, says_now) * told_both,
         "assistant": 1 - view.from_person[passing],
         "asks": view.asks_question[passing].astype(np.float32),
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
@@ -175,7 +186,7 @@ def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: F
     says = view.announces_change | view.says_now
     told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
     told &= ~view.says_doubt[passing]
-    told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_SURE_TERMS)
+    told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_PLAIN_TERMS)
     return told.astype(np.float32) * np.float32(trust)
 
 
@@ -187,11 +198,12 @@ def _cosines(view: NamespaceView, vectors: Floats | None, ones: Ints, others: In
     return multiply(vectors[starts[ones]], vectors[starts[others]].T)
 
 
-def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
+def judge_pairs(question: Question, view: NamespaceView, pairs: Pairs, weights: Mapping[str, float]) -> Floats:
     """Return for each pair how far the passing text counts as another value of what the other states, 0..1.
 
     A text that announces a change, or says that something holds now, counts in any case where both tell the attribute
-    that is asked for. Texts about different people do not count, nor does a later text that says several things.
+    that is asked for. Texts about different people do not count, nor does a later text that says several things, or one
+    that is about somebody else than the question.
     """
     logits = sum(weight * pairs.signals[name] for name, weight in weights.items())
     fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
@@ -200,7 +212,11 @@ def judge_pairs(view: NamespaceView, pairs: Pairs, weights: Mapping[str, float])
     if view.statements is None:
         return chances
     counted = np.flatnonzero(chances)
-    apart = view.statements.are_apart(pairs.passed[counted], pairs.passing[counted])
+    passed, passing = pairs.passed[counted], pairs.passing[counted]
+    apart = view.statements.are_apart(passed, passing)
+    others = tells_of_others(question, view)
+    if others is not None:  # "Ines is my boss" and "I'm under Birgit now" are both of the person who asks
+        apart = others[passing] if question.asks_of_self else others[passing] | apart
     chances[counted[apart]] = 0
     return chances
 

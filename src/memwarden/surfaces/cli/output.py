@@ -115,6 +115,8 @@ def progress(what: str, total: int) -> Iterator[Tick]:
 FEATURES: Mapping[str, str] = {
     "base": "words and meaning",
     "said_by_named": "said by the person asked about",
+    "of_others": "tells it of somebody else",
+    "about_others": "about somebody else",
     "says_when": "says when",
     "on_day": "on the days asked about",
     "words_heard": "holds the words",
