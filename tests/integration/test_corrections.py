@@ -185,3 +185,52 @@ async def test_over_http_a_line_is_corrected_by_its_words() -> None:
         assert answer.json()["results"][0]["outcome"] == "superseded"
         lines = (await client.get("/v1/users/ana/overview")).json()["lines"]
     assert {line["value"] for line in lines} == {"I live in Basel.", "My bike code is 4711."}
+
+
+@pytest.mark.parametrize(
+    ("old", "now", "right", "asked", "value"),
+    [
+        ("I live in Kiel.", "I live in Bonn.", "I live in Köln.", "Where do I live?", "Bonn"),
+        ("Ich wohne in Kiel.", "Ich wohne in Bonn.", "Ich wohne in Köln.", "Wo wohne ich?", "Bonn"),
+        ("Vivo en Lugo.", "Vivo en Cádiz.", "Vivo en Vigo.", "¿Dónde vivo?", "Cádiz"),
+        ("J'habite à Tours.", "J'habite à Brest.", "J'habite à Nantes.", "Où est-ce que j'habite ?", "Brest"),
+    ],
+)
+def test_a_correction_of_an_old_value_leaves_the_current_one(
+    old: str, now: str, right: str, asked: str, value: str
+) -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = [
+            {"role": "user", "content": text, "created_at": day} for text, day in zip((old, now), days, strict=True)
+        ]
+        turn = me.observe(said).results[0].id
+        before = contents(me)
+        corrected = me.update(turn, text=right)
+        assert texts(me) == [now]
+        assert [line.value for line in me.overview().lines] == [now]
+        assert value in me.query(asked).items[0].text
+        (past,) = me.find({"channel": "semantic", "valid_to": {"$gte": days[0]}})
+        assert (past.text, past.since, past.valid_to) == (right, me.get(turn).since, clock.parse(days[1], "day"))
+        assert past.created_at == me.get(turn).created_at
+        me.journal.undo(corrected.rev)
+        assert contents(me) == before
+
+
+def test_a_correction_keeps_the_day_on_which_its_words_were_said(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    said = {"role": "user", "content": "My cello teacher is Ines. I bake bread.", "created_at": "2025-03-01T10:00:00Z"}
+    turn = me.observe([said]).results[0].id
+    me.update(turn, text="My cello teacher is Ida.", quote="My cello teacher is Ines.")
+    assert {f"{item.created_at:%Y-%m-%d}" for item in me.find({"channel": "semantic"})} == {"2025-03-01"}
+    assert texts(me) == ["I bake bread.", "My cello teacher is Ida."]
+
+
+def test_another_thing_said_later_ends_no_correction(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    for text, day in (("I'm allergic to nuts.", "2025-03-01"), ("I'm allergic to eggs.", "2026-02-01")):
+        me.observe([{"role": "user", "content": text, "created_at": f"{day}T10:00:00Z"}])
+    turn = next(item.id for item in me.find() if "nuts" in item.text)
+    me.update(turn, text="I'm allergic to walnuts.")
+    assert texts(me) == ["I'm allergic to eggs.", "I'm allergic to walnuts."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,32 @@ def test_a_sentence_said_again_later_is_a_turn_of_its_own(warden: Warden) -> Non
         role = "assistant" if text == "Done." else "user"
         me.observe({"role": role, "content": text})
     assert len(turns(warden, user="ana")) == 4
+
+
+@pytest.mark.parametrize("days", [-3, 3])
+def test_a_message_with_a_time_is_stored_once_wherever_it_is_sent_again(warden: Warden, days: int) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    at = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+    said = {"role": "user", "content": "The ferry leaves at nine.", "created_at": at}
+    reply = {"role": "assistant", "content": "Noted.", "created_at": at}
+    first = me.observe([said, reply]).results
+    me.observe({"role": "user", "content": "It rains."})
+    assert me.observe(said).results[0].id == first[0].id
+    assert me.observe(reply).results[0].id == first[1].id
+    assert me.observe([said, reply]).results[1].reason == "already stored"
+    assert len(turns(warden, user="ana")) == 3
+    warden.scope(user="ana", thread="t2").observe(said)
+    me.observe({**said, "created_at": datetime.now(UTC).isoformat()})
+    assert len(turns(warden, user="ana")) == 5
+
+
+def test_the_same_words_twice_in_a_call_at_one_time_are_two_messages(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    said = {"role": "user", "content": "Ha ha.", "created_at": "2026-01-01T10:00:00Z"}
+    for _ in range(2):
+        me.observe([said, said])
+        me.observe({"role": "user", "content": "It rains."})
+    assert turns(warden, user="ana").count("Ha ha.") == 2
 
 
 def test_an_idempotency_key_answers_as_the_first_time(warden: Warden) -> None:

@@ -20,6 +20,7 @@ from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace
 from memwarden.remember.corrections import (
     correct_sentences,
     find_corrected,
+    find_end,
     holds_quoted,
     make_correction,
     replace_quoted,
@@ -129,10 +130,11 @@ class ScopeChanges(ScopeReads):
 
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
-        A turn stays as it was said. A new text for it is a new memory with all that is given here, and the turn ends
-        now. The sentences around those of a ``quote`` stay true, as a memory in their own words. All of it is one
-        decision, which one undo takes back. A later ``quote`` for the same turn corrects that memory. What had ended
-        is corrected for its own time.
+        A turn stays as it was said. A new text for it is a new memory with all that is given here and the time of the
+        turn, and the turn ends now. If a later statement replaced the right words, they end with it. The sentences
+        around those of a ``quote`` stay true, as a memory in their own words. All of it is one decision, which one
+        undo takes back. A later ``quote`` for the same turn corrects that memory. What had ended is corrected for its
+        own time.
 
         Args:
             text: the right words. They take the place of the whole text, or of ``quote``.
@@ -211,7 +213,10 @@ class ScopeChanges(ScopeReads):
         if quote is not None:
             words, rest = correct_sentences(turn.text, quote, words)
             words = checked_text(words, "text", self._runtime.settings.max_text_bytes)
-        draft = make_correction(turn, {**changes, "text": words}, clock.now())
+        end = None
+        if turn.valid_to is None and not {"valid_from", "valid_to"} & changes.keys():
+            end = await find_end(self._runtime.store, turn, words, self._readable)
+        draft = make_correction(turn, {**changes, "text": words}, clock.now(), end)
         if self.who.agent is not None:  # its words are not more trusted than those that it replaces
             draft = replace(draft, trust=turn.trust)
         if {"valid_from", "valid_to"} & changes.keys() and draft.expires_at is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -11,14 +11,18 @@ from typing import Any, Final
 from memwarden.checks import quote as shorten
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import EXTRACTED_BY, QUOTATION, UNDOES, Event, Memory, leave_part_tags
+from memwarden.records import EXTRACTED_BY, QUOTATION, UNDOES, Channel, Event, Memory, Trust, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
+from memwarden.remember.resolve.same_fact.updates import find_update
+from memwarden.statements.explicit import read_text
 from memwarden.stores.protocol import StoreReader
-from memwarden.text.sentences import SentenceSpan, split_spans
+from memwarden.text.sentences import SentenceSpan, split_sentences, split_spans
 from memwarden.text.tokenizer import GLUED
 
 # Maximum extracted memories of the moment of a turn that are read. A turn has one to three.
 MAX_QUOTATIONS: Final = 50
+# Maximum memories said after a turn that are read for what replaced its right words. People correct what is recent.
+MAX_LATER: Final = 200
 # Before and after quoted words: not within a word, but for scripts that write no spaces.
 _LETTER: Final = rf"[^\W{GLUED}]"
 _NOT_WITHIN: Final = (f"(?:(?<!{_LETTER})|(?!{_LETTER}))", f"(?:(?!{_LETTER})|(?<!{_LETTER}))")
@@ -108,13 +112,41 @@ async def find_corrected(store: StoreReader, turn: Memory) -> tuple[str, str | N
     return None
 
 
-def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime) -> Draft:
+async def find_end(store: StoreReader, turn: Memory, words: str, readable: Collection[str] | None) -> datetime | None:
+    """Return when a later memory of the same speaker replaced the right words of a turn. None if none did.
+
+    words: a sentence. Of several sentences one that is over would end all of them, so they have no end.
+    readable: categories of the memories. None: all.
+    """
+    if len(split_sentences(words)) != 1:
+        return None
+    where: tuple[Condition, ...] = (
+        Condition("channel", "$in", (str(Channel.TURN), str(Channel.SEMANTIC))),
+        Condition("created_at", "$gt", turn.created_at),
+    )
+    if readable is not None:
+        where = (*where, Condition("category", "$in", tuple(readable)))
+    right = read_text(words)
+    for later in await store.find(turn.namespace, where, limit=MAX_LATER, descending=False):
+        if later.role == "assistant" or later.trust == Trust.EXTERNAL or later.name != turn.name:
+            continue
+        if any(find_update(right, read_text(sentence)) for sentence in split_sentences(later.text)):
+            return later.since
+    return None
+
+
+def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime, end: datetime | None = None) -> Draft:
     """Return the draft of the right words of a turn. changes: fields of the memory, with its text.
 
-    at: the time of the correction. It is true as long as the turn is, and of the time of a turn that had ended.
+    They were said when the turn was, so what was said later is newer. They are true as long as the turn is, of an open
+    turn from the correction on, because the turn stands for the time before.
+
+    Args:
+        at: the time of the correction.
+        end: the time at which the right words were replaced. Then they are true of the time of the turn.
     """
     given = dict(changes)
-    began = turn.since if turn.since > at or not is_open(turn, at) else None
+    began = max(at, turn.since) if is_open(turn, at) and end is None else turn.since
     return Draft(
         text=given["text"],
         kind=given.get("kind"),
@@ -126,10 +158,11 @@ def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime) -> D
         summary=given.get("summary"),
         context=given.get("context"),
         characters=turn.characters,
+        created_at=turn.said_at,
         valid_from=given.get("valid_from", began),
         name=turn.name,
         metadata=given.get("payload", turn.payload),
-        expires_at=given.get("valid_to", turn.valid_to),
+        expires_at=given.get("valid_to", end or turn.valid_to),
     )
 
 

@@ -247,12 +247,16 @@ def by_whole(texts: Sequence[IncomingText[T]]) -> Iterator[list[IncomingText[T]]
 
 async def deduplicate(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
     """Give each turn the key under which it is stored once; pass over turns that the thread holds already."""
-    keys = iter(await _turn_keys(call, [text.source for text in texts if text.result is None]))
+    new = [text for text in texts if text.result is None]
+    keys = iter(await _turn_keys(call, [text.source for text in new], [text.ahead for text in new]))
     return [text if text.result is not None else _with_key(call, text, next(keys)) for text in texts]
 
 
-async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnKey]:
-    """The key of each turn: the message's id, else its number in the call's idempotency key, else by comparison."""
+async def _turn_keys(call: WriteCall, messages: Sequence[Message], ahead: Sequence[datetime | None]) -> list[TurnKey]:
+    """The key of each turn: the message's id, else its number in the call's idempotency key, else by comparison.
+
+    ahead: of each message the time that lies ahead.
+    """
     if call.key is not None or all(message.id for message in messages):
         return [TurnKey(key_of_id(message) or f"key:{call.key}:{number}") for number, message in enumerate(messages)]
     where = filters.parse({"thread_id": call.thread, "channel": Channel.TURN})
@@ -260,7 +264,7 @@ async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnK
         where = (*where, filters.Condition("category", "$in", tuple(call.readable)))
     limit = min(2 * len(messages) + 10, max(len(messages), MAX_COMPARED))
     tail = await call.store.find(call.scope.namespace, where, limit=limit, order_by=filters.WRITTEN)
-    return find_new_turns(messages, tail[::-1], from_start=call.from_start)
+    return find_new_turns(messages, tail[::-1], from_start=call.from_start, ahead=ahead)
 
 
 def _with_key(call: WriteCall, text: IncomingText[Message], key: TurnKey) -> IncomingText[Message]:
@@ -667,7 +671,8 @@ class Writer:
         changes: list[Put | Remove] = [*puts]
         meta = {"by": stated[0].id}
         is_current = is_open(turn, at)
-        ended = end_turn(turn, at) if is_current else replace(turn, updated_at=at)
+        ended_at = min(filter(None, (at, draft.expires_at if turn.valid_to is None else None)))
+        ended = end_turn(turn, ended_at) if is_current else replace(turn, updated_at=at)
         changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
         if is_current:
             if not rest:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 
 from memwarden.records import Memory
@@ -36,21 +37,35 @@ def key_of_id(message: Message) -> str | None:
     return f"id:{message.id}" if message.id else None
 
 
-def find_new_turns(said: Sequence[Message], tail: Sequence[Memory], *, from_start: bool = False) -> list[TurnKey]:
+def find_new_turns(
+    said: Sequence[Message],
+    tail: Sequence[Memory],
+    *,
+    from_start: bool = False,
+    ahead: Sequence[datetime | None] = (),
+) -> list[TurnKey]:
     """Find what is new. ``tail``: the last turns of the thread, in the order of writing.
 
     from_start: whether the call is a conversation from its start, as a request to a model is. Then its only message
     is the thread's first, whose answer is made anew.
+    ahead: times of the messages that lie ahead and were taken from them.
 
-    What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
-    same moment store it once.
+    A new message with a time is keyed by its words and that time, so it is stored once wherever it is sent again. All
+    else is keyed by the turn that it follows, so that two processes that store the same continuation at the same moment
+    store it once.
     """
     places = _match(said, tail) or _match_runs(said, tail) or (_match_retry(said, tail) if from_start else {})
     last = max(places, default=-1)
     after = tail[-1].id if tail else "the beginning"
     keys: list[TurnKey] = []
-    for number, message in enumerate(said):
-        key = key_of_id(message) or f"after:{after}:{number}:{digest_message(message)}"
+    times = ahead or [None] * len(said)
+    dated = Counter[str]()
+    for number, (message, time_ahead) in enumerate(zip(said, times, strict=True)):
+        digest = digest_message(replace(message, created_at=message.created_at or time_ahead))
+        key = key_of_id(message) or f"after:{after}:{number}:{digest}"
+        if not message.id and (message.created_at or time_ahead) is not None:
+            key = f"at:{digest}:{dated[digest]}"
+            dated[digest] += 1
         if message.id:
             keys.append(TurnKey(key))
         elif number in places:
