@@ -73,3 +73,30 @@ async def test_close_ends_the_pause_without_vectors(monkeypatch: pytest.MonkeyPa
     async with asyncio.timeout(20):
         await filler.close()
     assert filler.batches == []
+
+
+class NamingFiller(CountingFiller):
+    """Names the rows of each batch, and takes a moment for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[tuple[Namespace, Sequence[str]]] = []
+
+    async def _fill(self, namespace: Namespace, ids: Sequence[str]) -> None:
+        self.made.append((namespace, ids))
+        await asyncio.sleep(0.01)
+
+
+async def test_what_a_question_waits_for_comes_before_other_rows_and_the_last_said_first() -> None:
+    filler, others = NamingFiller(), [Namespace("t", f"user/{number}") for number in range(5)]
+    for each in others:
+        filler.add(each, ["other"])
+    filler.add(ANA, [str(number) for number in range(100)])
+    assert await filler.wait(ANA, 5.0)
+    order = [namespace for namespace, _ in filler.made]
+    assert order.count(ANA) >= 2
+    assert order[: order.count(ANA)] == [ANA] * order.count(ANA)
+    assert filler.made[0][1][-1] == "99"
+    assert max(len(ids) for _, ids in filler.made) < 50  # so that a second is enough for some of them
+    assert await filler.wait(None, 5.0)
+    assert {namespace for namespace, _ in filler.made} == {ANA, *others}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -261,8 +261,9 @@ def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
     return embedder.encode(texts) if isinstance(embedder, PieceEmbedder) else EncodedTexts(embedder.embed(texts), [])
 
 
-# Rows that are made ready between two writes: about a third of a second with MiniLM beside the multilingual model.
-BATCH_ROWS = 64
+# Rows that are made ready between two writes: about a third of a second with MiniLM beside the multilingual model, so
+# that a question that waits a second has the vectors of most of what was said just before.
+BATCH_ROWS = 16
 # The same for an embedder that loads its models anew for each batch.
 LARGE_BATCH_ROWS = 512
 # Seconds without new rows after which vectors are made, and the longest delay while rows keep coming. The models share
@@ -289,6 +290,7 @@ class SignalFiller:
         self.stating = statement_reader(embedder) is not None
         self._due: OrderedDict[Namespace, dict[str, None]] = OrderedDict()
         self._under_way: dict[Namespace, frozenset[str]] = {}
+        self._awaited: Counter[Namespace | None] = Counter()
         self._task: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
         self._wanted = asyncio.Event()
@@ -343,11 +345,14 @@ class SignalFiller:
         if is_done():
             return True
         self._wanted.set()
+        self._awaited[namespace] += 1
         try:
             async with asyncio.timeout(seconds), self._progress:
                 await self._progress.wait_for(is_done)
         except TimeoutError:
             return False
+        finally:
+            self._awaited -= Counter([namespace])
         return True
 
     async def wait_for_recent(self, namespace: Namespace) -> bool:
@@ -377,9 +382,11 @@ class SignalFiller:
         try:
             await self._await_pause()
             while self._due and not self._paused:
-                namespace, ids = next(iter(self._due.items()))
+                namespace = next((each for each in self._due if self._awaited[each]), next(iter(self._due)))
+                ids = self._due[namespace]
                 alternating = getattr(self._embedder, "alternating", False)
-                some = list(ids)[: LARGE_BATCH_ROWS if alternating else BATCH_ROWS]
+                # The last first: a question is mostly about what was said just before, and what holds now.
+                some = list(ids)[-(LARGE_BATCH_ROWS if alternating else BATCH_ROWS) :]
                 for memory_id in some:
                     del ids[memory_id]
                 if not ids:
