@@ -55,12 +55,21 @@ def is_chatter(text: str) -> bool:
     if len(text) > _SHORT:
         return False
     turns = all_words("small_talk_turns")
-    if not content_terms(text) or "".join(filter(str.isalnum, text)) in turns:
+    content = content_terms(text)
+    if not content or _only_praises(text, content) or "".join(filter(str.isalnum, text)) in turns:
         return True
     if GLUED_SCRIPT.search(text) is None:
         return False
     clauses = [clause for clause in _CLAUSE_END.split(plain_text(text)) if clause]
     return all(clause in turns or _acknowledgements().glued.fullmatch(clause) for clause in clauses)
+
+
+def _only_praises(text: str, content: list[str]) -> bool:
+    """Whether a text thanks, and has no content beside praise: "Clever. Thank you!"."""
+    thanks = _terms_of("thanks")
+    if thanks.isdisjoint((*_ANY_WORD.findall(plain_text(text)), *content)):
+        return False
+    return (_terms_of("praise") | thanks).issuperset(content)
 
 
 def words_of_answer(text: str) -> frozenset[str]:
@@ -84,6 +93,21 @@ def says_it_keeps(sentence: str) -> bool:
 def plain_text(text: str) -> str:
     """Return a text normalised, without letters that are drawn out: "sooooo" becomes "soo"."""
     return _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'"))
+
+
+@cache
+def _terms_of(role: str) -> frozenset[str]:
+    """The words of a role, and their stems in their languages and in the default one."""
+    listed = words_by_language(role)
+    words = {word for some in listed.values() for word in some}
+    stems = {
+        term
+        for code, some in listed.items()
+        for word in some
+        for each in (code, DEFAULT_LANGUAGE)
+        for term in terms(word, each)
+    }
+    return frozenset(words | stems)
 
 
 @cache

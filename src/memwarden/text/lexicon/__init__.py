@@ -69,6 +69,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "greetings": "words of greeting",
     "farewells": "words of farewell",
     "thanks": "words of thanks",
+    "praise": "words that praise help or name it, without content beside thanks: clever, tip",
     "small_talk": "other words without content: praise, agreement, laughter",
     "small_talk_turns": "whole messages without content, in scripts without spaces",
     "pleasantries": "phrases of small talk",
