@@ -234,3 +234,18 @@ def test_another_thing_said_later_ends_no_correction(warden: Warden) -> None:
     turn = next(item.id for item in me.find() if "nuts" in item.text)
     me.update(turn, text="I'm allergic to walnuts.")
     assert texts(me) == ["I'm allergic to eggs.", "I'm allergic to walnuts."]
+
+
+@pytest.mark.parametrize("quote", ["i live in bern.", "home: I live in Bern.", "user, 1 Mar 2026: I LIVE in Bern."])
+def test_a_quote_may_have_another_case_or_the_label_of_a_list(warden: Warden, quote: str) -> None:
+    me, turn = tell(warden)
+    me.update(turn, text="I live in Basel.", quote=quote)
+    assert texts(me) == ["I live in Basel.", "My bike code is 4711."]
+
+
+def test_a_quote_as_it_is_written_goes_before_one_in_another_case(warden: Warden) -> None:
+    me, turn = tell(warden, "Rose sells a rose. My bike code is 4711.")
+    with pytest.raises(InvalidInput, match="does not hold"):
+        me.update(turn, text="short", quote="home: it is brief")
+    me.update(turn, text="tulip", quote="rose")
+    assert texts(me) == ["My bike code is 4711.", "Rose sells a tulip."]

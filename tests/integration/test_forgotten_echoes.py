@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memwarden import Warden
-from memwarden.remember.echoes import repeats
+from memwarden.remember.echoes import list_echoes, repeats
 
 CONFIG = {"embedder": "none"}
 
@@ -47,7 +47,30 @@ def test_both_at_once_leave_nothing_to_name(warden: Warden) -> None:
         ("Dein Zahnarzt ist also Dr. Keller.", "Mein Zahnarzt ist Dr. Keller.", True),
         ("Which colour do you like?", "I live in Bern.", False),
         ("Thanks!", "I live in Bern.", False),
+        ("I put 4711 on the list.", "The code of my bike lock is 4711.", True),
+        ("Zoe should stay away from peanuts.", "My daughter Zoe is 9, she is allergic to peanuts.", True),
+        ("Zoé devrait éviter les arachides.", "Ma fille Zoé a 9 ans, elle est allergique aux arachides.", True),
+        ("Zoe called.", "My daughter Zoe is 9, she is allergic to peanuts.", False),
+        ("It takes 12 minutes.", "I have 12 cats and a boat in Bergen.", False),
     ],
 )
 def test_an_answer_repeats_what_it_shares(answer: str, told: str, expected: bool) -> None:
     assert repeats(answer, told) == expected
+
+
+def test_a_correction_names_the_answer_that_repeats_the_wrong_words(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t")
+    said, answer, other = me.observe(
+        [
+            {"role": "user", "content": "I live in Bern. My bike code is 4711."},
+            {"role": "assistant", "content": "Noted: you live in Bern."},
+            {"role": "assistant", "content": "And the code of your bike is 4711."},
+        ]
+    ).results
+    corrected = me.update(str(said.id), text="I live in Basel.", quote="I live in Bern.")
+    reason = corrected.results[0].reason
+    assert reason.startswith("replaces message")
+    assert str(answer.id) in reason
+    assert str(other.id) not in reason
+    assert list_echoes(corrected) == [answer.id]
+    assert list_echoes(me.forget(str(answer.id))) == []

@@ -388,6 +388,32 @@ def test_a_line_of_the_overview_is_corrected_where_it_is_shown_and_taken_back(ch
         expect(known).not_to_contain_text("Basel")
 
 
+def test_a_rejected_or_corrected_line_names_the_answer_that_repeats_it(chromium: Browser, pages: Site) -> None:
+    headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
+    messages = [
+        {"role": "user", "content": "I live in Bern."},
+        {"role": "assistant", "content": "Noted: you live in Bern."},
+    ]
+    with httpx2.Client(base_url=pages.url, headers=headers) as client:
+        body = {"messages": messages, "user_id": "eve", "thread_id": "letters"}
+        assert client.post("/v1/memory/observe", json=body, timeout=300).is_success
+    with tab(chromium, pages, "operator") as page:
+        known, status = page.get_by_role("region", name="What is known"), page.get_by_role("status")
+        for button, done in (("Correct", "Corrected."), ("Reject", "Forgotten.")):
+            page.goto("/ui/overview?user=eve")
+            known.get_by_label(f"{button}: I live in Bern.").press("Enter")
+            if button == "Correct":
+                known.get_by_label("The right words").and_(page.locator("input:visible")).fill("I live in Basel.")
+                page.keyboard.press("Enter")
+            expect(status).to_contain_text(done)
+            assert find_violations(page) == []
+            status.get_by_role("link", name="Open the answer").press("Enter")
+            expect(page.locator("main")).to_contain_text("Noted: you live in Bern.")
+            page.go_back()
+            status.get_by_role("button", name="Undo").press("Enter")
+            expect(status).to_contain_text("Undone.")
+
+
 def test_conversations_without_facts_are_named_as_what_is_kept(chromium: Browser, pages: Site) -> None:
     headers = {"Authorization": f"Bearer {pages.keys['operator']}"}
     with httpx2.Client(base_url=pages.url, headers=headers) as client:

@@ -25,7 +25,7 @@ from memwarden.remember.corrections import (
     make_correction,
     replace_quoted,
 )
-from memwarden.remember.echoes import find_echoes, name_echoes
+from memwarden.remember.echoes import find_echoes, name_echoes, name_echoes_of_correction
 from memwarden.remember.extract import procedures
 from memwarden.remember.ingest.messages import checked_metadata, checked_names
 from memwarden.remember.wholes import find_other_parts
@@ -138,13 +138,15 @@ class ScopeChanges(ScopeReads):
 
         Args:
             text: the right words. They take the place of the whole text, or of ``quote``.
-            quote: whole words of the memory, for example the value of a line of :meth:`overview`. What it holds more
-                than once is quoted as a whole sentence.
+            quote: whole words of the memory in any case, for example a line of :meth:`overview` with or without its
+                label. What it holds more than once is quoted as a whole sentence.
             valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
                 beginning, which is ``created_at`` where ``valid_from`` is not known.
             metadata: takes the place of all that it had.
             clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary``, ``context`` and ``metadata``.
             expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
+
+        An answer of the assistant that repeats the wrong words of a turn stays. The reason of the result names it.
 
         Raises NotFound, InvalidInput (also for a ``quote`` that the memory does not hold), CategoryDenied, Conflict
         (also for words of a turn that were corrected already), StoreError.
@@ -221,7 +223,10 @@ class ScopeChanges(ScopeReads):
             draft = replace(draft, trust=turn.trust)
         if {"valid_from", "valid_to"} & changes.keys() and draft.expires_at is not None:
             arguments.check_expiry(draft.expires_at, draft.valid_from)
-        return await self._runtime.services.writer.correct_turn(self.who, turn, draft, rest)
+        result = await self._runtime.services.writer.correct_turn(self.who, turn, draft, rest)
+        wrong = replace(turn, text=correct_sentences(turn.text, quote, quote)[0] if quote is not None else turn.text)
+        echoes = await find_echoes(self._runtime.store, self.who.namespace, [wrong], self._readable)
+        return name_echoes_of_correction(result, echoes.get(turn.id, ()))
 
     async def _correct_rest(
         self, turn: Memory, changes: Mapping[str, Any], quote: str | None, right: str, rest: str | None

@@ -26,6 +26,8 @@ MAX_LATER: Final = 200
 # Before and after quoted words: not within a word, but for scripts that write no spaces.
 _LETTER: Final = rf"[^\W{GLUED}]"
 _NOT_WITHIN: Final = (f"(?:(?<!{_LETTER})|(?!{_LETTER}))", f"(?:(?!{_LETTER})|(?<!{_LETTER}))")
+# Between the label of a line in a list and its words: "home: I live in Bern."
+_LABEL_END: Final = ": "
 # What ends a sentence and is followed by nothing of it.
 _CLOSING: Final = re.compile(r"[.!?…。！？।]+(?=\s|$)")
 
@@ -33,11 +35,14 @@ _CLOSING: Final = re.compile(r"[.!?…。！？।]+(?=\s|$)")
 def find_quoted(text: str, quoted: str) -> list[SentenceSpan]:
     """Return where a text holds quoted words: once, or as whole sentences. White space matches any other.
 
+    Words that it does not hold as they are written are looked for in any case, and then without the label of a list,
+    as in "home: I live in Bern."
+
     Raises InvalidInput when it does not hold them, or holds them more than once and never as a sentence.
     """
     if not any(map(str.isalnum, quoted)):
         raise InvalidInput(f"{shorten(quoted)} holds no words; give words of the memory")
-    found = [SentenceSpan(*hit.span(), hit[0]) for hit in _pattern_of(quoted).finditer(text)]
+    found = _find_words(text, quoted)
     if not found:
         raise InvalidInput(f"the memory does not hold the words {shorten(quoted)}; give them as it has them")
     if len(found) == 1:
@@ -50,12 +55,23 @@ def find_quoted(text: str, quoted: str) -> list[SentenceSpan]:
 
 def holds_quoted(text: str, quoted: str) -> bool:
     """Whether a text holds quoted words."""
-    return _pattern_of(quoted).search(text) is not None
+    return bool(_find_words(text, quoted))
 
 
-def _pattern_of(quoted: str) -> re.Pattern[str]:
+def _find_words(text: str, quoted: str) -> list[SentenceSpan]:
+    """Return where a text holds words: as they are written, else in any case, else without a label before them."""
+    _, _, unlabelled = quoted.partition(_LABEL_END)
+    for words, flags in ((quoted, re.NOFLAG), (quoted, re.IGNORECASE), (unlabelled, re.IGNORECASE)):
+        if any(map(str.isalnum, words)):
+            hits = _pattern_of(words, flags).finditer(text)
+            if spans := [SentenceSpan(*hit.span(), hit[0]) for hit in hits]:
+                return spans
+    return []
+
+
+def _pattern_of(quoted: str, flags: re.RegexFlag) -> re.Pattern[str]:
     words = r"\s+".join(map(re.escape, quoted.split()))
-    return re.compile(f"{_NOT_WITHIN[0]}{words}{_NOT_WITHIN[1]}")
+    return re.compile(f"{_NOT_WITHIN[0]}{words}{_NOT_WITHIN[1]}", flags)
 
 
 def replace_quoted(text: str, quoted: str, words: str) -> str:

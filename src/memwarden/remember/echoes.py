@@ -1,17 +1,21 @@
-"""Answers of an assistant that repeat what is forgotten."""
+"""Answers of an assistant that repeat what is forgotten or corrected."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from memwarden.filters import Condition
-from memwarden.records import Channel, Memory, Namespace, WriteResult
+from memwarden.records import Channel, Memory, MessageResult, Namespace, WriteResult
+from memwarden.statements.reader import CommonWords, load_weights
+from memwarden.statements.wording import names_in
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.small_talk import content_terms
 
-ECHO_STAYS: Final = "an answer of the assistant repeats it and stays; forget it, too: {ids}"
+_ECHO_STAYS: Final = "an answer of the assistant repeats it and stays; forget it, too: "
+_BEFORE_ECHO: Final = ". "
 # Maximum memories of a call whose echoes are looked for. A whole conversation is forgotten with its answers.
 MAX_FORGOTTEN: Final = 20
 # Turns of the thread read after the memory. An assistant repeats a fact in its reply, seldom much later.
@@ -20,6 +24,10 @@ MAX_TURNS: Final = 20
 SHARED: Final = 0.5
 # Share of the content terms of an answer that the memory has.
 REPEATED: Final = 0.75
+# Content terms of a memory, a name among them, that its echo in other words has.
+MIN_NAMED: Final = 2
+# Digits of a number that tells a code, an amount or a date by itself.
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d.,:-]*\d\d(?![\w])")
 
 
 async def find_echoes(
@@ -51,18 +59,40 @@ async def find_echoes(
 
 def name_echoes(forgotten: WriteResult, echoes: Mapping[str, Sequence[str]]) -> WriteResult:
     """Return the result of a forgetting with the answers that repeat each memory."""
-    if not echoes:
-        return forgotten
     named = (echoes.get(result.id or "", ()) for result in forgotten.results)
-    results = (
-        replace(result, reason=ECHO_STAYS.format(ids=", ".join(ids))) if ids else result
-        for result, ids in zip(forgotten.results, named, strict=True)
-    )
-    return replace(forgotten, results=tuple(results))
+    results = (_name_in(result, ids) for result, ids in zip(forgotten.results, named, strict=True))
+    return replace(forgotten, results=tuple(results)) if echoes else forgotten
+
+
+def name_echoes_of_correction(corrected: WriteResult, ids: Sequence[str]) -> WriteResult:
+    """Return the result of a correction with the answers that repeat the words that were wrong."""
+    first, *others = corrected.results
+    return replace(corrected, results=(_name_in(first, ids), *others))
+
+
+def _name_in(result: MessageResult, ids: Sequence[str]) -> MessageResult:
+    """Add the answers to the reason of a result, as its last words."""
+    if not ids:
+        return result
+    before = f"{result.reason.rstrip('.')}{_BEFORE_ECHO}" if result.reason else ""
+    return replace(result, reason=f"{before}{_ECHO_STAYS}{', '.join(ids)}")
+
+
+def list_echoes(result: WriteResult) -> list[str]:
+    """Return the ids of the answers that the results of a forgetting or a correction name."""
+    reasons = (item.reason.partition(_ECHO_STAYS)[2] for item in result.results)
+    return list(dict.fromkeys(id for named in reasons if named for id in named.split(", ")))
 
 
 def repeats(answer: str, told: str) -> bool:
-    """Whether an answer has half of what was told, or little else."""
+    """Whether an answer has half of what was told, or little else, or a number of it, or a name with another word."""
     words, its = frozenset(content_terms(told)), frozenset(content_terms(answer))
     shared = len(words & its)
-    return shared > 0 and (shared >= SHARED * len(words) or shared >= REPEATED * len(its))
+    if shared > 0 and (shared >= SHARED * len(words) or shared >= REPEATED * len(its)):
+        return True
+    if not set(_NUMBER.findall(told)).isdisjoint(_NUMBER.findall(answer)):
+        return True
+    if shared < MIN_NAMED:
+        return False
+    common = CommonWords(load_weights().common)
+    return not set(names_in(told, common)).isdisjoint(names_in(answer, common))

@@ -10,11 +10,12 @@ from starlette.responses import Response
 
 from memwarden import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.records import CARD, Channel, Delta, HistoryEntry, Kind, Memory, Relation, RelationType
+from memwarden.records import CARD, Channel, Delta, HistoryEntry, Kind, Memory, Relation, RelationType, WriteResult
+from memwarden.remember.echoes import list_echoes
 from memwarden.surfaces.http.keys import Operation
 from memwarden.surfaces.http.routes.memories import list_memories
 from memwarden.surfaces.http.routes.traces import TraceSearch
-from memwarden.surfaces.web.page import PageRoutes, WebPage, not_found
+from memwarden.surfaces.web.page import ECHOES, MAX_ECHOES, PageRoutes, WebPage, not_found
 from memwarden.surfaces.web.shown import MAX_OF_MEMORY, find_prompts
 
 routes = PageRoutes()
@@ -241,7 +242,17 @@ async def correct(page: WebPage) -> Response:
         return page.go("/memory", "unchanged", id=id)
     version = page.whole("version", old.version, 1, 10**8)
     result = await scope.update(id, **changes, expected_version=version)
-    return page.go("/memory", "corrected", result, id=result.results[0].id)
+    said = _said_of_correction(result)
+    return page.go("/memory", said, result, id=result.results[0].id, **_echo_values(list_echoes(result)))
+
+
+def _said_of_correction(result: WriteResult) -> str:
+    return "corrected_repeated" if list_echoes(result) else "corrected"
+
+
+def _echo_values(echoes: Sequence[str]) -> dict[str, str]:
+    """Return the values of a URL by which its page links answers that repeat something."""
+    return {ECHOES: ",".join(echoes[:MAX_ECHOES])} if echoes else {}
 
 
 async def correct_line(page: WebPage, scope: AsyncScope, old: Memory, line: str) -> Response:
@@ -250,7 +261,7 @@ async def correct_line(page: WebPage, scope: AsyncScope, old: Memory, line: str)
     if text in (None, line):
         return page.go("/overview", "unchanged")
     result = await scope.update(old.id, text=text, quote=line, expected_version=old.version)
-    return page.go("/overview", "corrected", result)
+    return page.go("/overview", _said_of_correction(result), result, **_echo_values(list_echoes(result)))
 
 
 def read_correction(page: WebPage, old: Memory) -> dict[str, Any]:
@@ -285,8 +296,8 @@ async def act(page: WebPage) -> Response:
         return page.show("sure.html", memories=named, ids=ids, back=back)
     if action == "forget":
         result = await scope.forget(ids)
-        repeated = any(item.reason for item in result.results)
-        return page.go(back, "forgotten_repeated" if repeated else "forgotten", result, **values)
+        echoes = list_echoes(result)
+        return page.go(back, "forgotten_repeated" if echoes else "forgotten", result, **values, **_echo_values(echoes))
     if action == "restore":
         results = [await scope.restore(id) for id in ids]
         return page.go(back, "restored", results[-1], **values)

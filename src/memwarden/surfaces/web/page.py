@@ -29,6 +29,9 @@ from memwarden.surfaces.web.sessions import COOKIE, LIFETIME, LoginSessions, for
 ROOT: Final = "/ui"
 LOOKING: Final = "memwarden-page"
 MAX_FIELDS: Final = 2_000
+# Name in the URL of a page for the ids of answers that repeat something, and how many of them it links.
+ECHOES: Final = "echoes"
+MAX_ECHOES: Final = 20
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -45,6 +48,7 @@ SAID: Final = {
     "pinned": "Pinned.",
     "unpinned": "No longer pinned.",
     "forgotten": "Forgotten. It can be restored for 30 days.",
+    "corrected_repeated": "Corrected. An answer of the assistant in the conversation repeats the old words and stays.",
     "forgotten_repeated": "Forgotten. An answer of the assistant in the conversation repeats it and stays.",
     "restored": "Restored.",
     "undone": "Undone.",
@@ -167,6 +171,7 @@ class WebPage:
             "hidden_token": lambda: Markup('<input type="hidden" name="token" value="{}">').format(token),
             "said": SAID.get(said, ""),
             "change": self.request.query_params.get("change", ""),
+            "echoes": [id for id in self.request.query_params.get(ECHOES, "").split(",") if id][:MAX_ECHOES],
             "path": self.request.url.path.removeprefix(root_of(self.request)),
         }
 
