@@ -13,8 +13,6 @@ from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, QUOTATION, UNDOES, Channel, Event, Memory, Trust, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
-from memwarden.remember.resolve.same_fact.updates import find_update
-from memwarden.statements.explicit import read_text
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.sentences import SentenceSpan, split_sentences, split_spans
 from memwarden.text.tokenizer import GLUED
@@ -142,6 +140,10 @@ async def find_end(store: StoreReader, turn: Memory, words: str, readable: Colle
     )
     if readable is not None:
         where = (*where, Condition("category", "$in", tuple(readable)))
+    # They load numpy, which a command need not wait for.
+    from memwarden.remember.resolve.same_fact.updates import find_update
+    from memwarden.statements.explicit import read_text
+
     right = read_text(words)
     for later in await store.find(turn.namespace, where, limit=MAX_LATER, descending=False):
         if later.role == "assistant" or later.trust == Trust.EXTERNAL or later.name != turn.name:

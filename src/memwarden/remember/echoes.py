@@ -9,8 +9,6 @@ from typing import Final
 
 from memwarden.filters import Condition
 from memwarden.records import Channel, Memory, MessageResult, Namespace, WriteResult
-from memwarden.statements.reader import CommonWords, load_weights
-from memwarden.statements.wording import names_in
 from memwarden.stores.protocol import StoreReader
 from memwarden.text.small_talk import content_terms
 
@@ -94,5 +92,8 @@ def repeats(answer: str, told: str) -> bool:
         return True
     if shared < MIN_NAMED:
         return False
+    from memwarden.statements.reader import CommonWords, load_weights  # loads numpy, which a command need not wait for
+    from memwarden.statements.wording import names_in
+
     common = CommonWords(load_weights().common)
     return not set(names_in(told, common)).isdisjoint(names_in(answer, common))
