@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 from test_postgres_plans import Noting
 
+from memwarden.filters import Condition
 from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.rows import register_dumpers
@@ -77,7 +79,7 @@ LEGS = {
     "near": (SearchLegs(OpenRows(), vector=half(1) + half(0), near=20), index_names(HERE).near),
     "always": (SearchLegs(OpenRows(), always=("general", "none")), index_names(HERE).category),
     "newest": (SearchLegs(OpenRows(), newest=20), "memories_by_n"),
-    "words": (SearchLegs(OpenRows(), words=format_term(10**6), holding=50), "memories_by_n"),
+    "words": (SearchLegs(OpenRows(), words=format_term(10**6), holding=50), index_names(HERE).rows),
     "in time": (SearchLegs(OpenRows(), times=((0, 10**16),), in_time=20), "memories_by_time"),
     "filtered": (SearchLegs(OpenRows(), filtered=20), "memories_by_n"),
 }
@@ -116,6 +118,23 @@ def test_a_statement_of_a_namespace_is_planned_once(filled: str) -> None:
             Searcher(db, 30).surround(here, [700], [("t5", 110, 3)], OpenRows())
         kept = db.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%memwarden.signals%%'")
         assert kept.fetchone() == (10,)
+
+
+def test_a_kept_plan_for_the_nearest_expects_enough_rows(filled: str) -> None:
+    """Every memory is of one category, so a plan for an unknown category would expect no row, and be bad."""
+    where = tuple(Condition(field, "$ne", "other") for field in ("category", "channel"))
+    with psycopg.connect(filled, autocommit=True) as db:
+        register_dumpers(db)
+        noting: Any = Noting(db)
+        Searcher(noting, 30).look(HERE, SearchLegs(OpenRows(where), half(1) + half(0), 20), keep=True)
+        (statement,) = (sql.decode() for sql, _ in noting.asked if b"memwarden.vectors" in sql)
+        places = iter(range(1, 99))
+        kept = re.sub("%s", lambda _: f"${next(places)}", statement)
+        with db.transaction():
+            named(db)
+            found = db.execute(f"EXPLAIN (GENERIC_PLAN) {kept}".encode(), prepare=False).fetchall()
+        (limit,) = (line for (line,) in found if "Limit" in line)
+        assert "rows=20 " in limit, "\n".join(line for (line,) in found)
 
 
 async def test_plans_for_filters_of_the_caller_are_not_kept(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:

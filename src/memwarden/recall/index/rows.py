@@ -30,7 +30,7 @@ class FoundRows:
 
     Attributes:
         n, said: int64. offsets: int16. open, turn: bool. flags: uint8.
-        ids, threads, names: texts; a thread or a name may be None.
+        ids: texts, of index rows alone; empty for the rows of a search. threads, names: texts or None.
         terms, days: as in :class:`memwarden.records.Signals`.
         passages: how a long text is divided, see :data:`memwarden.stores.shared.search.PASSAGE_BYTES`; None for others.
         vectors: float16, a line for each row: of a long text that of its first passage; zeros for none.
@@ -77,20 +77,22 @@ class FoundRows:
 
 def unpack_rows(found: PackedColumns) -> FoundRows:
     """Unpack the rows of a search, in their order."""
+    offsets, marks = np.frombuffer(found.marks, ">i4").reshape(-1, 2).T
+    (terms, days), (vectors, passages) = np.frombuffer(found.lengths, ">i4").reshape(2, -1, 2).transpose(0, 2, 1)
     return FoundRows(
         np.frombuffer(found.n, ">i8").astype(np.int64),
         np.frombuffer(found.said, ">i8").astype(np.int64),
-        np.frombuffer(found.offsets, ">i2").astype(np.int16),
-        np.frombuffer(found.open, np.bool_),
-        np.frombuffer(found.turn, np.bool_),
-        np.frombuffer(found.flags, ">i2").astype(np.uint8),
-        list(found.ids),
+        offsets.astype(np.int16),
+        (marks & 2) > 0,
+        (marks & 1) > 0,
+        (marks >> 8).astype(np.uint8),
+        [],
         list(found.threads),
         list(found.names),
-        _cut(found.terms, found.term_lengths),
-        _cut(found.days, found.day_lengths),
-        _stack_halves(found.vectors, np.frombuffer(found.vector_lengths, ">i4")),
-        [blob or None for blob in _cut(found.passages, found.passage_lengths)],
+        _cut(found.terms, terms),
+        _cut(found.days, days),
+        _stack_halves(found.vectors, vectors),
+        [blob or None for blob in _cut(found.passages, passages)],
     )
 
 
@@ -133,7 +135,7 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
         np.concatenate([part.open for part in parts])[places],
         np.concatenate([part.turn for part in parts])[places],
         np.concatenate([part.flags for part in parts])[places],
-        lists([part.ids for part in parts]),
+        [],
         lists([part.threads for part in parts]),
         lists([part.names for part in parts]),
         lists([part.terms for part in parts]),
@@ -143,8 +145,8 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
     )
 
 
-def _cut(joined: bytes, lengths: bytes) -> list[bytes]:
-    ends = np.cumsum(np.frombuffer(lengths, ">i4")).tolist()
+def _cut(joined: bytes, lengths: npt.NDArray[Any]) -> list[bytes]:
+    ends = np.cumsum(lengths).tolist()
     return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
 

@@ -74,13 +74,18 @@ _LAST = f"SELECT rows FROM memwarden.namespaces WHERE {HERE}".encode()
 _COPY_ROWS = 2_000  # vectors copied per transaction
 
 
+# Columns of memories that searches for candidates read. With all of them in an index, no memory itself is read.
+_READ_ALONE = "created_at, utc_offset, channel, category, thread_id, name, valid_to, actor_id, tags"
+
+
 class IndexNames(NamedTuple):
-    """The indexes of a namespace: over words, over categories, over vectors, over what rests on turns."""
+    """The indexes of a namespace: over words, categories, vectors, sources of facts, numbers of active rows."""
 
     words: str
     category: str
     near: str
     sources: str
+    rows: str
 
 
 def index_names(namespace: Namespace) -> IndexNames:
@@ -108,6 +113,8 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
             for name, what in _indexes(namespace, schema, dimensions):
                 _build(db, name, what)
             db.execute(b"ANALYZE memwarden.signals, memwarden.memories")
+            if schema is not None:
+                db.execute(b"ANALYZE memwarden.vectors")
         except errors.InsufficientPrivilege:
             raise StoreUnavailable(
                 f"{place}: {namespace.path} is large enough for indexes of its own, which only the owner of the schema "
@@ -183,9 +190,11 @@ def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -
     # Without fastupdate: its pending list would be scanned by every search.
     words = SQL("memwarden.signals USING gin (memwarden.words(terms)) WITH (fastupdate = off) WHERE {}")
     yield own.words, words.format(only)
-    # Last of those that every namespace has: where it stands, all of them do.
     sources = SQL("memwarden.memories USING gin (sources) WHERE channel <> 'turn' AND {}")
     yield own.sources, sources.format(only)
+    # Last of those that every namespace has: where it stands, all of them do.
+    rows = SQL(f"memwarden.memories (n) INCLUDE ({_READ_ALONE}) WHERE state = 'active' AND {{}}")
+    yield own.rows, rows.format(only)
     if schema is not None:
         near = SQL("memwarden.vectors USING hnsw ((vector::{}.halfvec({})) {}.halfvec_ip_ops) WHERE {}")
         yield own.near, near.format(Identifier(schema), Literal(dimensions), Identifier(schema), only)
@@ -301,6 +310,11 @@ def _blob(expression: str) -> str:
     return f"coalesce(string_agg({expression}, ''::bytea), ''::bytea)"
 
 
+def _send_pair(first: str, second: str) -> str:
+    """Return the expression of two int32 as bytes. second: not negative."""
+    return f"int8send(({first})::int8 << 32 | ({second}))"
+
+
 def _text(expression: str) -> str:
     return f"coalesce(string_agg(coalesce({expression}, '{_NONE}'), '{_BETWEEN}'), '')"
 
@@ -314,26 +328,20 @@ _COLUMNS = ", ".join(
     (
         _blob("int8send(n)"),
         _blob("int8send(said)"),
-        _blob("int2send(utc_offset::int2)"),
-        _blob("boolsend(open)"),
-        _blob("boolsend(turn)"),
-        _blob("int2send(flags::int2)"),
-        _text("id"),
+        _blob(_send_pair("utc_offset", "(flags << 8) | (open::int << 1) | turn::int")),
         _text("thread_id"),
         _text("name"),
-        _blob("int4send(length(terms))"),
+        _blob(_send_pair("length(terms)", "length(days)")),
+        _blob(_send_pair("coalesce(length(vector), 0)", "passage_length")),
         _blob("terms"),
-        _blob("int4send(length(days))"),
         _blob("days"),
-        _blob("int4send(coalesce(length(vector), 0))"),
         _blob("vector"),
-        _blob("int4send(passage_length)"),
         _blob("passages"),
     )
 )
 _OUTLINE = (
     f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, true AS open, "
-    "m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, ''::bytea AS days, "
+    "m.channel = 'turn' AS turn, s.flags, m.thread_id, m.name, s.terms, ''::bytea AS days, "
     f"NULL::bytea AS vector, {_PASSAGES} "
     f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
 )
@@ -406,7 +414,7 @@ class Searcher:
 
     def standing(self, namespace: Namespace) -> NamespaceStatus:
         names = scope_values(namespace)
-        own = f"memwarden.{index_names(namespace).sources}"
+        own = f"memwarden.{index_names(namespace).rows}"
         ((rows, digest, indexed),) = self._ask(namespace, LegQuery(_STANDING, (*names, *names, own)))[0]
         return NamespaceStatus(rows or 0, digest, bool(indexed))
 
@@ -453,6 +461,8 @@ class Searcher:
         """See :meth:`SearchableStore.look`. keep: whether plans are kept, which filters of the caller rule out."""
         scope = NamespaceLiterals(namespace)
         open_, values = open_sql(legs.open)
+        if keep:
+            open_, values = name_texts(open_, values)
         schema = self._vector_schema() if legs.vector is not None and legs.near else None
         wanted = (
             self._near(scope, legs, schema, open_, values, keep) if schema else None,
@@ -613,7 +623,7 @@ class Searcher:
         """
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, m.utc_offset, {open_} AS open, "
-            f"m.channel = 'turn' AS turn, s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector, "
+            f"m.channel = 'turn' AS turn, s.flags, m.thread_id, m.name, s.terms, s.days, s.vector, "
             f"{_PASSAGES} FROM {source} {signals or scope.signals} WHERE true{tail}) r"
         )
         return LegQuery(sql, (*values, *bound, *tail_values), prepared)
@@ -625,7 +635,8 @@ class Searcher:
                 begin(self._connection, namespace, self._seconds, TransactionKind.READ)
             else:
                 self._connection.execute(TransactionKind.READ.value)
-                reach = str(max(40, min(near, 1_000)))
+                # A scan goes on until enough rows came. Two halves find the same rows sooner than one scan does.
+                reach = str(max(40, min(near // 2, 1_000)))
                 limits = (f"{int(self._seconds * 1000)}ms", *scope_values(namespace), reach)
                 self._connection.execute(_SETTINGS, limits, prepare=True)
             asked = [
@@ -664,6 +675,23 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
     return f"(({' AND '.join(parts)}) IS TRUE)", values
 
 
+def name_texts(condition: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return a condition with its texts as literals, and the other values.
+
+    Of a text that it does not know, the server expects that it leaves no row, and it keeps no plan for that.
+    """
+    first, *rest = condition.split("%s")
+    parts, kept = [first], list[Any]()
+    for value, part in zip(values, rest, strict=True):
+        if isinstance(value, str):
+            parts.append(quote_text(value).replace("%", "%%"))
+        else:
+            parts.append("%s")
+            kept.append(value)
+        parts.append(part)
+    return "".join(parts), kept
+
+
 def known_sql(known: KnownRows | None) -> tuple[str, list[Any]]:
     """Return the condition of rows that were known, over memories ``m``, with AND before it, and the values to bind."""
     if known is None:
@@ -679,11 +707,10 @@ def known_sql(known: KnownRows | None) -> tuple[str, list[Any]]:
 
 def unpack_row(row: Sequence[Any]) -> PackedColumns:
     """Return the packed columns of a result row of :data:`_COLUMNS`."""
-    n, said, offsets, open_, turn, flags, ids, threads, names, *signals = row
+    n, said, marks, threads, names, words, others, *signals = row
     held = len(n) // 8
-    known = [text or "" for text in _texts(ids, held)]
-    texts = known, _texts(threads, held), _texts(names, held)
-    return PackedColumns(n, said, offsets, open_, turn, flags, *texts, *signals)
+    lengths = b"".join((words, others))
+    return PackedColumns(n, said, marks, _texts(threads, held), _texts(names, held), lengths, *signals)
 
 
 def _texts(joined: str, rows: int) -> list[str | None]:

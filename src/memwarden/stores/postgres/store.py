@@ -333,15 +333,15 @@ class PostgresStore:
         keep = not legs.filtered and legs.open.known is None
         if legs.vector is None or not legs.near:
             return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs, keep=keep))
-        # These take the server as long as the other legs.
-        near, others = replace(legs, words="", times=(), filtered=0), replace(legs, near=0, newest=0, always=())
+        # It takes the server as long as the other legs.
+        near, others = replace(legs, words="", newest=0, times=(), always=(), filtered=0), replace(legs, near=0)
         nearest, found = await asyncio.gather(
             self._search_much(namespace, lambda searcher: searcher.look(namespace, near, keep=keep)),
             self._search_much(namespace, lambda searcher: searcher.look(namespace, others, keep=keep)),
         )
         if nearest.head.epoch != found.head.epoch:  # erased in between: numbers of rows mean other rows
             return await self._search_much(namespace, lambda searcher: searcher.look(namespace, legs))
-        return found._replace(near=nearest.near, newest=nearest.newest, always=nearest.always)
+        return found._replace(near=nearest.near)
 
     async def surround(
         self, namespace: Namespace, numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]], open_: OpenRows

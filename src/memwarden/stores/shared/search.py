@@ -84,35 +84,30 @@ class PackedColumns(NamedTuple):
     """Found rows as packed columns, in no particular order. Numbers big-endian.
 
     Attributes:
-        n: int64, numbers of rows. said: int64, microseconds since 1970. offsets: int16, minutes ahead of
-            UTC. open: bytes 0 or 1, see :class:`OpenRows`.
-        turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
-        ids, threads, names: texts. A thread or a name may be None.
-        terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths of each in
-            bytes, int32. A missing vector has length 0.
-        passages: alike, of a long text the first :data:`PASSAGE_BYTES` of its division; length 0 for one passage.
+        n: int64, numbers of rows. said: int64, microseconds since 1970.
+        marks: two int32 a row. The first is its minutes ahead of UTC. The second has bit 0 for a message as it was
+            said, bit 1 for an open row (:class:`OpenRows`), and the row's flags from bit 8 on.
+        threads, names: texts or None.
+        lengths: two int32 a row, its bytes in terms and days, then after those of all rows two more each, its bytes in
+            vectors and passages.
+        terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated. A missing vector has
+            length 0.
+        passages: alike, of a long text the first :data:`PASSAGE_BYTES` of its division. Length 0 for one passage.
     """
 
     n: bytes
     said: bytes
-    offsets: bytes
-    open: bytes
-    turn: bytes
-    flags: bytes
-    ids: Sequence[str]
+    marks: bytes
     threads: Sequence[str | None]
     names: Sequence[str | None]
-    term_lengths: bytes
+    lengths: bytes
     terms: bytes
-    day_lengths: bytes
     days: bytes
-    vector_lengths: bytes
     vectors: bytes
-    passage_lengths: bytes
     passages: bytes
 
 
-NO_ROWS = PackedColumns(b"", b"", b"", b"", b"", b"", (), (), (), *[b""] * 8)
+NO_ROWS = PackedColumns(b"", b"", b"", (), (), *[b""] * 5)
 
 
 class SearchRows(NamedTuple):
