@@ -5,26 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
+from test_postgres_plans import Noting
 from test_same_figures import played, untimed
 
 from law_stores import texts_of, told, vocabulary
 from memwarden import AsyncWarden
-from memwarden.records import Namespace
+from memwarden.models.wordllama import shared_embedder
+from memwarden.recall.index.encode import make_signals
+from memwarden.records import Batch, Memory, Namespace, Put
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.postgres.rows import register_dumpers
+from memwarden.stores.postgres.search import Searcher, index_names
+from memwarden.stores.postgres.transaction import TransactionKind, begin
+from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.doctor import look_for_leaks
+from memwarden.testing import get_runtime
 from memwarden.testing.examples import a_batch, a_put
 from memwarden.testing.state_machine import store_machine
+from memwarden_bench import sentences
 from memwarden_bench.citus_cluster import CitusCluster, start_cluster
 from memwarden_bench.citus_load import CitusLoad
 from stopped_migration import DISTRIBUTION, KILLED, ROW_TABLES, fill_source, migrating
@@ -135,6 +146,76 @@ def test_the_laws_store_is_answered_as_in_memory(language: str, citus_url: str) 
                 (item.memory.text, pytest.approx(item.score, abs=1e-4)) for item in wanted
             ]
             assert texts_of(mine.context(note.question, 200)) == texts_of(reference.context(note.question, 200))
+
+
+async def test_a_large_namespace_is_searched_on_its_node(citus_url: str, new_database: Callable[[], str]) -> None:
+    """It is answered as on one PostgreSQL, by its own indexes, and what is written later is found, too."""
+    here, answers = PEOPLE[0], []
+    for url in (citus_url, new_database()):
+        async with AsyncWarden.open(url, config={"search_above": 100}) as warden:
+            services, me = get_runtime(warden).services, warden.scope(user="ana")
+            await write(warden, here, [turn["content"] for turn in sentences.turns(130)])
+            await me.query("Who has a canoe?")
+            await services.larges.wait_idle()
+            await write(warden, here, ["Wilma keeps axolotls behind the lighthouse."], first=130)
+            asked = ["What does Wilma keep?", *sentences.questions(3)]
+            answers.append([await me.query(question, top_k=5, threshold=0) for question in asked])
+            assert services.indexes.held(here) is None
+            with psycopg.connect(url, autocommit=True) as db:
+                assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (131,)
+                if url == citus_url:
+                    check_search_plans(db, here)
+            assert isinstance(warden.store, PostgresStore)
+            assert await warden.store.drop_search(here)
+    mine, reference = answers
+    assert "axolotls" in mine[0].items[0].text
+    for found, wanted in zip(mine, reference, strict=True):
+        assert [item.id for item in found.items] == [item.id for item in wanted.items]
+        assert [item.score for item in found.items] == pytest.approx([item.score for item in wanted.items], abs=1e-4)
+
+
+async def write(warden: AsyncWarden, here: Namespace, texts: Sequence[str], first: int = 0) -> None:
+    """Write turns with numbered ids. first: the first number."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    turns = [
+        Memory(
+            f"m{first + place}", here, text, at, at, channel="turn", role="user", thread_id=f"t{(first + place) // 10}"
+        )
+        for place, text in enumerate(texts)
+    ]
+    signals = make_signals([(turn.text, turn.created_at) for turn in turns], shared_embedder())
+    await warden.store.apply(Batch(here, tuple(map(Put, turns, signals)), at))
+
+
+def check_search_plans(db: psycopg.Connection[Any], here: Namespace) -> None:
+    """Each statement of a search is one task, and the node goes by the namespace's own indexes."""
+    register_dumpers(db)
+    noting: Any = Noting(db)
+    own, word = index_names(here), format_term(10**6)
+    legs = SearchLegs(OpenRows(), bytes(256), 20, word, 20, 20)
+    Searcher(noting, 30).look(here, legs)
+    Searcher(noting, 30).surround(here, [1, 2], [("t3", 30, 3)], OpenRows())
+    Searcher(noting, 30).resting_around(here, [1, 2], [("t3", 30, 3)], OpenRows())
+    statements = [item for item in noting.asked if b"FROM memwarden.rows_" not in item[0]]
+    words = (
+        f"SELECT n FROM memwarden.signals WHERE tenant = %s AND namespace = %s AND memwarden.words(terms) @@ '{word}'"
+    )
+    plans = [explain(db, here, "memwarden_app", *item) for item in statements]
+    assert len(plans) == 7
+    plans.append(explain(db, here, "memwarden_search", words.encode(), [here.tenant, here.path]))
+    assert all("Task Count: 1" in plan for plan in plans)
+    for name in (own.near, own.words):
+        assert any(name in plan for plan in plans), name
+
+
+def explain(db: psycopg.Connection[Any], here: Namespace, role: str, sql: bytes, values: Any) -> str:
+    begin(db, here, 30, TransactionKind.READ)
+    db.execute(f"SET LOCAL ROLE {role}".encode())
+    for setting in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin"):
+        db.execute(f"SET LOCAL {setting} = off".encode())
+    found = db.execute(b"EXPLAIN " + sql, values).fetchall()
+    db.execute("ROLLBACK")
+    return "\n".join(line for (line,) in found)
 
 
 @pytest.mark.soak

@@ -51,7 +51,7 @@ class Noting:
         return self._real.pipeline()
 
     def execute(self, sql: bytes, values: Any = None, **options: Any) -> Any:
-        if b"FROM memwarden." in sql:
+        if b"FROM memwarden." in sql or b"JOIN memwarden." in sql:
             self.asked.append((sql, values))
         return self._real.execute(sql, values, **options)
 

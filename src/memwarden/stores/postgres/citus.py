@@ -7,17 +7,20 @@ the path and every statement binds it, so a statement is one task of one node. `
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from psycopg import Connection
 from psycopg.sql import SQL, Literal
 
 from memwarden.errors import StoreUnavailable
-from memwarden.stores.postgres.transaction import ROLE, TransactionKind, begin
+from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE, TransactionKind, begin
 from memwarden.stores.shared.checkpoints import NodeShare
 
 _COLUMN = "namespace"
 _FIRST = "namespaces"  # the table with which the others share their placement
 _EVERYWHERE = "meta"
+# Whether the database of a connection has the extension, so that it is asked for once.
+_known: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
 
 _HAS_CITUS = b"SELECT FROM pg_extension WHERE extname = 'citus'"
 _LOCAL_TABLES = """
@@ -69,11 +72,23 @@ _DELETE_VERSIONS = (
         USING (channel = 'state' OR namespace LIKE 'task/%' OR current_setting('memwarden.purging', true) = 'on')
     """,
 )
+# Triggers that a store of one server with large namespaces has. On Citus a writer calls memwarden.keep_vectors_of.
+_DROP_TRIGGERS = (
+    "DROP TRIGGER IF EXISTS keep_new_vectors ON memwarden.signals",
+    "DROP TRIGGER IF EXISTS keep_changed_vectors ON memwarden.signals",
+)
 
 
 def has_citus(db: Connection[Any]) -> bool:
     """Return whether the database has the extension."""
     return db.execute(_HAS_CITUS).fetchone() is not None
+
+
+def on_citus(db: Connection[Any]) -> bool:
+    """Return whether the database has the extension, as it was when the connection was first asked."""
+    if db not in _known:
+        _known[db] = has_citus(db)
+    return _known[db]
 
 
 def is_placed(db: Connection[Any]) -> bool:
@@ -85,8 +100,10 @@ def distribute(db: Connection[Any]) -> None:
     """Distribute the tables that are not yet, in a transaction that has locked the schema. Rows move along."""
     tables = _local_tables(db)
     if "versions" in tables:
-        for statement in _DELETE_VERSIONS:
+        for statement in (*_DELETE_VERSIONS, *_DROP_TRIGGERS):
             db.execute(statement.encode())
+        # Vectors of large namespaces are copied on their node. What an index needs, Citus makes on the nodes by itself.
+        db.execute(b"SELECT create_distributed_function('memwarden.floats(bytea)')")
     for table in tables:
         name = Literal(f"memwarden.{table}")
         if table == _EVERYWHERE:
@@ -98,16 +115,16 @@ def distribute(db: Connection[Any]) -> None:
 
 
 def make_role_on_nodes(db: Connection[Any], role: str) -> None:
-    """Create a role on the workers if missing, and let the nodes connect to each other as the transactions' role.
+    """Create a role on the workers if missing, and let the nodes connect to each other as the store's two roles.
 
     Citus itself passes on a new role alone, and only to the nodes of the database in which it was made. The role exists
     here, made with :data:`HERE_ALONE`. Raises StoreUnavailable.
     """
-    login = f"ALTER ROLE {role} LOGIN" if role == ROLE else "NULL"
+    login = f"ALTER ROLE {role} LOGIN" if role in (ROLE, SEARCH_ROLE) else "NULL"
     failed = db.execute(_ON_WORKERS, (_MAKE_ROLE.format(role=role, login=login),)).fetchone()
     if failed is not None:
         raise StoreUnavailable(f"the node {failed[0]} of Citus does not make the role {role}: {failed[1]}")
-    if role == ROLE:
+    if role in (ROLE, SEARCH_ROLE):
         db.execute(login.encode())
 
 

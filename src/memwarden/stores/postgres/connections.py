@@ -13,7 +13,7 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.citus import has_citus
+from memwarden.stores.postgres.citus import on_citus
 from memwarden.stores.postgres.read import APPLICATION
 from memwarden.stores.postgres.rows import register_dumpers
 from memwarden.stores.postgres.transaction import explain, is_lost, is_node_lost, is_rolled_back_by_others
@@ -75,7 +75,7 @@ class Connections:
         connection = connect(self._conninfo, autocommit=True, prepare_threshold=self._prepare_after)
         register_dumpers(connection)
         try:
-            if has_citus(connection):
+            if on_citus(connection):
                 # A prepared statement is planned for all values, hence for all nodes.
                 connection.prepare_threshold = None
         except BaseException:

@@ -19,6 +19,7 @@ from memwarden.stores.transfer.backup import Tick, ignore_tick
 _MIN_SERVER_VERSION = 160_000
 MIGRATION_LOCK = 0x6D776472  # "mwdr", the advisory lock that a migration holds
 SEARCH_MIGRATION = 5  # the migration that needs the role for search
+_SEARCH_ON_CITUS = 20  # the migration from which on that role logs in to the nodes of Citus
 _MIGRATION_TIMEOUT = "10min"  # a migration waits this long for another process's
 
 _STATE = f"""
@@ -154,6 +155,7 @@ def _migrate(db: Connection[Any], place: str) -> None:
         refuse_older_sessions(db, place, number)
         migrate_schema(db, number, migrations()[-1].number)
         if not is_placed(db):
+            _make_role(db, SEARCH_ROLE)  # a store of one server had it on that server alone
             distribute(db)
 
 
@@ -187,7 +189,7 @@ def hold_schema(db: Connection[Any]) -> None:
 
 def migrate_schema(db: Connection[Any], number: int, to: int) -> None:
     """Run the migrations after ``number`` up to ``to``, in a transaction that has locked the schema."""
-    if number < SEARCH_MIGRATION <= to:
+    if number < SEARCH_MIGRATION <= to or number < _SEARCH_ON_CITUS <= to:
         _make_role(db, SEARCH_ROLE)
     for migration in migrations():
         if number < migration.number <= to:

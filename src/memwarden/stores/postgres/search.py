@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from memwarden.errors import StoreUnavailable
 from memwarden.filters import Condition
 from memwarden.records import EXTRACTED_BY, STANDING_IN, Head, IndexRow, Namespace
-from memwarden.stores.postgres.citus import has_citus
+from memwarden.stores.postgres.citus import distribute, has_citus, on_citus
 from memwarden.stores.postgres.rows import (
     ACTIVE_COLUMNS,
     INDEX_COLUMNS,
@@ -96,10 +96,6 @@ def index_names(namespace: Namespace) -> IndexNames:
 
 def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
     """See :meth:`SearchableStore.make_search`. The connection is used for nothing else."""
-    if has_citus(db):
-        raise StoreUnavailable(
-            f"{place}: memwarden makes no indexes of a namespace on Citus, whatever its size; it is read into memory"
-        )
     with _lock_indexes(db, namespace) as alone, _lock_making(db) as first:
         if not (alone and first):
             return False
@@ -205,7 +201,7 @@ def _build(db: Connection[Any], name: str, what: Any) -> None:
     if found == (True,):
         return
     if found is not None:  # the remains of a build that was killed
-        db.execute(SQL("DROP INDEX CONCURRENTLY {}").format(Identifier("memwarden", name)))
+        db.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier("memwarden", name)))
     db.execute(SQL("CREATE INDEX CONCURRENTLY {} ON {}").format(Identifier(name), what))
 
 
@@ -225,9 +221,18 @@ def _pgvector(db: Connection[Any], place: str) -> str:
     with db.transaction():
         db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         if db.execute(b"SELECT to_regclass('memwarden.vectors')").fetchone() == (None,):
-            script = (resources.files("memwarden.stores.postgres") / "vectors.sql").read_text("utf-8")
-            db.execute(script.replace("{schema}", Identifier(schema).as_string(db)).encode())
+            _run_script(db, "vectors.sql", schema)
+            if has_citus(db):
+                distribute(db)
+            else:
+                _run_script(db, "vectors_trigger.sql", schema)
     return schema
+
+
+def _run_script(db: Connection[Any], name: str, schema: str) -> None:
+    """Run a file of SQL beside this module. schema: of pgvector."""
+    script = (resources.files("memwarden.stores.postgres") / name).read_text("utf-8")
+    db.execute(script.replace("{schema}", Identifier(schema).as_string(db)).encode())
 
 
 @contextmanager
@@ -260,16 +265,17 @@ _NONE = "\x01\x05"
 _M = "m.tenant = %s AND m.namespace = %s"
 _SIGNALS = "JOIN memwarden.signals s ON s.tenant = m.tenant AND s.namespace = m.namespace AND s.n = m.n"
 _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {HERE}"
-_COUNTERS = (
-    "SELECT rev, epoch, (SELECT d.rev FROM memwarden.digests d WHERE d.tenant = n.tenant AND d.namespace = n.namespace "
-    "AND d.body IS NOT NULL) FROM memwarden.namespaces n WHERE tenant = %s AND namespace = %s"
+_WITH_DIGEST = (
+    "FROM memwarden.namespaces n LEFT JOIN memwarden.digests d ON d.tenant = n.tenant AND d.namespace = n.namespace "
+    "AND d.body IS NOT NULL WHERE n.tenant = %s AND n.namespace = %s"
 )
-_DIGEST = f"SELECT rev FROM memwarden.digests WHERE {HERE} AND body IS NOT NULL"
+_COUNTERS = f"SELECT n.rev, n.epoch, d.rev {_WITH_DIGEST}"
 _VALID = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = to_regclass(%s)"
-_STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {HERE}), ({_DIGEST}), ({_VALID})"
-_RESTING = (
-    f"SELECT m.n, m.state = 'active' FROM memwarden.rows_resting(%s) r JOIN memwarden.memories m ON {_M} AND m.n = r"
-)
+_STANDING = f"SELECT n.rows, d.rev {_WITH_DIGEST}"
+# The functions by themselves: Citus runs a statement with tables on their node, where these functions cannot run.
+_WITH_WORDS = "SELECT n FROM memwarden.rows_with(%s, %s) n"
+_RESTING_ON = "SELECT n FROM memwarden.rows_resting(%s::int8[]) n"
+_RESTING = f"SELECT m.n, m.state = 'active' FROM memwarden.memories m WHERE {_M} AND m.n = ANY(%s::int8[])"
 _LACKING = f"""
     SELECT m.n, m.id FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n > %s::int8 AND m.state = 'active'
     AND CASE WHEN s.vector IS NULL THEN m.channel = 'turn'
@@ -284,25 +290,24 @@ _NUMBERED = (
 )
 
 
-# The newest entry up to a revision that wrote a row. Rows are numbered in the order of these entries.
-_LAST_THEN = f"""
-    SELECT m.n FROM memwarden.journal j JOIN memwarden.memories m ON {_M} AND m.id = j.memory_id
-    WHERE j.tenant = m.tenant AND j.namespace = m.namespace AND j.seq <= %s::int8 AND NOT EXISTS (
-        SELECT FROM memwarden.journal e WHERE e.tenant = j.tenant AND e.namespace = j.namespace
-        AND e.memory_id = j.memory_id AND e.seq < j.seq)
+# The newest entry up to a revision that wrote a row. Rows are numbered in the order of these entries. Conditions of the
+# namespace are named by their table, each by itself: Citus infers none of them within a subquery.
+_LAST_THEN = """
+    SELECT m.n FROM memwarden.journal j JOIN memwarden.memories m ON {m} AND m.id = j.memory_id
+    WHERE {j} AND j.seq <= %s::int8 AND NOT EXISTS (
+        SELECT FROM memwarden.journal e WHERE {e} AND e.memory_id = j.memory_id AND e.seq < j.seq)
     ORDER BY j.seq DESC LIMIT 1
 """
 _SAID = '{0}.text, {0}.created_at, {0}.utc_offset, {0}.role COLLATE "C", {0}.name COLLATE "C"'
-_CHANGED = f"""
+_CHANGED = """
     SELECT m.n, m.id, m.category, m.version, j.old_version,
-        j.old_version = m.version OR ({_SAID.format("v")}) IS NOT DISTINCT FROM ({_SAID.format("m")}),
+        j.old_version = m.version OR ({said_then}) IS NOT DISTINCT FROM ({said_now}),
         m.state = 'purged' AND j.event = 'PURGE', j.seq IS NULL
     FROM memwarden.memories m
-    LEFT JOIN LATERAL (SELECT seq, event, old_version FROM memwarden.journal e WHERE e.tenant = m.tenant
-        AND e.namespace = m.namespace AND e.memory_id = m.id AND e.seq > %s::int8 ORDER BY e.seq LIMIT 1) j ON true
-    LEFT JOIN memwarden.versions v ON v.tenant = m.tenant AND v.namespace = m.namespace AND v.id = m.id
-        AND v.version = j.old_version
-    WHERE {_M} AND m.rev > %s::int8 AND m.n <= %s::int8 ORDER BY m.rev DESC LIMIT %s::int8
+    LEFT JOIN LATERAL (SELECT seq, event, old_version FROM memwarden.journal e
+        WHERE {e} AND e.memory_id = m.id AND e.seq > %s::int8 ORDER BY e.seq LIMIT 1) j ON true
+    LEFT JOIN memwarden.versions v ON {v} AND v.id = m.id AND v.version = j.old_version
+    WHERE {m} AND m.rev > %s::int8 AND m.n <= %s::int8 ORDER BY m.rev DESC LIMIT %s::int8
 """
 
 
@@ -360,15 +365,21 @@ _CONTENT = ", ".join(f"m.{name}" for name in RowContent._fields)
 # Number of columns of INDEX_COLUMNS: those of an IndexRow but ``forgotten``, and whether it is escaped.
 _INDEX_WIDTH = len(IndexRow._fields)
 
-# Settings of :func:`memwarden.stores.postgres.transaction.begin` in one statement. A search brings some hundred rows,
-# each by an index, whatever the planner thinks of tables that have just grown.
+# A search brings some hundred rows, each by an index, whatever the planner thinks of tables that have just grown.
+_SCAN = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "hnsw.iterative_scan": "relaxed_order",
+}
+# Settings of :func:`memwarden.stores.postgres.transaction.begin` and these in one statement.
 _SETTINGS = f"""
     SELECT set_config('role', '{ROLE}', true),
         set_config('memwarden.listing', '', true), set_config('statement_timeout', %s, true),
         set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true),
-        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
-        set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+        {", ".join(f"set_config('{name}', '{value}', true)" for name, value in _SCAN.items())},
+        set_config('hnsw.ef_search', %s, true)
 """.encode()
 # Schema of pgvector by connection, so that a search does not ask for it each time.
 _schemas: WeakKeyDictionary[Connection[Any], str] = WeakKeyDictionary()
@@ -411,12 +422,14 @@ class Searcher:
     def __init__(self, connection: Connection[Any], seconds: float) -> None:
         self._connection = connection
         self._seconds = seconds
+        self._on_citus = on_citus(connection)
 
     def standing(self, namespace: Namespace) -> NamespaceStatus:
         names = scope_values(namespace)
         own = f"memwarden.{index_names(namespace).rows}"
-        ((rows, digest, indexed),) = self._ask(namespace, LegQuery(_STANDING, (*names, *names, own)))[0]
-        return NamespaceStatus(rows or 0, digest, bool(indexed))
+        found, ((indexed,),) = self._ask(namespace, LegQuery(_STANDING, names), LegQuery(_VALID, (own,)))
+        rows, digest = found[0] if found else (0, None)
+        return NamespaceStatus(rows, digest, bool(indexed))
 
     def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         rows = self._ask(namespace, LegQuery(_BODY, scope_values(namespace)))[0]
@@ -438,10 +451,13 @@ class Searcher:
         return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
     def changes_since(self, namespace: Namespace, rev: int, limit: int) -> ChangesSince:
-        names = scope_values(namespace)
-        head, found = self._ask(namespace, LegQuery(_HEAD, names), LegQuery(_LAST_THEN, (*names, rev)), near=0)
+        scope = NamespaceLiterals(namespace)
+        here = {alias: scope.of(alias) for alias in "ejmv"}
+        asked = LegQuery(_HEAD, scope_values(namespace)), LegQuery(_LAST_THEN.format(**here), (rev,))
+        head, found = self._ask(namespace, *asked, near=0)
         last = found[0][0] if found else 0
-        rows = self._ask(namespace, LegQuery(_CHANGED, (rev, *names, rev, last, limit)), near=0)[0]
+        sql = _CHANGED.format(**here, said_then=_SAID.format("v"), said_now=_SAID.format("m"))
+        rows = self._ask(namespace, LegQuery(sql, (rev, rev, last, limit)), near=0)[0]
         # A row without an entry was not changed: its signals were made anew.
         changed = [
             ChangedRow(n, decode_text(key), decode_text(category), now, now if unchanged else before, same, purged)
@@ -466,7 +482,7 @@ class Searcher:
         schema = self._vector_schema() if legs.vector is not None and legs.near else None
         wanted = (
             self._near(scope, legs, schema, open_, values, keep) if schema else None,
-            self._holding(scope, legs, open_, values, keep) if legs.words else None,
+            self._holding(namespace, legs, open_, values, keep) if legs.words else None,
             self._newest(scope, legs, open_, values, keep) if legs.newest else None,
             self._timely(scope, legs, open_, values) if legs.times else None,
             self._always(scope, legs, open_, values, keep) if legs.always else None,
@@ -503,13 +519,21 @@ class Searcher:
         condition, values = open_sql(open_)
         known, limits = known_sql(open_.known)
         bound = _around_values(numbers, seeds)
+        around = _AROUND.format(here=scope.of())
+        source = f"memwarden.rows_resting(ARRAY({around}))"
+        if self._on_citus:
+            found = self._ask(namespace, LegQuery(around, bound), near=0)[0]
+            source, bound = "unnest(%s::int8[])", (self._find_resting(namespace, [n for (n,) in found]),)
         columns = INDEX_COLUMNS.replace("%s", scope.path)
         sql = (
-            f"SELECT {columns}, {condition}, {_CONTENT} "
-            f"FROM memwarden.rows_resting(ARRAY({_AROUND.format(here=scope.of())})) r "
+            f"SELECT {columns}, {condition}, {_CONTENT} FROM {source} r "
             f"JOIN memwarden.memories m ON {scope.of('m')} AND m.n = r {scope.signals} WHERE true{known}"
         )
         return self._ask_rows(namespace, LegQuery(sql, (*values, *bound, *limits), prepared=not known))
+
+    def _find_resting(self, namespace: Namespace, numbers: Sequence[int]) -> list[int]:
+        """Return the numbers of rows that rest on turns with these numbers."""
+        return [n for (n,) in self._ask(namespace, LegQuery(_RESTING_ON, (list(numbers),)), near=0)[0]]
 
     def _ask_rows(self, namespace: Namespace, asked: LegQuery) -> list[SurroundingRow]:
         """Return rows in the order of writing. The statement selects :data:`_CONTENT` last."""
@@ -524,7 +548,8 @@ class Searcher:
 
     def resting(self, namespace: Namespace, numbers: Sequence[int], open_: OpenRows) -> RestingRows:
         names = scope_values(namespace)
-        resting = self._ask(namespace, LegQuery(_RESTING, (list(numbers), *names)), near=0)[0]
+        found = self._find_resting(namespace, numbers)
+        resting = self._ask(namespace, LegQuery(_RESTING, (*names, found)), near=0)[0] if found else []
         active = [n for n, is_active in resting if is_active]
         gone = [n for n, is_active in resting if not is_active]
         if not active:
@@ -568,12 +593,19 @@ class Searcher:
             prepared=keep,
         )
 
-    def _holding(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
-        found = f"memwarden.places_with(%s, %s) w JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
-        signals = f"JOIN memwarden.signals s ON {scope.of('s')} AND s.ctid = w.place"
+    def _holding(self, namespace: Namespace, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
+        scope = NamespaceLiterals(namespace)
+        source, signals = (
+            "memwarden.places_with(%s, %s) w",
+            f"JOIN memwarden.signals s ON {scope.of('s')} AND s.ctid = w.place",
+        )
+        bound: Values = (legs.words, legs.holding)
+        if self._on_citus:
+            found = self._ask(namespace, LegQuery(_WITH_WORDS, bound), near=0)[0]
+            source, signals, bound = "unnest(%s::int8[]) AS w(n)", scope.signals, ([n for (n,) in found],)
+        source += f" JOIN memwarden.memories m ON {scope.of('m')} AND m.n = w.n"
         tail = f" AND m.state = 'active' AND {open_}"
-        bound = (legs.words, legs.holding)
-        return self._leg(scope, found, bound, "true", (), tail, values, prepared=keep, signals=signals)
+        return self._leg(scope, source, bound, "true", (), tail, values, prepared=keep, signals=signals)
 
     def _newest(self, scope: NamespaceLiterals, legs: SearchLegs, open_: str, values: Values, keep: bool) -> LegQuery:
         known, limits = known_sql(legs.open.known)
@@ -631,12 +663,16 @@ class Searcher:
     def _ask(self, namespace: Namespace, *questions: LegQuery, near: int | None = None) -> list[list[tuple[Any, ...]]]:
         """Return the rows of each statement, all of one snapshot. near: vectors to be found; None plans as usual."""
         with self._connection.pipeline():
-            if near is None:
+            if near is None or self._on_citus:
                 begin(self._connection, namespace, self._seconds, TransactionKind.READ)
+                for name, value in _SCAN.items() if near is not None else ():
+                    # Not by set_config, which Citus does not pass on to its nodes.
+                    self._connection.execute(f"SET LOCAL {name} = {value}".encode())
+                if near:
+                    self._connection.execute(f"SET LOCAL hnsw.ef_search = {_count_visited(near)}".encode())
             else:
                 self._connection.execute(TransactionKind.READ.value)
-                # A scan goes on until enough rows came. Two halves find the same rows sooner than one scan does.
-                reach = str(max(40, min(near // 2, 1_000)))
+                reach = str(_count_visited(near))
                 limits = (f"{int(self._seconds * 1000)}ms", *scope_values(namespace), reach)
                 self._connection.execute(_SETTINGS, limits, prepare=True)
             asked = [
@@ -645,6 +681,11 @@ class Searcher:
             ]
             self._connection.execute(b"COMMIT")
         return [item.fetchall() for item in asked]
+
+
+def _count_visited(near: int) -> int:
+    """Return how many vectors a scan keeps in view. It goes on until enough rows came, sooner than one wide scan."""
+    return max(40, min(near // 2, 1_000))
 
 
 def _decode_surrounding(row: tuple[Any, ...]) -> SurroundingRow:
@@ -678,7 +719,7 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
 def name_texts(condition: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
     """Return a condition with its texts as literals, and the other values.
 
-    Of a text that it does not know, the server expects that it leaves no row, and it keeps no plan for that.
+    The server expects that an unknown text leaves no row, and keeps no plan for that.
     """
     first, *rest = condition.split("%s")
     parts, kept = [first], list[Any]()

@@ -29,6 +29,7 @@ from memwarden.records import (
     Remove,
     Unlink,
 )
+from memwarden.stores.postgres.citus import on_citus
 from memwarden.stores.postgres.rows import (
     CONTENT,
     SIGNALS,
@@ -390,8 +391,11 @@ _FILLED = {"id": "text", "version": "int8", **SIGNALS}
 _FILL = (
     f"UPDATE memwarden.signals AS t SET {', '.join(f'{name} = u.{name}' for name in SIGNALS)} "
     f"FROM memwarden.memories AS m, {unnest(_FILLED)} WHERE t.tenant = %s AND t.namespace = %s "
-    "AND m.tenant = t.tenant AND m.namespace = t.namespace AND m.n = t.n AND m.id = u.id AND m.version = u.version"
+    "AND m.tenant = t.tenant AND m.namespace = t.namespace AND m.n = t.n AND m.id = u.id AND m.version = u.version "
+    "RETURNING t.n"
 ).encode()
+# A trigger does so where there is no Citus.
+_KEEP_VECTORS = b"SELECT memwarden.keep_vectors_of(%s::int8[])"
 VERSION = {"id": "text", "version": "int8", **CONTENT}
 EDGE = {
     "from_id": "text",
@@ -519,6 +523,8 @@ def write_rows(connection: Connection[Any], names: tuple[str, str], statements: 
             if sql is DROP_PURGED:
                 connection.execute(_PURGING)
             connection.execute(sql, (*arrays(columns, rows), *names))
+            if columns is NUMBERED_SIGNALS and on_citus(connection):
+                connection.execute(_KEEP_VECTORS, ([row[0] for row in rows],))
 
 
 def gather_statistics(connection: Connection[Any], seconds: float) -> None:
@@ -597,5 +603,7 @@ def fill_signals(db: Connection[Any], namespace: Namespace, fills: Sequence[Fill
     with db.pipeline():
         begin(db, namespace, seconds)
         db.execute(b"SET LOCAL synchronous_commit = off")  # what a crash takes is made again
-        db.execute(_FILL, (*arrays(_FILLED, rows), *scope_values(namespace)))
+        filled = db.execute(_FILL, (*arrays(_FILLED, rows), *scope_values(namespace)))
+        if on_citus(db) and (numbers := [n for (n,) in filled.fetchall()]):
+            db.execute(_KEEP_VECTORS, (numbers,))
         db.execute(b"COMMIT")

@@ -83,7 +83,11 @@ async def doctor(
         # Examined after the repair: what is found now is what a repair cannot mend.
         wrong, unseen = await _examine(store)
         told = await _health(store, url, wrong)
-        told |= {"large": _find_large(told, options.settings.search_above)} if _holds_in_memory(store, told) else {}
+        told |= (
+            {"large": _find_large(told, options.settings.search_above)}
+            if not isinstance(store, SearchableStore)
+            else {}
+        )
     finally:
         await store.close()
     if options.as_json:
@@ -149,11 +153,6 @@ async def _namespace_health(store: Store, namespace: Namespace) -> dict[str, Any
         "changed_at": newest[0].at if newest else None,
         "rows": (await store.tally(namespace))._asdict(),
     }
-
-
-def _holds_in_memory(store: Store, told: dict[str, Any]) -> bool:
-    """Return whether a namespace of any size is read into memory: on every engine but PostgreSQL without Citus."""
-    return not isinstance(store, SearchableStore) or "nodes" in told
 
 
 def _find_large(told: dict[str, Any], above: int) -> list[str]:
