@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memwarden import clock
 from memwarden.categories import Categories
-from memwarden.filters import Where, is_inside
+from memwarden.filters import Condition, Where, is_inside
 from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.echoes import drop_copies, find_prompt_echoes, fold_repeats
@@ -459,7 +459,9 @@ class Recall:
         view = _view_of(ctx, request)  # as it is now
         asked = [(one.text, self._prepare_question(one, talk, view, ctx.now)) for one, talk in texts]
         gates = self._gates(scope, ctx, request, echoes, past=any(item.asks_back for _, item in asked))
-        return [RankedQuery(text, ctx, item, self._rank(item, view, gates.open), gates, echoes) for text, item in asked]
+        planned = ctx.index.mask((Condition("valid_from", "$gt", ctx.now),))
+        rank = partial(self._rank, planned=planned if planned.any() else None)
+        return [RankedQuery(text, ctx, item, rank(item, view, gates.open), gates, echoes) for text, item in asked]
 
     def _prepare_question(
         self, asked: EncodedText, talk: EncodedText | None, view: NamespaceView, now: datetime
@@ -567,6 +569,7 @@ class Recall:
         allowed: Mask,
         among: int | None = None,
         spread: Mapping[str, Spread] | None = None,
+        planned: Mask | None = None,
     ) -> Ranking:
         return rank(
             question,
@@ -577,6 +580,7 @@ class Recall:
             left_out=self._left_out,
             among=among,
             spread=spread,
+            planned=planned,
         )
 
     async def _index(self, namespace: Namespace) -> NamespaceIndex:

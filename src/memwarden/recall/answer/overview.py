@@ -135,12 +135,14 @@ def _mentioning(index: NamespaceIndex, about: str) -> Mask:
 def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -> list[Line]:
     """Return the lines of an overview, what matters more first.
 
-    memories: facts and turns. Facts are ordered by pin, importance and age. Of what a turn says only sentences count in
-    which its speaker says plainly what lasts, and that no later turn takes back. A text from outside is not certain.
+    memories: facts and turns. What will be true later is left out. Facts are ordered by pin, importance and age. Of
+    what a turn says only sentences count in which its speaker says plainly what lasts, and that no later turn takes
+    back. A text from outside is not certain.
 
     about: a name or a relation. The facts are about it already. Quotations must name it or have this speaker.
     """
     memories = join_parts(memory for memory in memories if memory.trust != Trust.EXTERNAL)
+    memories = [memory for memory in memories if memory.valid_from is None or memory.valid_from <= now]
     facts = [memory for memory in memories if not _is_quoted(memory) and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]

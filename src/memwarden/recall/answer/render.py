@@ -47,8 +47,15 @@ def bullet_start(memory: Memory) -> str:
 
 
 def until_of(memory: Memory) -> str:
-    """Return until when a memory held, to stand after its words."""
-    return f" (until {format_day(end_by_clock(memory, memory.valid_to))})" if memory.valid_to else ""
+    """Return until when a memory held, and of a plan from when it will, to stand after its words."""
+    days = [f"from {format_day(by_clock_of(memory, memory.since))}"] if is_planned(memory) else []
+    days += [f"until {format_day(end_by_clock(memory, memory.valid_to))}"] if memory.valid_to else []
+    return f" ({' '.join(days)})" if days else ""
+
+
+def is_planned(memory: Memory) -> bool:
+    """Whether a memory was to be true from a later day on when it was written."""
+    return memory.valid_from is not None and memory.valid_from.date() > memory.updated_at.date()
 
 
 def render_bullets(items: Sequence[RecallItem], known: dict[str, str] | None = None) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Lowers what was not said on a day that alone is asked for below everything else.
 OFF_DAY: Final = 50.0
+# Lowers what will be true later. Two texts about one thing differ by up to 1.3 in small stores.
+NOT_YET: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Case:
         allowed: places that may be in the answer. relation_weight: weight of relations between memories.
         weights: of the signals of a pair of texts, see :mod:`memwarden.recall.rank.currency`; empty without a fit.
         answer: the chance that the answer is in the store, 0..1.
+        planned: places of what will be true later. None without any.
     """
 
     question: Question
@@ -42,6 +45,7 @@ class Case:
     relation_weight: float
     weights: Mapping[str, float]
     answer: float = 0.0
+    planned: Mask | None = None
 
 
 class Adjustment(NamedTuple):
@@ -119,7 +123,19 @@ def put_newer_above(case: Case, total: Floats) -> Floats:
     if case.question.asked_days:
         end = max(day_number(span.last) for span in case.question.asked_days)
         times = np.where(case.view.said_day <= end, times, -times)
+    if case.planned is not None:
+        times = np.where(case.planned, times.min() - 1, times)
     return _raise_later(case, total, times)
+
+
+def has_plans(case: Case) -> bool:
+    """Whether some memories will be true later."""
+    return case.planned is not None
+
+
+def lower_planned(case: Case, total: Floats) -> Floats:
+    """Lower what will be true later below what is as good and holds now."""
+    return total if case.planned is None else total - np.where(case.planned, np.float32(NOT_YET), np.float32(0))
 
 
 def put_older_above(case: Case, total: Floats) -> Floats:
@@ -158,6 +174,7 @@ ADJUSTMENTS: Final = (
     Adjustment("newer says the same", asks_what_holds, put_newer_above),
     Adjustment("older says the same", asks_what_held, put_older_above),
     Adjustment("newer and close", knows_pairs, raise_newer),
+    Adjustment("not yet", has_plans, lower_planned),
     Adjustment("not on an asked day", asks_for_days, keep_days),
 )
 

@@ -89,6 +89,7 @@ def rank(
     left_out: frozenset[str] = frozenset(),
     among: int | None = None,
     spread: Mapping[str, Spread] | None = None,
+    planned: Mask | None = None,
 ) -> Ranking:
     """Score every place of a view.
 
@@ -98,6 +99,7 @@ def rank(
         left_out: names of signals that do not count.
         among: number of allowed places in the whole namespace, if the view is only a part of it.
         spread: of the signals over the whole namespace, if the view is only a part of it.
+        planned: places of what will be true later. None without any.
     """
     rows = max(int(np.count_nonzero(allowed)), among or 0)
     if not allowed.any() or question.small_talk:
@@ -111,7 +113,7 @@ def rank(
         combined = add_talk(combined, talk)
         evidence = max(evidence, of_talk, key=lambda each: each.subject)
     weights = load_weights()[kind]
-    case = Case(question, view, allowed, combined, relation_weight, weights.later, evidence.answer)
+    case = Case(question, view, allowed, combined, relation_weight, weights.later, evidence.answer, planned)
     adjusted = adjust(case, combined.total)
     scores = judge_items(weights.item, adjusted.total, evidence.logit, allowed)
     if question.of_days:

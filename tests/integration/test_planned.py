@@ -1,0 +1,67 @@
+"""What will be true later is marked, is no value of today, and leads where it is asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memwarden import Warden, clock
+
+DAYS = timedelta(days=60)
+
+
+def tell(warden: Warden, now: str, later: str, *, observed: bool) -> tuple[Any, str]:
+    """State what holds, as a fact or a message, and what will hold. Returns the scope and the mark of the plan."""
+    me: Any = warden.scope(user="ana", thread="t")
+    began, begins = clock.now() - DAYS, clock.now() + DAYS
+    if observed:
+        me.observe([{"role": "user", "content": now, "created_at": began.isoformat()}])
+    else:
+        me.remember(now, valid_from=began)
+    me.remember(later, valid_from=begins)
+    return me, f"(from {begins.day} {begins:%b %Y})"
+
+
+@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("embedder", ["none", "auto"])
+@pytest.mark.parametrize(
+    ("now", "later", "asked"),
+    [
+        ("I work at Bosch.", "I work at Siemens.", "Where do I work?"),
+        ("Ana's dentist is Dr. Keller.", "Ana's dentist is Dr. Brandt.", "Who is Ana's dentist?"),
+        ("Ich arbeite bei Bosch.", "Ich arbeite bei Siemens.", "Wo arbeite ich?"),
+        ("Trabajo en Renfe.", "Trabajo en Iberia.", "¿Dónde trabajo?"),
+        ("Je travaille chez Renault.", "Je travaille chez Airbus.", "Où est-ce que je travaille ?"),
+        ("My rent is 800 euros.", "My rent is 900 euros.", "How much is my rent?"),
+    ],
+)
+def test_what_holds_leads_and_a_plan_has_its_day(
+    embedder: str, now: str, later: str, asked: str, observed: bool
+) -> None:
+    with Warden.open("memory://", {"embedder": embedder}) as warden:
+        me, mark = tell(warden, now, later, observed=observed)
+        first, *others = (item.text for item in me.query(asked).items)
+        assert now in first
+        assert all(mark in text for text in others if later in text)
+        block = me.context([{"role": "user", "content": asked}]).text
+        assert f"{later} {mark}" in block or later not in block
+        assert later not in [line.value for line in me.overview().lines]
+
+
+def test_a_plan_leads_where_it_is_asked_for() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me, mark = tell(warden, "I live in Kiel.", "I start my job at Siemens in Bonn.", observed=False)
+        for text in ("My sister Ana is a vet.", "I play the cello.", "I'm allergic to nuts.", "My car is a red Fiat."):
+            me.remember(text)
+        assert me.query("When do I start at Siemens?").items[0].text.endswith(f"Siemens in Bonn. {mark}")
+
+
+def test_a_plan_is_a_value_of_the_day_on_which_it_begins() -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me: Any = warden.scope(user="ana")
+        begun = clock.now() - timedelta(days=1)
+        me.remember("I work at Siemens.", valid_from=begun)
+        assert [line.value for line in me.overview().lines] == ["I work at Siemens."]
+        assert me.query("Where do I work?").items[0].text == "[activity] I work at Siemens."
