@@ -139,3 +139,31 @@ def test_days_of_which_nothing_is_known_get_nothing(later: Any, question: str) -
 def test_a_question_for_a_time_and_a_matter_of_some_days_find_it(later: Any, question: str, name: str) -> None:
     assert later.query(question).items[0].memory.text == SAID[name][1]
     assert SAID[name][1] in [item.memory.text for item in later.context(question).items]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "hey what happened in april",
+        "can you tell me what happened in april?",
+        "remind me what i did in april pls",
+        "ok so what did we do in april",
+        "yo, was war im april los",
+        "hallo, kannst du mir sagen, was im April war?",
+        "hola, qué pasó en abril",
+        "salut, j'ai fait quoi en avril ?",
+        "ciao, cos'è successo ad aprile?",
+        "4月に何があったか教えて",
+        "你能告诉我四月发生了什么吗",
+    ],
+)
+def test_what_stands_around_a_question_for_days_changes_nothing(later: Any, question: str) -> None:
+    wanted = {SAID[name][1] for name in ("lisbon", "race")}
+    assert {item.memory.text for item in later.query(question, top_k=20).items} == wanted
+    assert {item.memory.text for item in later.context(question).items} == wanted
+
+
+@pytest.mark.parametrize("message", ["thanks, it was nice in april", "see you in april?", "that was great in april"])
+def test_a_message_that_names_days_does_not_ask_for_them(later: Any, message: str) -> None:
+    items = later.query(message, top_k=20).items
+    assert {item.memory.text for item in items} != {SAID[name][1] for name in ("lisbon", "race")}

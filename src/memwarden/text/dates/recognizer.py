@@ -48,6 +48,9 @@ from memwarden.text.dates.symbols import (
 )
 from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, ask_of_earlier, glued_spans
 from memwarden.text.language import language_of, lower_in_place
+from memwarden.text.lexicon import pattern_of
+from memwarden.text.question_words import asks_in_a_clause
+from memwarden.text.small_talk import content_terms
 
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
 
@@ -576,21 +579,6 @@ def _century(year: int) -> int:
 _ENGLISH: Final = LANGUAGES["en"]
 
 
-# What is left of "What did we do in May?" without the days: it asks for whatever was then.
-_WHATEVER: Final = re.compile(
-    r"\b(?:what|who|where|which|things?|else|all|and|so|please|tell|me|about|did|do|does|done|doing|has|have|had|was|were|is|are|am|"
-    r"been|be|being|will|plan(?:s|ned|ning)?|say|said|tell|told|mention(?:ed)?|happen(?:ed|s|ing)?|occur(?:red)?|go|going|went|on|up|to|take|took|place|the|in|at|over|during|of|for|"
-    r"from|between|i|we|you|they|he|she|my|our|us|there|any(?:thing)?|everything|news?|events?|with|"
-    r"was|wo|wer|hab(?:e|en|t)?|hat(?:te)?|ist|sind|war(?:en|st)?|bin|ich|wir|du|sie|er|es|man|mir|uns|ge?macht(?:en)?|machen|"
-    r"mach(?:te|ten)|passiert(?:e)?|geschehen|los|alles|denn|geplant|gesagt|erzählt|erwähnt|so|im|in|am|an|um|zu|über|den|der|die|das|vom|von|getan|unternommen|"
-    r"qué|que|dónde|quién|hice|hicimos|hizo|hiciste|hacer|hecho|he|hemos|pasó|pasado|ocurrió|estuve|estuvimos|yo|nosotros|planead[oa]s?|dije|dijimos|dicho|conté|"
-    r"el|la|los|las|en|de|durante|lo|se|nos|me|"
-    r"qu|qui|quoi|est|ce|ai|avons|a|as|fait|faire|faisait|passé|arrivé|prévu|dit|raconté|était|étais|étions|je|j|nous|on|tu|il|s|t|c|le|la|les|"
-    r"du|au|en|pendant|où)\b|[\s\W_]+|[\u3040-\u309f何誰私僕俺我们你他她做了干发生过在什么事情吗呢的有哪些都出来那里去]+",
-    re.IGNORECASE,
-)
-
-
 def asks_only_for_days(text: str, spans: Iterable[DaySpan], names: Iterable[str] = ()) -> bool:
     """Whether a question asks for whatever was on the days that it names. names: of those who speak."""
     named = {span.text for span in spans}
@@ -598,4 +586,9 @@ def asks_only_for_days(text: str, spans: Iterable[DaySpan], names: Iterable[str]
         return False
     for part in sorted({*named, *names}, key=lambda part: (-len(part), part)):
         text = re.sub(re.escape(part), " ", text, flags=re.IGNORECASE)
-    return not _WHATEVER.sub("", text)
+    whatever = pattern_of("whatever")
+    if not any(map(str.isalnum, whatever.sub(" ", text))):
+        return True
+    # "hey, could you tell me what happened in May", but not "thanks, see you on Monday".
+    rest = whatever.sub(" ", pattern_of("request_openers").sub(" ", text))
+    return asks_in_a_clause(text) and not content_terms(rest)

@@ -47,6 +47,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "stated": "words of doubt before what is stated all the same: if you need me, I am supposed to",
     "clause_openers": "words that begin a clause which states something",
     "of_asking": "words for asking and questions",
+    "whatever": "words of a question for whatever was on some days: what happened, remind me what we did",
     "when": "asks for a time, a duration or a frequency",
     "why": "asks for a reason",
     "list": "asks for several things",
