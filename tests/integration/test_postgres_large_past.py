@@ -15,6 +15,8 @@ from memwarden import AsyncWarden, clock
 from memwarden.errors import InvalidInput
 from memwarden.recall.large import past
 from memwarden.records import Namespace
+from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.shared.search import ChangesSince
 from memwarden.testing import get_runtime, get_store
 from memwarden_bench import sentences
 
@@ -163,3 +165,45 @@ async def test_the_searched_past_keeps_allowlists_and_filters(
         assert [item.memory.text for item in only.items] == ["Mara is allergic to walnuts."]
         with pytest.raises(InvalidInput, match="is no revision"):
             await me.query(question, as_of=10**6)
+
+
+async def test_a_past_of_which_more_has_changed_than_is_read_is_answered_whole(
+    story: tuple[str, dict[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was forgotten since is found, as in a small namespace, and not the changes alone that were made last."""
+    monkeypatch.setattr(past, "MAX_READ", 0)
+    monkeypatch.setattr(past, "MAX_CHANGED", 2)
+    url, revisions = story
+    asked: dict[str, Any] = {"top_k": 5, "threshold": 0, "as_of": revisions["first"]}
+    async with opened(url, large=True) as large, opened(url, large=False) as small:
+        for question in ("Who plays the cello?", "What is Mara allergic to?"):
+            found, wanted = [await each.scope(user="nora").query(question, **asked) for each in (large, small)]
+            assert [item.memory for item in found.items] == [item.memory for item in wanted.items]
+        listed = [
+            await each.scope(user="nora").find({"channel": "semantic"}, as_of=revisions["first"])
+            for each in (large, small)
+        ]
+        assert listed[0] == listed[1]
+
+
+async def test_a_moment_that_several_ask_about_at_once_is_opened_once(
+    story: tuple[str, dict[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, revisions = story
+    async with opened(url, large=True, monkeypatch=monkeypatch) as large:
+        store, opening = get_runtime(large).store, list[int]()
+        assert isinstance(store, PostgresStore)
+        changes_since = store.changes_since
+
+        async def note(here: Namespace, rev: int, limit: int) -> ChangesSince:
+            opening.append(rev)
+            return await changes_since(here, rev, limit)
+
+        monkeypatch.setattr(store, "changes_since", note)
+        await large.scope(user="nora").query(QUESTIONS[0])
+        asked = [
+            large.scope(user="nora").query(question, as_of=revisions["first"], threshold=0) for question in QUESTIONS
+        ]
+        found = await asyncio.gather(*asked)
+        assert all(result.items for result in found)
+        assert opening == [revisions["first"]]

@@ -384,13 +384,12 @@ class Recall:
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
-        large = await self._ready_large(scope.namespace)
+        large, past = await self._ready_large(scope.namespace), None
         if large is not None:
             past = await self._large_pasts.list_rows(
                 *(self._searched, scope.namespace, large, as_of), where, limit, order_by, descending
             )
-        else:
-            past = await self.pasts.at(scope.namespace, as_of)
+        past = past or await self.pasts.at(scope.namespace, as_of)
         where = await resolve_metadata(past.index, where, None, partial(past.read, self._store))
         hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
@@ -423,10 +422,13 @@ class Recall:
     ) -> Callable[[], list[RankedQuery]]:
         """Return what ranks each text's answers in a namespace."""
         large = await self._ready_large(namespace)
-        past = None if large is None else await self._open_large_past(namespace, large, request.as_of)
-        if large is not None and (past is None or past.whole is None):
+        past = None
+        if large is not None and request.as_of is not None:
+            past = await self._large_pasts.at(self._searched, namespace, large, request.as_of)
+        is_searched = request.as_of is None if past is None else past.whole is None
+        if large is not None and is_searched:
             await self._await_signals(namespace)
-            found = [await self._ask_store(scope, namespace, large, request, text, said) for text in texts]
+            found = [await self._ask_store(scope, namespace, large, past, request, text, said) for text in texts]
             if all(found):
                 return partial(list, filter(None, found))
         if past is not None and past.whole is not None:
@@ -485,13 +487,16 @@ class Recall:
         scope: Scope,
         namespace: Namespace,
         large: LargeNamespace,
+        past: LargePast | None,
         request: Request,
         text: str,
         said: Sequence[str],
     ) -> RankedQuery | None:
-        """Rank a namespace that is searched by its store; None when it no longer is."""
+        """Rank a namespace that is searched by its store; None when it no longer is.
+
+        past: the moment that is asked about; None for now.
+        """
         assert self._larges is not None
-        past = await self._open_large_past(namespace, large, request.as_of)
         now = self._now() if past is None else past.moment
         large = large if past is None else past.large
         question = self._prepare_question(await self._encode(text, large.view), None, large.view, now)
@@ -535,11 +540,6 @@ class Recall:
         assert self._larges is not None
         assert self._larges.store is not None
         return self._larges.store
-
-    async def _open_large_past(
-        self, namespace: Namespace, large: LargeNamespace, as_of: AsOf | None
-    ) -> LargePast | None:
-        return None if as_of is None else await self._large_pasts.at(self._searched, namespace, large, as_of)
 
     async def _restore(self, past: LargePast, open_: OpenRows, readable: Collection[str] | None) -> RestoredRows:
         """Return the rows that changed since a moment. open_: which of them an answer may hold."""

@@ -6,6 +6,7 @@ are read as they were and are candidates of every question. Of a moment when lit
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
@@ -28,7 +29,7 @@ from memwarden.stores.shared.search import ChangedRow, KnownRows, OpenRows, Sear
 
 # Maximum memories known at a moment for all of them to be read, in place of a search.
 MAX_READ: Final = 4_000
-# Maximum memories that are read as they were, of those that were there and have been changed since.
+# Maximum memories that are read as they were. When more have changed since, the namespace is read whole.
 MAX_CHANGED: Final = 5_000
 # Minimum number of rows on which signals are measured.
 MIN_SAMPLE: Final = 400
@@ -120,18 +121,27 @@ class LargePasts:
         self._indexes = indexes
         self._embedder = embedder
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[tuple[object, ...], LargePast] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], LargePast | None] = OrderedDict()
+        self._opening = asyncio.Lock()
 
-    async def at(self, store: SearchableStore, namespace: Namespace, large: LargeNamespace, as_of: AsOf) -> LargePast:
-        """Return the namespace as of a revision or a time. Raises InvalidInput for a revision that there is not."""
-        head = await self._memories.head(namespace)
-        check_revision(namespace, as_of, head)
-        key = (namespace, head, as_of)
-        past = self._kept.pop(key, None) or await self._open(store, namespace, large, as_of, head)
-        self._kept[key] = past
-        while len(self._kept) > 1 and (len(self._kept) > MAX_KEPT or self._nbytes > self._max_bytes):
-            self._kept.popitem(last=False)
-        return past
+    async def at(
+        self, store: SearchableStore, namespace: Namespace, large: LargeNamespace, as_of: AsOf
+    ) -> LargePast | None:
+        """Return the namespace as of a revision or a time. None: too much has changed since for a search.
+
+        A moment that several questions ask about at once is opened once. Raises InvalidInput for a revision that there
+        is not.
+        """
+        async with self._opening:
+            head = await self._memories.head(namespace)
+            check_revision(namespace, as_of, head)
+            key = (namespace, head, as_of)
+            if key not in self._kept:
+                self._kept[key] = await self._open(store, namespace, large, as_of, head)
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and (len(self._kept) > MAX_KEPT or self._nbytes > self._max_bytes):
+                self._kept.popitem(last=False)
+            return self._kept[key]
 
     async def list_rows(
         self,
@@ -143,9 +153,14 @@ class LargePasts:
         limit: int,
         order_by: str,
         descending: bool,
-    ) -> PastNamespace:
-        """Return the first rows that fulfil conditions as of a moment, with all that changed since."""
+    ) -> PastNamespace | None:
+        """Return the first rows that fulfil conditions as of a moment, with all that changed since.
+
+        None: too much has changed since.
+        """
         past = await self.at(store, namespace, large, as_of)
+        if past is None:
+            return None
         if past.whole is not None:
             return past.view(past.whole)
         over = any(condition.field == "valid_to" for condition in where)
@@ -157,13 +172,15 @@ class LargePasts:
 
     @property
     def _nbytes(self) -> int:
-        return sum(past.nbytes for past in self._kept.values())
+        return sum(past.nbytes for past in self._kept.values() if past is not None)
 
     async def _open(
         self, store: SearchableStore, namespace: Namespace, large: LargeNamespace, as_of: AsOf, head: Head
-    ) -> LargePast:
+    ) -> LargePast | None:
         rev, moment = await find_moment(self._memories, namespace, as_of)
-        changes = await store.changes_since(namespace, rev, MAX_CHANGED)
+        changes = await store.changes_since(namespace, rev, MAX_CHANGED + 1)
+        if len(changes.rows) > MAX_CHANGED:
+            return None
         until = clock.microseconds(moment) if isinstance(as_of, datetime) else None
         known = KnownRows(rev, changes.last, until)
         changed = await self._restore(store, namespace, changes.rows, until, Head(rev, head.epoch))
