@@ -154,15 +154,15 @@ def test_an_age_a_job_a_place_or_an_illness_of_a_relative_is_quoted_whole(text: 
 @pytest.mark.parametrize(
     "text",
     [
-        "My brother Tom is a beekeeper in Kent.",
+        "My brother Tom is a legend in Kent.",
         "My aunt Bea is in hospital.",
         "My little brother Sam is 17, he wants to be a pilot.",
-        "Mein Bruder Tim ist Imker.",
-        "Mi hermano Iván es apicultor.",
-        "Mon frère Hugo est apiculteur.",
-        "Mio fratello Ugo è apicoltore.",
-        "O meu irmão Ivo é apicultor.",
-        "Mijn broer Tim is imker.",
+        "Mein Bruder Tim ist Optimist.",
+        "Mi hermano Iván es optimista.",
+        "Mon frère Hugo est optimiste.",
+        "Mio fratello Ugo è ottimista.",
+        "O meu irmão Ivo é otimista.",
+        "Mijn broer Tim is optimist.",
         "Moja córka Zosia ma 9 lat, ma alergię na orzeszki.",
         "Mój brat Tomek mieszka w Łodzi.",
         "Moja mama Ewa jest lekarką.",
@@ -277,3 +277,64 @@ def test_a_new_job_is_no_day_to_come_after_its_month() -> None:
     )  # fmt: skip
     assert [line.words for line in choose_lines([turn], datetime(2026, 7, 20, tzinfo=UTC), None)] == [text]
     assert choose_lines([turn], datetime(2026, 8, 2, tzinfo=UTC), None) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Mum's from Leeds, I grew up in Hull", "identity"),
+        ("Ok so about me: Devon, 29, line cook, two cats", "identity"),
+        ("Moi, c'est Yasmina, 41 ans, boulangère", "identity"),
+        ("I only speak English", "identity"),
+        ("My blood group is O negative", "health"),
+        ("Meine Blutgruppe ist AB", "health"),
+        ("Mi grupo sanguíneo es A positivo", "health"),
+        ("fav colour is teal since forever", "likes"),
+        ("Meine Lieblingsfarbe ist Grün", "likes"),
+        ("me acabo de mudar a Gràcia, calle Verdi", "home"),
+        ("Je viens de déménager à Brest", "home"),
+        ("Ich bin gerade nach Kiel gezogen.", "home"),
+        ("Mi sono appena trasferita a Bari", "home"),
+        ("Acabei de me mudar para Faro", "home"),
+        ("Ik ben net verhuisd naar Gent", "home"),
+        ("I started as a receptionist at Hotel Donau", "work"),
+        ("I've been promoted to hotel manager.", "work"),
+        ("j'ai pris un poste à l'aquarium", "work"),
+        ("He empezado a trabajar en Renfe", "work"),
+        ("I'm a software engineer at Arup", "work"),
+        ("Sono falegname a Bari", "work"),
+        ("my gf Carina is a tattoo artist", "family"),
+        ("mein Bruder Henning ist Imker in der Heide", "family"),
+        ("Doctor put me on 50mg sertraline, mornings.", "medicines"),
+        ("Ich nehme 75 mg Thyroxin.", "health"),
+    ],
+)
+def test_plain_news_of_the_speaker_is_quoted(text: str, topic: str) -> None:
+    assert topics_of(text) == [topic]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My mum says I'm allergic to eggs",
+        "I started as a joke",
+        "I started working at 6 this morning",
+        "we have a car problem",
+        "If I started as a baker I'd be happy",
+        "My brother started as a receptionist at Hotel Donau",
+        "Tell me about me: who am I",
+        "I'm on 50 mg until Friday",
+        "I was on 50 mg",
+        "my flatmate takes 100 mg sertraline",
+        "Je crois que je viens de déménager à Brest",
+        "No me acabo de mudar a Lugo",
+    ],
+)
+def test_other_news_is_not_quoted(text: str) -> None:
+    assert topics_of(text) == []
+
+
+def test_a_thing_is_quoted_with_the_sentences_that_describe_it() -> None:
+    assert quote("We have a car. A blue Yaris, from 2015.") == ["We have a car. A blue Yaris, from 2015."]
+    assert quote("The fair was loud. We have a cat. She sleeps.") == ["We have a cat."]
+    assert quote("We have a car. I'm allergic to nuts.") == ["I'm allergic to nuts.", "We have a car."]

@@ -129,7 +129,7 @@ async def find_corrected(store: StoreReader, turn: Memory) -> tuple[str, str | N
 async def find_end(store: StoreReader, turn: Memory, words: str, readable: Collection[str] | None) -> datetime | None:
     """Return when a later memory of the same speaker replaced the right words of a turn. None if none did.
 
-    words: a sentence. Of several sentences one that is over would end all of them, so they have no end.
+    words: a sentence. Several sentences have no end, because what ends a part of them would end all.
     readable: categories of the memories. None: all.
     """
     if len(split_sentences(words)) != 1:

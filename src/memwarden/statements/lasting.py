@@ -38,7 +38,7 @@ from memwarden.text.update_words import UpdateWords, compile_phrases, load_updat
 
 # Width of a sentence in Latin letters. A shorter one needs what stood before it.
 MIN_WIDTH: Final = 6
-# Characters of a text whose language is looked at again if it says nothing in its likeliest one: "Sono vegana."
+# Characters of a text whose language is looked at again if it says nothing in the likeliest: "Sono vegana."
 MAX_FEW: Final = 60
 # Other languages in which such a text is read, the likeliest.
 MAX_LANGUAGES: Final = 2
@@ -309,7 +309,7 @@ def _other_languages(text: str, language: str) -> list[str]:
 
 
 def _read_in(language: str, text: str, at: datetime) -> tuple[LastingWords, ...]:
-    """Read a turn in a language. Nothing in one without lists."""
+    """Read a turn in a language. Without lists nothing is read."""
     lists = _load_lists(language)
     if lists is None:
         return ()
@@ -492,7 +492,9 @@ def _is_certain(
     if topic != "home" and _names_day(text, at, but_weekdays=topic == "habits"):
         return False
     # "I live in Graz with my wife", but "my wife can't eat nuts".
-    if topic in _MANY and read.relations <= _ANIMALS and _person_of(read, phrases) == "self":
+    told_by_others = signs["hearsay"].search(read.plain) is not None
+    relations = read.relations if told_by_others else _relations_of(read, phrases)
+    if topic in _MANY and relations <= _ANIMALS and _person_of(read, phrases) == "self":
         return True
     return not read.relations or topic == "people" or (topic in _OWN and not read.relations & _STRANGERS)
 
@@ -569,6 +571,12 @@ def _is_denied(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
     if topic in ("home", "current"):
         denied = f"{denied} {hit[0]} {after[:MAX_DENIED] if read.glued else ' '.join(after.split()[:1])}"
     return read.words.patterns["negation"].search(denied) is not None
+
+
+def _relations_of(read: ReadText, phrases: re.Pattern[str]) -> frozenset[str]:
+    """Relations in the clause that holds a phrase: "Mum's from Leeds, I grew up in Hull" has none there."""
+    clause = _clause_of(read, phrases)
+    return read.relations if clause is None else read_text(clause.text, read.language).relations
 
 
 def _person_of(read: ReadText, phrases: re.Pattern[str]) -> str:

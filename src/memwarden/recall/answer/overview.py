@@ -62,6 +62,8 @@ MAX_WORDS: Final = 140
 LATELY_DAYS: Final = 45
 # Topics of what several speakers may have in common, so that each may say that it changed.
 _SHARED: Final = ("codes", "rules", "upcoming")
+# Topics that the next sentences describe.
+_DESCRIBED: Final = ("things", "pets")
 _ASKS: Final = re.compile(r"[?？]")
 # A letter of a script with spaces between words.
 _SPACED: Final = re.compile(r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u2e80-\U0003ffff]")
@@ -254,11 +256,14 @@ def _is_changed_by_others(line: Line, sentences: Mapping[str, Sentences]) -> boo
 
 
 def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> str:
-    """The sentence of a line. One that is in force, or a habit of an unnamed subject, has the sentences around it.
+    """The sentence of a line, of what is in force and habits of an unnamed subject with the sentences around it.
+
+    A thing or a pet has the sentences after it, which describe it: "We have a car. A blue Yaris."
 
     sentences: of the speaker.
     """
-    if words.topic not in IN_FORCE and (words.topic != "habits" or words.read.person):
+    described = words.topic in _DESCRIBED
+    if words.topic not in IN_FORCE and not described and (words.topic != "habits" or words.read.person):
         return words.text
     spans = list(split_spans(turn.text, small_starts=True))
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
@@ -270,7 +275,7 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
         return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
 
     first = last = place
-    while first > 0 and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
+    while first > 0 and not described and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
         first -= 1
     while last + 1 < len(spans) and fits(spans[last + 1], spans[first].start, spans[last + 1].end):
         last += 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Lowers what was not said on a day that alone is asked for below everything else.
 OFF_DAY: Final = 50.0
-# Lowers what will be true later. Two texts about one thing differ by up to 1.3 in small stores.
+# Lowers what will be true later. Two texts about the same thing differ by up to 1.3 in small stores.
 NOT_YET: Final = 2.0
 
 
