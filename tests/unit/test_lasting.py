@@ -144,6 +144,9 @@ def test_a_dose_is_over_with_what_the_sentence_before_names(dose: str, end: str)
         "Mijn dochter Zoe is 9, ze is allergisch voor pinda's.",
         "Mijn vrouw Els eet geen vis.",
         "Mijn vader werkt bij ASML.",
+        "Moja córka Zosia ma 9 lat, ma alergię na orzeszki.",
+        "Mój brat Tomek mieszka w Łodzi.",
+        "Moja mama Ewa jest lekarką.",
         "Our dog Biscuit is 9, he's allergic to chicken.",
     ],
 )
@@ -163,9 +166,6 @@ def test_an_age_a_job_a_place_or_an_illness_of_a_relative_is_quoted_whole(text: 
         "Mio fratello Ugo è ottimista.",
         "O meu irmão Ivo é otimista.",
         "Mijn broer Tim is optimist.",
-        "Moja córka Zosia ma 9 lat, ma alergię na orzeszki.",
-        "Mój brat Tomek mieszka w Łodzi.",
-        "Moja mama Ewa jest lekarką.",
         "My son is 2 hours late.",
         "my son is 5 minutes away",
         "My sister Ana just qualified as a vet.",
@@ -198,6 +198,7 @@ def test_a_short_statement_of_a_diet_is_quoted(text: str) -> None:
         "J'ai déménagé à Nantes", "On a emménagé à Brest.", "Me mudé a Quito.", "Mudei-me para o Porto",
         "Me mudei para Recife", "Ik ben verhuisd naar Utrecht", "We zijn naar Gent verhuisd.", "我搬到了南京",
         "Я переехала в Казань", "大阪に引っ越しました。",
+        "Przeprowadziłem się do Gdańska", "Mieszkam w Łodzi.",
     ],
 )  # fmt: skip
 def test_a_move_gives_a_home(text: str) -> None:
@@ -219,6 +220,8 @@ def test_a_move_gives_a_home(text: str) -> None:
         "Ik woon niet in Gent.", "Ik ben bijna verhuisd naar Utrecht.", "Mijn broer is verhuisd naar Utrecht.",
         "我不住在北京", "我差点搬到南京", "我弟弟搬到南京了", "我想搬到南京", "大阪に住んでいません。",
         "Я не переехала в Казань.", "Я чуть не переехала в Казань.", "Мой брат переехал в Казань.",
+        "Nie przeprowadziłem się do Gdańska", "Prawie przeprowadziłem się do Gdańska", "Chyba mieszkam w Łodzi",
+        "Mój brat przeprowadził się do Gdańska", "Nie mieszkam w Łodzi.", "Mieszkałem w Łodzi.",
     ],
 )  # fmt: skip
 def test_a_denied_wished_or_near_move_and_that_of_another_gives_no_home(text: str) -> None:
@@ -338,3 +341,9 @@ def test_a_thing_is_quoted_with_the_sentences_that_describe_it() -> None:
     assert quote("We have a car. A blue Yaris, from 2015.") == ["We have a car. A blue Yaris, from 2015."]
     assert quote("The fair was loud. We have a cat. She sleeps.") == ["We have a cat."]
     assert quote("We have a car. I'm allergic to nuts.") == ["I'm allergic to nuts.", "We have a car."]
+
+
+def test_a_polish_move_replaces_the_home_and_leaves_a_brothers() -> None:
+    home = "Mieszkam w Łodzi."
+    assert quote(home, "Przeprowadziłem się do Gdańska.") == ["Przeprowadziłem się do Gdańska."]
+    assert quote(home, "Mój brat przeprowadził się do Gdańska.") == [home]

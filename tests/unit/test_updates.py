@@ -1,4 +1,4 @@
-"""Explicit updates in ten languages: what ends an older statement, and what never does."""
+"""Explicit updates in eleven languages: what ends an older statement, and what never does."""
 
 from __future__ import annotations
 
@@ -93,6 +93,19 @@ LANGUAGES: dict[str, list[tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "ru": [
         ("Я живу в Граце.", ("Я переехал в Линц.",), ("Я хочу переехать в Линц.", "Моя сестра переехала в Линц.")),
         ("Я езжу на Саабе.", ("Я продал Сааб.",), ("Может быть, я продам Сааб.",)),
+    ],
+    "pl": [
+        (
+            "Mieszkam w Grazu.",
+            ("Przeprowadziłem się do Linzu.",),
+            ("Chciałbym przeprowadzić się do Linzu.", "Moja siostra przeprowadziła się do Linzu."),
+        ),
+        (
+            "Czynsz wynosi 1200 złotych.",
+            ("Czynsz wzrósł do 1500 złotych.",),
+            ("Może czynsz wzrośnie do 1500 złotych.",),
+        ),
+        ("Jeżdżę czerwonym Saabem.", (), ("Siostra sprzedała Saaba.", "Może sprzedam Saaba.")),
     ],
     "ja": [
         (

@@ -49,7 +49,7 @@ MAX_DENIED: Final = 4
 # Characters read of a turn.
 MAX_CHARACTERS: Final = 2_000
 # Languages whose sentences need no word for the speaker.
-_DROPS_SUBJECT: Final = ("es", "it", "pt", "ja", "zh")
+_DROPS_SUBJECT: Final = ("es", "it", "pt", "pl", "ja", "zh")
 # Days that an event takes at most.
 MAX_DAYS: Final = 62
 # Days. An event that the speaker announces may name its month.
