@@ -16,9 +16,10 @@ from psycopg import errors
 
 from memwarden import AsyncWarden, clock
 from memwarden.errors import StoreUnavailable
-from memwarden.recall.large import registry, statistics
+from memwarden.recall.large import registry, search, statistics
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
+from memwarden.recall.rank import ranking
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.citus import has_citus
@@ -142,6 +143,39 @@ async def test_a_word_that_the_sample_does_not_hold_is_found(
         assert large.whole.is_sampled
         found = await warden.scope(user="ana").query("Who keeps axolotls in a canoe?", threshold=0)
         assert found.items[0].memory.text == "Wilma keeps axolotls behind the lighthouse."
+
+
+async def test_words_of_a_long_message_spread_as_in_the_whole_namespace(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most of its words are rare, and rows that hold one of them hold others, too."""
+    monkeypatch.setattr(statistics, "SAMPLE_ROWS", 150)
+    url, spreads = new_database(), dict[str, list[float]](searched=[], whole=[])
+
+    def note(module: Any, name: str, kind: str) -> None:
+        measure = getattr(module, name)
+
+        def measure_and_note(*asked: Any) -> Any:
+            found = measure(*asked)
+            spreads[kind].append(found["words"].deviation)
+            return found
+
+        monkeypatch.setattr(module, name, measure_and_note)
+
+    turns = [turn["content"] for turn in sentences.turns(450)]
+    messages = [" ".join(turns[first : first + 5]) for first in range(0, 450, 45)]
+    async with opened(url) as warden, exactly(url) as exact:
+        await fill(warden, 450)
+        await made_ready(warden)
+        note(search, "measure_question", "searched")
+        for message in messages:
+            await warden.scope(user="ana").query(message)
+        note(ranking, "measure_spread", "whole")
+        for message in messages:
+            await exact.scope(user="ana").query(message)
+    ratios = [found / whole for found, whole in zip(spreads["searched"], spreads["whole"], strict=True)]
+    assert len(ratios) >= 10
+    assert 0.9 < sum(ratios) / len(ratios) < 1.1
 
 
 async def test_metadata_is_filtered_by_the_database(large: str) -> None:

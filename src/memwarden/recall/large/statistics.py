@@ -29,8 +29,9 @@ from memwarden.text.tokenizer import SURFACE_BIT
 
 # So many rows stand for all, about: the deviation of a signal is told to within some hundredths.
 SAMPLE_ROWS: Final = 4_000
-# A word in this many sample rows is measured on them; a rarer word has its spread in the digest.
-MIN_MEASURED_ROWS: Final = 40
+# A word in this many sample rows is measured on them. Rarer words have their spread in the digest, which does not know
+# how often they occur together with others. Measured: of 300 questions .957 of the exact ten with 3, .944 with 40.
+MIN_MEASURED_ROWS: Final = 3
 # Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them.
 COUNTED: Final = 3
 
