@@ -16,7 +16,7 @@ from test_postgres_large_past import (  # noqa: F401
 )
 from test_postgres_large_tiers import test_tiers_are_read_in_part  # noqa: F401
 from test_postgres_search import *  # noqa: F403
-from test_postgres_search import HERE, fill, made_ready, opened
+from test_postgres_search import HERE, fill, larges, made_ready, opened
 
 from memwarden.stores.postgres import transaction
 from memwarden.testing import get_runtime
@@ -57,3 +57,21 @@ async def test_a_large_namespace_of_one_server_is_searched_after_it_is_distribut
         assert get_runtime(warden).services.indexes.held(HERE) is None
     with psycopg.connect(url) as db:
         assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (121,)
+
+
+async def test_a_cluster_that_does_not_let_the_searching_role_in_answers_from_memory_and_says_so(
+    citus: CitusCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = citus.new_database()
+    async with opened(url, above=10**6) as warden:
+        await fill(warden, 120)
+    for right, is_searched in (("NOLOGIN", False), ("LOGIN", True)):
+        for node in citus.nodes:
+            with psycopg.connect(node.url(), autocommit=True) as db:
+                db.execute(f"ALTER ROLE memwarden_search {right}".encode())
+        async with opened(url, above=100) as warden:
+            await warden.scope(user="ana").query("What about the canoe?")
+            await larges(warden).wait_idle()
+            assert (await warden.scope(user="ana").query("Who has a canoe?", threshold=0)).items
+            assert (await larges(warden).ready(HERE) is not None) == is_searched
+    assert "cannot log in" in caplog.text

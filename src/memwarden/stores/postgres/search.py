@@ -31,7 +31,7 @@ from memwarden.stores.postgres.rows import (
     order_sql,
 )
 from memwarden.stores.postgres.schema import MIGRATION_LOCK
-from memwarden.stores.postgres.transaction import ROLE, TransactionKind, begin, quote_text, scope_values
+from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE, TransactionKind, begin, quote_text, scope_values
 from memwarden.stores.shared.search import (
     MAX_ALWAYS,
     NO_ROWS,
@@ -101,6 +101,8 @@ def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | No
             return False
         if db.execute(_HELD).fetchone() is not None:
             return False
+        if has_citus(db):
+            _try_search_role(db, namespace, seconds, place)
         try:
             schema = None if dimensions is None else _pgvector(db, place)
             _announce(db, namespace, seconds)
@@ -227,6 +229,21 @@ def _pgvector(db: Connection[Any], place: str) -> str:
             else:
                 _run_script(db, "vectors_trigger.sql", schema)
     return schema
+
+
+def _try_search_role(db: Connection[Any], namespace: Namespace, seconds: float, place: str) -> None:
+    """Raise StoreUnavailable unless the role that finds words can log in to the node of a namespace."""
+    try:
+        begin(db, namespace, seconds, TransactionKind.READ)
+        db.execute(_WITH_WORDS, ("00000000", 1))
+    except Error as error:
+        raise StoreUnavailable(
+            f"{place}: {namespace.path} is large enough to be searched on its node, to which the role {SEARCH_ROLE} "
+            f"cannot log in ({type(error).__name__}); allow it in pg_hba.conf of the nodes, as {ROLE}. Until then the "
+            "namespace is read into memory"
+        ) from None
+    finally:
+        db.execute(b"ROLLBACK")
 
 
 def _run_script(db: Connection[Any], name: str, schema: str) -> None:
