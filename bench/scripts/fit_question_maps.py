@@ -1,17 +1,23 @@
-"""Fits the maps from questions to statements on the corpus of attributes and writes `question_maps.npz`.
+"""Fits the maps from questions to statements and writes `question_maps.npz`.
 
-usage: fit_question_maps.py [--out FOLDER]
+usage: fit_question_maps.py [--check] [--out FOLDER]
 
-Two linear maps over the multilingual vectors bring questions near to the statements that answer them. A third set of
-weights tells questions about a life from questions about the world.
+Two linear maps over the multilingual vectors bring questions near to the messages that answer them. They are fitted on
+the corpus of attributes (`bench/data/asked`) and on pairs of questions and messages (`bench/data/pairs`). A third set
+of weights tells questions about a life from questions about the world.
+
+--check: writes nothing; the second file of each group of languages is left out, and its questions look for their
+answers among its messages.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import fit_statements
 import numpy as np
@@ -23,8 +29,119 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index import columns as statement_table
 from memwarden.settings import Settings
 
-RIDGE = 1 / 0.3
-"""Penalty of the weights that tell questions about a life."""
+PAIRS: Final = fit_statements.ROOT / "bench" / "data" / "pairs"
+# Penalty of the weights that tell questions about a life.
+RIDGE: Final = 1 / 0.3
+# Share of pairs in a batch, and how strongly the maps are pulled back to the identity.
+SHARE: Final = 0.6
+PULL: Final = 0.02
+# What a line of pairs calls the texts of each sort.
+SORTS: Final = {"questions": "q", "states": "a", "near": "near"}
+LEFT_OUT: Final = "_2"
+
+
+class Texts(NamedTuple):
+    """Texts with what they belong to: an attribute, or the line of a file of pairs; their sort; and their vectors."""
+
+    topic: npt.NDArray[Any]
+    sort: npt.NDArray[Any]
+    vectors: npt.NDArray[Any]
+
+    def chosen(self, some: npt.NDArray[Any]) -> Texts:
+        """Return those of a mask."""
+        return Texts(*(column[some] for column in self))
+
+    def by_topic(self, sorts: Sequence[str]) -> dict[str, list[int]]:
+        """Return the places of the texts of some sorts, by topic."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for place in np.flatnonzero(np.isin(self.sort, sorts)).tolist():
+            found[self.topic[place]].append(place)
+        return found
+
+
+def read_pairs(embedder: Embedder) -> Texts:
+    """Return the texts of all pairs; topics begin with the name of the file and the language."""
+    rows = [
+        (text, f"{path.stem} {line['lang']} {number}", sort)
+        for path in sorted(PAIRS.glob("*.jsonl"))
+        for number, line in enumerate(map(json.loads, path.read_text().splitlines()))
+        for sort, name in SORTS.items()
+        for text in line[name]
+    ]
+    text, topic, sort = zip(*rows, strict=True)
+    return Texts(np.array(topic), np.array(sort), np.asarray(embedder.embed(list(text)), np.float32))
+
+
+def fit_maps(attributes: Texts, pairs: Texts) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the maps for statements and for questions.
+
+    A question of a batch looks for its answer among the answers of the others, and the near misses of half of the
+    pairs.
+    """
+    rng = np.random.default_rng(0)
+    both = Texts(*(np.concatenate(columns) for columns in zip(pairs, attributes, strict=True)))
+    answers, near = both.by_topic(fit_statements.SAYING), pairs.by_topic(["near"])
+    asked = np.flatnonzero(np.isin(both.sort, fit_statements.ASKING) & np.isin(both.topic, list(answers)))
+    of_pairs, of_attributes = asked[asked < len(pairs.topic)], asked[asked >= len(pairs.topic)]
+    size = fit_statements.BATCH
+    paired = round(SHARE * size)
+    said, asking = (fit_statements.Map(both.vectors.shape[1], PULL) for _ in range(2))
+    for epoch in range(fit_statements.EPOCHS):
+        said.rate = asking.rate = fit_statements.RATE * 0.85 ** max(0, epoch - fit_statements.EPOCHS // 2)
+        for _ in range(len(both.topic) // size):
+            questions = np.concatenate([rng.choice(of_pairs, paired), rng.choice(of_attributes, size - paired)])
+            found = [rng.choice(answers[topic]) for topic in both.topic[questions]]
+            missed = [rng.choice(near[topic]) for topic in both.topic[questions[: paired // 2]] if topic in near]
+            _step(both, questions, np.array(found + missed), said, asking)
+    return said.map, asking.map
+
+
+def _step(
+    texts: Texts,
+    questions: npt.NDArray[Any],
+    said: npt.NDArray[Any],
+    left: fit_statements.Map,
+    right: fit_statements.Map,
+) -> None:
+    """Move both maps: each question nearer to the statement at its place and to those of the same topic."""
+    size = len(questions)
+    x, y = texts.vectors[said], texts.vectors[questions]
+    (a, a_length), (b, b_length) = left.forward(x), right.forward(y)
+    same = np.zeros((size, len(said)), np.float32)
+    same[:, :size] = texts.topic[questions][:, None] == texts.topic[said[:size]][None]
+    scores = fit_statements.SCALE * b @ a.T
+    slope = _wrong(scores, same)
+    slope[:, :size] += _wrong(scores[:, :size].T, same[:, :size].T).T
+    slope *= fit_statements.SCALE / size / 2
+    left.step(x, a, a_length, slope.T @ b)
+    right.step(y, b, b_length, slope @ a)
+
+
+def _wrong(scores: npt.NDArray[Any], same: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the chance that each line gives to each column, less what it should give."""
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True) - same / np.maximum(1, same.sum(1, keepdims=True))
+
+
+def find_answers(pairs: Texts, said: npt.NDArray[Any], asked: npt.NDArray[Any]) -> dict[str, tuple[float, float]]:
+    """Return by language the share of questions whose first message answers, and the mean reciprocal rank."""
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    languages = np.array([topic.split()[1] for topic in pairs.topic])
+    for language in sorted(set(languages)):
+        own = pairs.chosen(languages == language)
+        messages = own.chosen(np.isin(own.sort, ["states", "near"]))
+        questions = own.chosen(own.sort == "questions")
+        cosines = _unit(questions.vectors @ asked) @ _unit(messages.vectors @ said).T
+        for topic, line in zip(questions.topic, cosines, strict=True):
+            right = (messages.topic == topic) & (messages.sort == "states")
+            rank = int((line > line[right].max()).sum())
+            found[language].append((float(rank == 0), 1 / (1 + rank)))
+    return {language: tuple(np.mean(each, axis=0).round(3).tolist()) for language, each in found.items()}
+
+
+def _unit(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    lengths: npt.NDArray[Any] = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / (lengths + 1e-9)
 
 
 def fit_personal(rows: fit_statements.Rows, world: Mapping[str, Sequence[str]], embedder: Embedder) -> npt.NDArray[Any]:
@@ -51,15 +168,29 @@ def fit_logistic(x: npt.NDArray[Any], y: npt.NDArray[Any], weight: npt.NDArray[A
     return found
 
 
+def check(rows: fit_statements.Rows, attributes: Texts, pairs: Texts) -> None:
+    """Print how well the questions of authors who were left out find their answers, by language."""
+    later = np.array([topic.split()[0].endswith(LEFT_OUT) for topic in pairs.topic])
+    left_out, same = pairs.chosen(later), np.eye(pairs.vectors.shape[1])
+    print("multilingual", find_answers(left_out, same, same))
+    print("attributes alone", find_answers(left_out, *fit_statements.fit_maps(rows, np.ones(len(rows.text), np.bool_))))
+    print("with pairs", find_answers(left_out, *fit_maps(attributes, pairs.chosen(~later))))
+
+
 def main() -> None:
     """Fit the maps and save them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(statement_table.__file__).parent)
     given = parser.parse_args()
     rows = fit_statements.Rows()
     embedder = make_embedder(Settings(embedder="multilingual"), None)
     assert embedder is not None
-    said, asked = fit_statements.fit_maps(rows, np.ones(len(rows.text), np.bool_))
+    attributes, pairs = Texts(rows.attribute, rows.sort, rows.vectors), read_pairs(embedder)
+    if given.check:
+        check(rows, attributes, pairs)
+        return
+    said, asked = fit_maps(attributes, pairs)
     personal = fit_personal(rows, read_world(), embedder).astype(np.float32)
     file = given.out / "question_maps.npz"
     np.savez_compressed(file, asked=np.float16(asked), said=np.float16(said), personal=personal)

@@ -102,7 +102,8 @@ _ASKED = {"questions": 0, "past_questions": 1, "implicit": 2}
 class Map:
     """A square map that starts as the identity and is pulled back to it, with Adam."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, pull: float = PULL) -> None:
+        self.pull = pull
         self.start = np.eye(size, dtype=np.float32)
         self.map = self.start.copy()
         self._mean = np.zeros_like(self.map)
@@ -117,7 +118,7 @@ class Map:
 
     def step(self, x: Any, unit: Any, length: Any, slope: Any) -> None:
         slope = (slope - unit * (slope * unit).sum(1, keepdims=True)) / length
-        gradient = x.T @ slope + PULL * (self.map - self.start)
+        gradient = x.T @ slope + self.pull * (self.map - self.start)
         self._steps += 1
         self._mean += 0.1 * (gradient - self._mean)
         self._square += 0.001 * (gradient**2 - self._square)

@@ -112,12 +112,12 @@ def answer_signals(
     found = {name: _most(values, allowed) for name, values in best.items()}
     top = int(np.argmax(np.where(allowed, combined.total, -np.inf)))
     reading = question.reading
-    at_top = {part.name: float(part.values[top]) for part in combined.parts if part.name in ("words", "first", "after")}
+    at_top = {part.name: float(part.values[top]) for part in combined.parts if part.name in ("words", "first", "after", "answering", "pieces")}
     return {
         "constant": 1.0,
         **{name: found.get(name, 0.0) for name in ("words", "multilingual", "answering", "first", "pieces")},
         # Of the best place, in deviations. What a talk is about goes on in the turn after.
-        **{f"top_{name}": at_top.get(name, 0.0) for name in ("words", "first", "after")},
+        **{f"top_{name}": at_top.get(name, 0.0) for name in ("words", "first", "after", "answering", "pieces")},
         "own": _most(words.own, allowed),
         "around": words.share_around(top, view, allowed),
         "unseen": words.unseen(allowed),

@@ -141,14 +141,14 @@ def lower_planned(case: Case, total: Floats) -> Floats:
 def put_older_above(case: Case, total: Floats) -> Floats:
     """Raise an older text above a newer one by the chance that it states an older value of the same.
 
-    A text with two words of the question that the older one lacks stays, unless the question says "before" or the like:
+    A text with a word of the question that the older one lacks stays, unless the question says "before" or the like:
     "What did the allergy clinic find?" asks for an event.
     """
     times = -case.view.created_at
     if says_before(case.question.text):
         return _raise_later(case, total, times)
     held = case.combined.closeness.words.held.sum(axis=0)
-    return _raise_later(case, total, times, lambda passed, passing: held[passing] > held[passed] - 2)
+    return _raise_later(case, total, times, lambda passed, passing: held[passing] >= held[passed])
 
 
 def _raise_later(

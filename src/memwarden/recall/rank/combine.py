@@ -22,8 +22,8 @@ Weights = Mapping[str, float]
 
 # Weights of the signals that are compared in standard deviations, by the models at hand.
 CLOSENESS: Final[Mapping[str, Weights]] = {
-    "both": {"words": 0.4, "multilingual": 0.2, "answering": 1.0, "first": 0.4, "pieces": 0.6},
-    "multilingual": {"words": 0.4, "multilingual": 0.2, "answering": 1.0},
+    "both": {"words": 0.4, "multilingual": 0.2, "answering": 1.2, "first": 0.4, "pieces": 0.6},
+    "multilingual": {"words": 0.4, "multilingual": 0.2, "answering": 1.2},
     "first": {"words": 0.7, "first": 1.0, "pieces": 0.6},
     "words": {"words": 1.0},
 }
