@@ -72,7 +72,10 @@ SIGNALS = {
     "words": ("unseen", "words", "own"),
     "wordllama": ("unseen", "words", "own", "first"),
 }
-ANSWER_SIGNALS = ("around", "named", "told", "reason_or_list", "implicit", "top_words", "top_first", "top_after", "top_answering", "top_pieces")
+ANSWER_SIGNALS = (
+    *("around", "named", "told", "reason_or_list", "implicit"),
+    *("top_words", "top_first", "top_after", "top_answering", "top_pieces"),
+)
 """What only the chance of the answer goes by, besides the others."""
 PLAIN_SIGNALS = {
     "both": ("own", "small", "told"),

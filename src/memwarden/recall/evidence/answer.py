@@ -29,6 +29,8 @@ SMALL_ROWS: Final = 20.0
 # Keys of the weights by how the names of first models begin: all-minilm, wordllama.
 FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
 MIN_PLAIN: Final = 1e-3
+# Signals of the best place that tell of the answer, in deviations.
+TOP_PARTS: Final = ("words", "first", "after", "answering", "pieces")
 # Least cosine by which a text without a word of the question may know its subject. Other models than these only rank.
 # Texts of different subjects have cosines up to .3 by wordllama.
 MIN_ALONE: Final = {"words": 1.1, "wordllama": 0.35}
@@ -112,12 +114,12 @@ def answer_signals(
     found = {name: _most(values, allowed) for name, values in best.items()}
     top = int(np.argmax(np.where(allowed, combined.total, -np.inf)))
     reading = question.reading
-    at_top = {part.name: float(part.values[top]) for part in combined.parts if part.name in ("words", "first", "after", "answering", "pieces")}
+    at_top = {part.name: float(part.values[top]) for part in combined.parts if part.name in TOP_PARTS}
     return {
         "constant": 1.0,
         **{name: found.get(name, 0.0) for name in ("words", "multilingual", "answering", "first", "pieces")},
         # Of the best place, in deviations. What a talk is about goes on in the turn after.
-        **{f"top_{name}": at_top.get(name, 0.0) for name in ("words", "first", "after", "answering", "pieces")},
+        **{f"top_{name}": at_top.get(name, 0.0) for name in TOP_PARTS},
         "own": _most(words.own, allowed),
         "around": words.share_around(top, view, allowed),
         "unseen": words.unseen(allowed),

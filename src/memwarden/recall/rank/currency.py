@@ -33,7 +33,7 @@ MIN_SURE: Final = 0.6
 # Least share of the asked attribute at which a text tells it.
 MIN_TOLD: Final = 0.6
 # Maximum rows of a store in which a text that tells a change of the asked attribute surely states the later value.
-MAX_SURE_ROWS: Final = 30
+MAX_SURE_ROWS: Final = 100
 # Maximum terms of a text that replaces another one. A longer one says several things.
 MAX_TERMS: Final = 40
 # Maximum places beyond the best that tell the attribute.
