@@ -218,6 +218,20 @@ def test_a_correction_of_an_old_value_leaves_the_current_one(
         assert contents(me) == before
 
 
+def test_what_was_corrected_itself_or_held_before_ends_no_correction() -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = ("I live in Bern.", "I moved to Bonn.")
+        old, later = me.observe(
+            [{"role": "user", "content": text, "created_at": day} for text, day in zip(said, days, strict=True)]
+        ).results
+        me.update(later.id, text="I moved my desk upstairs.")
+        me.remember("I moved to Ulm.", valid_from="2021-06-09")
+        me.update(old.id, text="I live in Basel.")
+        assert "I live in Basel." in texts(me)
+
+
 def test_a_correction_keeps_the_day_on_which_its_words_were_said(warden: Warden) -> None:
     me: Any = warden.scope(user="ana", thread="t1")
     said = {"role": "user", "content": "My cello teacher is Ines. I bake bread.", "created_at": "2025-03-01T10:00:00Z"}

@@ -163,7 +163,20 @@ def test_what_stands_around_a_question_for_days_changes_nothing(later: Any, ques
     assert {item.memory.text for item in later.context(question).items} == wanted
 
 
-@pytest.mark.parametrize("message", ["thanks, it was nice in april", "see you in april?", "that was great in april"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "thanks, it was nice in april",
+        "see you in april?",
+        "that was great in april",
+        "How much was it in April?",
+        "Why was she there in April?",
+        "How many of them were there in April?",
+        "Can you do April?",
+        "Should I go in April?",
+        "Where is the list from April?",
+    ],
+)
 def test_a_message_that_names_days_does_not_ask_for_them(later: Any, message: str) -> None:
     items = later.query(message, top_k=20).items
     assert {item.memory.text for item in items} != {SAID[name][1] for name in ("lisbon", "race")}

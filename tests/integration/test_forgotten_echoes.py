@@ -51,6 +51,7 @@ def test_both_at_once_leave_nothing_to_name(warden: Warden) -> None:
         ("Zoe should stay away from peanuts.", "My daughter Zoe is 9, she is allergic to peanuts.", True),
         ("Zoé devrait éviter les arachides.", "Ma fille Zoé a 9 ans, elle est allergique aux arachides.", True),
         ("Zoe called.", "My daughter Zoe is 9, she is allergic to peanuts.", False),
+        ("The Olympic games of 2024 were held in Paris.", "I bought the flat in 2024.", False),
         ("It takes 12 minutes.", "I have 12 cats and a boat in Bergen.", False),
     ],
 )

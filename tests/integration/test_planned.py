@@ -65,3 +65,13 @@ def test_a_plan_is_a_value_of_the_day_on_which_it_begins() -> None:
         me.remember("I work at Siemens.", valid_from=begun)
         assert [line.value for line in me.overview().lines] == ["I work at Siemens."]
         assert me.query("Where do I work?").items[0].text == "[activity] I work at Siemens."
+
+
+def test_a_plan_is_a_value_of_the_days_that_are_asked_about_and_an_appointment_is_known_today() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me, _ = tell(warden, "I work at Bosch.", "I work at Siemens.", observed=False)
+        then = clock.now() + 2 * DAYS
+        assert "Siemens" in me.query(f"Where will I work in {then:%B %Y}?").items[0].text
+        day = clock.now() + DAYS
+        me.remember("Dentist appointment at 9.", valid_from=day, expires_at=day + timedelta(days=1))
+        assert "Dentist appointment at 9." in [line.value for line in me.overview().lines]

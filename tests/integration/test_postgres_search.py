@@ -218,6 +218,10 @@ async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new
         assert not [text for text in await answered("Who keeps bees in a hive?") if "bees" in text]
         await me.forget(str(written.results[0].id))
         assert not [text for text in await answered("Who has goats at the windmill?") if "goats" in text]
+        # More than a row of an index may hold.
+        tags = [f"{number:064x}" for number in range(120)]
+        await me.remember("Otto carves spoons of cherry wood.", tags=tags)
+        assert "Otto carves spoons of cherry wood." in await answered("What does Otto carve?")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ TO_ME = (
     ("Sara is teaching me Spanish.", "What language am I learning?"),
     ("Our landlord Mr. Osei charges us 900 a month.", "What is my rent?"),
     ("Dr. Weber is treating my asthma.", "Do I have asthma?"),
+    ("My landlord raised the rent to 900 euros.", "How much is my rent?"),
+    ("Dr. Keller said the blood pressure is 140 over 90.", "What's my blood pressure?"),
     ("Jas lives with me in Leeds.", "Where do I live?"),
     ("Dr. Keller hat mir 50 mg Sertralin verschrieben.", "Welche Dosis Sertralin nehme ich?"),
     ("La doctora Peña me ha recetado 50 mg de sertralina.", "¿Qué dosis de sertralina tomo yo?"),

@@ -100,3 +100,11 @@ async def test_what_a_question_waits_for_comes_before_other_rows_and_the_last_sa
     assert max(len(ids) for _, ids in filler.made) < 50  # so that a second is enough for some of them
     assert await filler.wait(None, 5.0)
     assert {namespace for namespace, _ in filler.made} == {ANA, *others}
+
+
+async def test_whoever_waits_without_a_limit_holds_up_nobody() -> None:
+    filler, other = NamingFiller(), Namespace("t", "user/other")
+    filler.add(ANA, [str(number) for number in range(200)])
+    filler.add(other, ["one"])
+    assert await filler.wait(ANA, None)
+    assert [namespace for namespace, _ in filler.made].index(other) <= 2

@@ -148,6 +148,9 @@ async def find_end(store: StoreReader, turn: Memory, words: str, readable: Colle
     for later in await store.find(turn.namespace, where, limit=MAX_LATER, descending=False):
         if later.role == "assistant" or later.trust == Trust.EXTERNAL or later.name != turn.name:
             continue
+        # A message that was corrected ends nothing, nor does what was true before.
+        if (later.channel == Channel.TURN and later.valid_to is not None) or later.since <= turn.since:
+            continue
         if any(find_update(right, read_text(sentence)) for sentence in split_sentences(later.text)):
             return later.since
     return None

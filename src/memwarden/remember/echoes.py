@@ -25,6 +25,7 @@ REPEATED: Final = 0.75
 # Content terms of a memory, a name among them, that its echo in other words has.
 MIN_NAMED: Final = 2
 # Digits of a number that tells a code, an amount or a date by itself.
+_CODE: Final = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d.,:-]*\d\d(?![\w])")
 
 
@@ -88,7 +89,13 @@ def repeats(answer: str, told: str) -> bool:
     shared = len(words & its)
     if shared > 0 and (shared >= SHARED * len(words) or shared >= REPEATED * len(its)):
         return True
-    if not set(_NUMBER.findall(told)).isdisjoint(_NUMBER.findall(answer)):
+    numbers = set(_NUMBER.findall(told)).intersection(_NUMBER.findall(answer))
+    # A year or an hour says nothing alone.
+    if any(_CODE.fullmatch(number) for number in numbers):
+        return True
+    if all(any(map(str.isdigit, word)) for word in words & its):
+        return False
+    if numbers:
         return True
     if shared < MIN_NAMED:
         return False

@@ -72,6 +72,13 @@ def find_asked_post(text: str) -> str:
     return ""
 
 
+def names_post(text: str) -> bool:
+    """Whether a text names a post, or somebody with a title, which works for somebody: a landlord, a doctor."""
+    code = language_of(text)
+    titles = pattern_of("titles", *([code] if code in languages() else []))
+    return any(pattern.search(text) is not None for pattern in (titles, *_load_posts(code).values()))
+
+
 def _names_holder(behind: str, code: str, common: Collection[str]) -> bool:
     """Whether the words behind a post begin with a link and then hold a title or a name."""
     if not load_lexicon(code).spaced:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from memwarden.models.products import multiply
 from memwarden.records import Channel, IndexRow
-from memwarden.statements.posts import find_asked_post, find_held_post, find_owners
+from memwarden.statements.posts import find_asked_post, find_held_post, find_owners, names_post
 from memwarden.statements.statement import ANYBODY, FORMAT, NONE, Clause, PackedStatement, clauses_of, days_held, pack
 from memwarden.statements.wording import (
     ASSISTANT,
@@ -353,6 +353,8 @@ def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[
         # What is stated for somebody may call them by their name.
         known = said.role is not None or any(not key.startswith("name:") for key in subjects)
         alone = bool(subjects) and SELF not in subjects and known and not mentions_speaker(text, mentions)
+        # "My landlord raised the rent to 900 euros", "Dr. Keller said ..." are of the speaker, too.
+        alone = alone and not names_post(text)
         found.append(_WordedClause(words, subjects, words != clause.spoken, alone))
     return found
 

@@ -67,7 +67,7 @@ def is_chatter(text: str) -> bool:
 def _only_praises(text: str, content: list[str]) -> bool:
     """Whether a text thanks, and has no content beside praise: "Clever. Thank you!"."""
     thanks = _terms_of("thanks")
-    if thanks.isdisjoint((*_ANY_WORD.findall(plain_text(text)), *content)):
+    if "?" in text or "？" in text or thanks.isdisjoint((*_ANY_WORD.findall(plain_text(text)), *content)):
         return False
     return (_terms_of("praise") | thanks).issuperset(content)
 

@@ -144,7 +144,7 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     about: a name or a relation. The facts are about it already. Quotations must name it or have this speaker.
     """
     memories = join_parts(memory for memory in memories if memory.trust != Trust.EXTERNAL)
-    memories = [memory for memory in memories if memory.valid_from is None or memory.valid_from <= now]
+    memories = [memory for memory in memories if not _holds_later(memory, now)]
     facts = [memory for memory in memories if not _is_quoted(memory) and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
     lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
@@ -154,6 +154,11 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     if about is not None:
         quoted = [line for line in quoted if _has_words(line.owner, about) or _has_words(line.words, about)]
     return [*lines, *quoted][:MAX_LINES]
+
+
+def _holds_later(memory: Memory, now: datetime) -> bool:
+    """Whether a memory will be true later. An appointment with a beginning and an end is known today."""
+    return memory.valid_from is not None and memory.valid_from > now and memory.valid_to is None
 
 
 def _is_quoted(memory: Memory) -> bool:

@@ -345,14 +345,15 @@ class SignalFiller:
         if is_done():
             return True
         self._wanted.set()
-        self._awaited[namespace] += 1
+        waits = Counter([namespace] if seconds is not None else [])  # whoever waits for ever is in no hurry
+        self._awaited += waits
         try:
             async with asyncio.timeout(seconds), self._progress:
                 await self._progress.wait_for(is_done)
         except TimeoutError:
             return False
         finally:
-            self._awaited -= Counter([namespace])
+            self._awaited -= waits
         return True
 
     async def wait_for_recent(self, namespace: Namespace) -> bool:

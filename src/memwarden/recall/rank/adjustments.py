@@ -123,14 +123,14 @@ def put_newer_above(case: Case, total: Floats) -> Floats:
     if case.question.asked_days:
         end = max(day_number(span.last) for span in case.question.asked_days)
         times = np.where(case.view.said_day <= end, times, -times)
-    if case.planned is not None:
+    if case.planned is not None and not case.question.asked_days:
         times = np.where(case.planned, times.min() - 1, times)
     return _raise_later(case, total, times)
 
 
 def has_plans(case: Case) -> bool:
-    """Whether some memories will be true later."""
-    return case.planned is not None
+    """Whether some memories will be true later than what is asked for."""
+    return case.planned is not None and not case.question.asked_days
 
 
 def lower_planned(case: Case, total: Floats) -> Floats:

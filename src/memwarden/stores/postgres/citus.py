@@ -102,6 +102,7 @@ def distribute(db: Connection[Any]) -> None:
     if "versions" in tables:
         for statement in (*_DELETE_VERSIONS, *_DROP_TRIGGERS):
             db.execute(statement.encode())
+    if not {"versions", "vectors"}.isdisjoint(tables):
         # Vectors of large namespaces are copied on their node. What an index needs, Citus makes on the nodes by itself.
         db.execute(b"SELECT create_distributed_function('memwarden.floats(bytea)')")
     for table in tables:

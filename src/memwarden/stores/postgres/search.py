@@ -74,10 +74,6 @@ _LAST = f"SELECT rows FROM memwarden.namespaces WHERE {HERE}".encode()
 _COPY_ROWS = 2_000  # vectors copied per transaction
 
 
-# Columns of memories that searches for candidates read. With all of them in an index, no memory itself is read.
-_READ_ALONE = "created_at, utc_offset, channel, category, thread_id, name, valid_to, actor_id, tags"
-
-
 class IndexNames(NamedTuple):
     """The indexes of a namespace: over words, categories, vectors, sources of facts, numbers of active rows."""
 
@@ -191,7 +187,7 @@ def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -
     sources = SQL("memwarden.memories USING gin (sources) WHERE channel <> 'turn' AND {}")
     yield own.sources, sources.format(only)
     # Last of those that every namespace has: where it stands, all of them do.
-    rows = SQL(f"memwarden.memories (n) INCLUDE ({_READ_ALONE}) WHERE state = 'active' AND {{}}")
+    rows = SQL("memwarden.memories (n) WHERE state = 'active' AND {}")
     yield own.rows, rows.format(only)
     if schema is not None:
         near = SQL("memwarden.vectors USING hnsw ((vector::{}.halfvec({})) {}.halfvec_ip_ops) WHERE {}")

@@ -589,6 +589,8 @@ def asks_only_for_days(text: str, spans: Iterable[DaySpan], names: Iterable[str]
     whatever = pattern_of("whatever")
     if not any(map(str.isalnum, whatever.sub(" ", text))):
         return True
-    # "hey, could you tell me what happened in May", but not "thanks, see you on Monday".
+    # "hey, could you tell me what happened in May", but not "thanks, see you on Monday" or "should I go on Monday".
     rest = whatever.sub(" ", pattern_of("request_openers").sub(" ", text))
-    return asks_in_a_clause(text) and not content_terms(rest)
+    if pattern_of("of_things").search(text) is None or not asks_in_a_clause(text):
+        return False
+    return not content_terms(rest) and pattern_of("of_manner").search(rest) is None

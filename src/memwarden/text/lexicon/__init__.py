@@ -47,6 +47,8 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "stated": "words of doubt before what is stated all the same: if you need me, I am supposed to",
     "clause_openers": "words that begin a clause which states something",
     "of_asking": "words for asking and questions",
+    "of_things": "asks for things: what, anything",
+    "of_manner": "asks for a person, a manner, a reason, a time or a number: who, how, why",
     "whatever": "words of a question for whatever was on some days: what happened, remind me what we did",
     "when": "asks for a time, a duration or a frequency",
     "why": "asks for a reason",
