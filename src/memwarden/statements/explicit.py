@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Final
 
+from memwarden.statements.homes import Home, find_home
 from memwarden.statements.reader import CommonWords, load_weights
-from memwarden.statements.wording import find_mentions, names_in
+from memwarden.statements.wording import find_mentions, find_named_kin, names_in
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
@@ -77,6 +78,8 @@ class ReadText:
         relations: keys of the relatives that it names.
         person: "self", "third" or "".
         others: whether it has a pronoun of the third person.
+        home: the address that it gives as a home, if it gives one.
+        relatives: names that it gives to relatives: "my sister Orla".
     """
 
     language: str
@@ -104,6 +107,8 @@ class ReadText:
     relations: frozenset[str]
     person: str
     others: bool
+    home: Home | None
+    relatives: frozenset[str]
 
     def has(self, role: str) -> bool:
         """Whether any clause holds a word of a role."""
@@ -173,6 +178,8 @@ def read_text(text: str, language: str | None = None) -> ReadText:
         frozenset(each.key for each in mentions if each.sort == "relation"),
         persons[0] if persons else "",
         "third" in persons,
+        find_home(some, code),
+        find_named_kin(mentions),
     )
 
 

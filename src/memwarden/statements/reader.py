@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from memwarden.models.products import multiply
 from memwarden.records import Channel, IndexRow
+from memwarden.statements.homes import tells_home
 from memwarden.statements.posts import find_asked_post, find_held_post, find_owners, names_post
 from memwarden.statements.statement import ANYBODY, FORMAT, NONE, Clause, PackedStatement, clauses_of, days_held, pack
 from memwarden.statements.wording import (
@@ -522,7 +523,11 @@ class StatementReader:
         for line, row in enumerate(kept):
             clause, subjects = clauses[row], worded[row].subjects
             of_somebody = any(key.startswith(("name:", "relation:")) for key in subjects)
-            ruled = {"age": tells_age(clause.spoken, of_somebody), "employer": tells_new_work(clause.spoken)}
+            ruled = {
+                "age": tells_age(clause.spoken, of_somebody),
+                "employer": tells_new_work(clause.spoken),
+                "home city": tells_home(clause.spoken),
+            }
             post = find_held_post(clause.spoken, self._names())
             if post is not None and (of_somebody or ANYBODY in subjects):
                 subjects = find_owners(clause.spoken, post, self._names())

@@ -11,8 +11,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memwarden.text.language import UNSPACED_SIGN, has_capital_nouns, language_of
-from memwarden.text.lexicon import languages, load_lexicon
+from memwarden.text.lexicon import either_of, languages, load_lexicon, pattern_of
 from memwarden.text.question_words import opens_as_question
+from memwarden.text.streets import find_streets
+from memwarden.text.tokenizer import stop_words
 
 # More of a text is not looked at.
 MAX_SIGNS: Final = 400
@@ -27,6 +29,8 @@ BESIDE_SIGNS: Final = 16
 NAME_SIGNS: Final = 14
 
 _NAME_WORD: Final = re.compile(r"[A-Za-zÀ-ÿœŒЀ-ӿ]+(?:['’][A-Za-zÀ-ÿ]+)?")
+_WORD_BEFORE: Final = re.compile(r"([A-ZÀ-Þ][\w'’-]*)\s$")
+_WORD_AFTER: Final = re.compile(r"\s([A-ZÀ-Þ][\w'’-]*)")
 # How far before a word the end of a sentence is looked for.
 _MAX_BEFORE_NAME: Final = 12
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
@@ -40,9 +44,10 @@ _AFTER_TIME: Final = re.compile(
     r"\b(?:before|after|since|until|vor|nach|seit|bis|antes de|después de|desde|hasta|avant|après|depuis)\s+$",
     re.IGNORECASE,
 )
-# "Sold the Polo" and "mi Polo" name a thing.
+# "Sold the Polo", "the old Polo" and "mi Polo" name a thing.
 _AFTER_ARTICLE: Final = re.compile(
-    r"\b(?:the|a|an|my|our|his|her|their|el|la|los|las|un|una|mi|nuestro|nuestra|le|les|une|mon|ma|notre)\s+$",
+    r"\b(?:the|a|an|my|our|his|her|their|el|la|los|las|un|una|mi|nuestro|nuestra|le|les|une|mon|ma|notre)\s+"
+    rf"(?:(?:{either_of(['old_or_new'])})\s+)?$",
     re.IGNORECASE,
 )
 # "He dejado" is "I have left" in Spanish, no man.
@@ -143,6 +148,12 @@ def _beside(first: Mention, found: list[Mention]) -> list[Mention]:
     other = "name" if first.sort == "relation" else "relation"
     most = BESIDE_SIGNS - first.shortness
     return [mention for mention in found if mention.sort == other and 0 <= mention.start - first.start <= most]
+
+
+def find_named_kin(found: list[Mention]) -> frozenset[str]:
+    """Return the names that mentions give to relatives, in lower case. found: in the order of the text."""
+    pairs = (each for first in found if first.sort == "relation" for each in _beside(first, found))
+    return frozenset(each.key.partition(":")[2] for each in pairs)
 
 
 def _asks_in_german(text: str) -> bool:
@@ -305,11 +316,13 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
     # German writes every noun large, so that a large letter says nothing of a name, but after a relation.
     is_german = has_capital_nouns(text)
     lists = subject_words()
+    persons = _find_doers(text) if is_german else frozenset()
     found: list[tuple[int, str]] = []
     before = ""
     for match in _NAME_WORD.finditer(text):
         last, before = before, match[0].lower()
-        if is_german and (last not in lists.relations or text[match.start() - 1] != " "):
+        related = last in lists.relations and text[match.start() - 1] == " "
+        if is_german and not (related or match.start() in persons):
             continue
         bare = re.sub(r"['’]s$", "", match[0])
         low = bare.lower()
@@ -322,7 +335,23 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
         starts = _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
         if not (starts and low in common):
             found.append((match.start(), low))
-    return found
+    if not found:
+        return []
+    streets = find_streets(text)
+    return [(start, name) for start, name in found if not any(each.start <= start < each.end for each in streets)]
+
+
+def _find_doers(text: str) -> frozenset[int]:
+    """Where a capitalised word is the subject of a verb that people are the subjects of: "Heike wohnt in Jena"."""
+    places: set[int] = set()
+    common = stop_words(language_of(text))
+    for verb in pattern_of("person_verbs").finditer(text):
+        before, after = _WORD_BEFORE.search(text, 0, verb.start()), _WORD_AFTER.match(text, verb.end())
+        begins = before is not None and _SENTENCE_START.search(text[: before.start(1)]) is not None
+        doer = before if begins and before is not None and before[1].lower() not in common else after
+        if doer is not None and doer[1].lower() not in common:
+            places.add(doer.start(1))
+    return frozenset(places)
 
 
 _TITLED: Final = (

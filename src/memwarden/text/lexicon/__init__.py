@@ -83,6 +83,9 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "animals": "animals that people keep",
     "vehicles": "vehicles that people own",
     "doses": "units of a dose of medicine",
+    "person_verbs": "verbs before or after the name of a person, in a language where every noun has a capital",
+    "old_or_new": "old and new, which stand before the name of a thing",
+    "streets": "names of streets with the number of a house, which are no names of people",
     "laughter": "shows that a sentence is meant as a joke",
     # Logs of chats.
     "deleted_message": "a chat program's note on a deleted message",
@@ -104,6 +107,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "now": "weak signs of a change, which count only in the same sentence",
     "moved": "a new home",
     "home": "tells a home",
+    "housed": "of these, those before an address: live at",
     "hired": "a new place of work",
     "work": "tells a place of work",
     "doubt": "a wish, a plan, a condition, a past state, another one, hearsay",

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText
+from memwarden.statements.homes import Home
 from memwarden.statements.wording import find_mentions
 from memwarden.text.lexicon import load_lexicon
 from memwarden.text.tokenizer import terms
@@ -53,7 +54,9 @@ _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved"
 MAX_DAY: Final = 31
 # Relations to animals, which are things that somebody has.
 _ANIMALS: Final = ("dog", "cat", "pet")
+_WORD: Final = re.compile(r"\w[\w'’-]*")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
+_POSSESSED: Final = re.compile(r"['’]|\s+(?:&|\+)")
 _COLON: Final = re.compile(r"\s*[:=—–]\s")
 
 
@@ -107,7 +110,11 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         general = not (new.glued or new.days or new.person == "self") and len(new.content - old.content) > 1
         return None if general else "scaled"
     told_of_other = old.first_name and _is_named((old.first_name,), new)
-    if not (told_of_other or (old.person == "third") or _may_be_speaker(new)) or old.relations != new.relations:
+    if _is_of_relative(old, new) or _is_of_relative(new, old):
+        told_of_other = True
+    elif old.relations != new.relations:
+        return None
+    if not (told_of_other or (old.person == "third") or _may_be_speaker(new)):
         return None
     # "I quit, took a break, and then started at Bosch".
     told_to_leave = "hired" in roles and any("left" in each.roles for each in new.clauses)
@@ -118,6 +125,13 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
+
+
+def _is_of_relative(named: ReadText, other: ReadText) -> bool:
+    """Whether a text is about a relative whom the other one names: "my sister Orla", "Orla has moved"."""
+    if not other.first_name or other.glued or other.relations or len(named.relations) != 1:
+        return False
+    return named.relatives == {other.first_name} and _POSSESSED.match(other.plain, len(other.first_name)) is None
 
 
 def _of_new_things(clause: ReadClause, text: ReadText) -> frozenset[str]:
@@ -425,10 +439,30 @@ class ValueGap(NamedTuple):
     after: str
 
 
+def _have_other_homes(old: ReadText, new: ReadText) -> bool:
+    """Whether both give an address after the same words, and no more than a town: "I live at 3 Row Lane in Leeds"."""
+    if old.home is None or new.home is None or old.home.street == new.home.street:
+        return False
+    if old.glued:
+        return (old.home.before, old.home.after) == (new.home.before, new.home.after)
+    same = old.home.before == new.home.before
+    return same and _ends_with_town(old, old.home) and _ends_with_town(new, new.home)
+
+
+def _ends_with_town(text: ReadText, home: Home) -> bool:
+    """Whether only the name of a town follows an address."""
+    words = _WORD.findall(home.after)
+    return len(words) <= MAX_VALUE_WORDS and all(
+        len(word) == 1 or word in text.capitals or word.isdigit() or text.is_grammar(word) for word in words
+    )
+
+
 def _new_value(old: ReadText, new: ReadText) -> str | None:
     """The same sentence with another value of what has one value at a time."""
     if old.has("several") or new.has("several") or old.has("negation") != new.has("negation"):
         return None
+    if _have_other_homes(old, new):
+        return "new value"
     gap = find_gap(old, new)
     if gap is None or old.words is None:
         return None

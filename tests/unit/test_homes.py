@@ -1,0 +1,131 @@
+"""Addresses as homes: which address replaces another, whom a street is not, and a relative who moves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memwarden import Warden
+from memwarden.remember.resolve.same_fact import judge
+from memwarden.statements.homes import tells_home
+from memwarden.statements.reader import CommonWords, load_weights
+from memwarden.statements.wording import subjects_of
+from memwarden.text.streets import find_houses, find_streets
+
+
+@pytest.mark.parametrize(
+    ("text", "house"),
+    [
+        ("I live at 31 Fern Street in Saltaire", "31 Fern Street"),
+        ("I live at 14 Pelham Row in Leeds", "14 Pelham Row"),
+        ("ich wohne in der Hauptstraße 5 in Köln", "Hauptstraße 5"),
+        ("vivo en la calle Mayor 5 en Sevilla", "calle Mayor 5"),
+        ("j'habite au 12 rue des Lilas à Nantes", "12 rue des Lilas"),
+        ("abito in via Roma 12 a Bari", "via Roma 12"),
+        ("ik woon in de Kerkstraat 12 in Delft", "Kerkstraat 12"),
+        ("живу на улице Ленина 5", "улице Ленина 5"),
+        ("港区芝公園4丁目2番地に住んでいます", "港区芝公園4丁目2番地"),
+        ("我住在南京路100号", "南京路100号"),
+    ],
+)
+def test_an_address_is_found_and_is_a_home(text: str, house: str) -> None:
+    assert [each.text for each in find_houses(text)] == [house]
+    assert tells_home(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't live at 14 Pelham Row",
+        "I would like to live at 14 Pelham Row",
+        "The bakery at 14 Pelham Row is good",
+        "ich wohne nicht mehr in der Hauptstraße 5",
+        "I live with 3 cats in Leeds",
+    ],
+)
+def test_an_address_in_a_wish_a_denial_or_of_a_shop_is_no_home(text: str) -> None:
+    assert not tells_home(text)
+
+
+def test_a_surname_and_a_measure_are_no_streets() -> None:
+    assert not find_streets("Anna Hill drove 20 km on the way")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Freya lives at 14 Pelham Row in Leeds", "Freya lives at 31 Fern Street in Saltaire"),
+        ("I live at 14 Pelham Row", "I live at 31 Fern Street"),
+        ("My address is 14 Pelham Row, Leeds", "My address is 31 Fern Street, Saltaire"),
+        ("ich wohne in der Hauptstraße 5 in Köln", "ich wohne in der Lindenstraße 12 in Bonn"),
+        ("vivo en la calle Mayor 5 en Sevilla", "vivo en la calle Betis 12 en Cádiz"),
+        ("j'habite au 12 rue des Lilas à Nantes", "j'habite au 3 rue Pasteur à Lyon"),
+        ("我住在南京路100号", "我住在长江路20号"),
+        ("my sister Orla lives in Whitby", "Orla has moved to Scarborough"),
+        ("meine Schwester Heike wohnt in Jena", "Heike ist nach Weimar gezogen"),
+        ("mi hermana Lucía vive en Cádiz", "Lucía se ha mudado a Granada"),
+        ("ma sœur Élodie habite à Lyon", "Élodie a déménagé à Nantes"),
+    ],
+)
+def test_a_new_home_ends_the_former_one(old: str, new: str) -> None:
+    assert judge(old, new).label == "supersede"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live at 31 Fern Street in Saltaire", "I also live at 14 Pelham Row in Leeds"),
+        ("I live at 31 Fern Street in Saltaire", "I live at 14 Pelham Row during the week"),
+        ("I work at 9 Cliff Road", "I work at 31 Fern Street"),
+        ("I lived at 9 Cliff Road", "I lived at 31 Fern Street"),
+        ("ich wohnte in der Hauptstraße 5", "ich wohnte in der Lindenstraße 12"),
+        ("My friend lives at 9 Cliff Road", "My friend lives at 31 Fern Street"),
+        ("My sister Orla lives at 9 Cliff Road", "I live at 31 Fern Street"),
+        ("my sister Orla lives in Whitby", "Orla's boss has moved to Scarborough"),
+        ("my sister Orla lives in Whitby", "my friend Orla has moved to Scarborough"),
+        ("my sister Orla lives in Whitby", "Anna has moved to Scarborough"),
+        ("my sister Orla and my brother Tom live in Whitby", "Orla has moved to Scarborough"),
+        ("my sister Orla lives in Whitby", "Orla moved to the sales team"),
+        ("meine Schwester Heike wohnt in Jena", "Anna ist nach Weimar gezogen"),
+        ("ich wohne in Jena", "Heike ist nach Weimar gezogen"),
+        ("mi hermana Lucía vive en Cádiz", "Lucía quiere mudarse a Granada"),
+        ("ma sœur Élodie habite à Lyon", "Claire a déménagé à Nantes"),
+    ],
+)
+def test_another_address_that_may_be_true_too_stays(old: str, new: str) -> None:
+    assert judge(old, new).label != "supersede"
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("31 Fern Street it is, the lease is signed", ("self",)),
+        ("the new Kalkhoff arrived", ("self",)),
+        ("el viejo Seat se rompió", ("self",)),
+        ("la vieille Kangoo est vendue", ("self",)),
+        ("la vecchia Panda è rotta", ("self",)),
+        ("Heike ist nach Weimar gezogen", ("name:heike",)),
+        ("Jetzt wohnt Heike in Weimar", ("name:heike",)),
+        ("Wo wohnt Heike?", ("name:heike",)),
+        ("Miete ist gestiegen", ("self",)),
+        ("Niemand wohnt hier", ("self",)),
+    ],
+)
+def test_a_street_and_a_thing_are_nobody_and_the_doer_of_a_verb_is_somebody(
+    text: str, subjects: tuple[str, ...]
+) -> None:
+    assert subjects_of(text, common=CommonWords(load_weights().common)) == subjects
+
+
+def test_of_two_addresses_written_out_of_order_the_later_is_of_now(tmp_path: Path) -> None:
+    with Warden.open(f"sqlite:///{tmp_path}/notes.db", {"embedder": "auto"}) as warden:
+        freya = warden.scope(user="freya")
+        for text, year in (("I live at 31 Fern Street in Saltaire", 2025), ("I live at 14 Pelham Row in Leeds", 2023)):
+            freya.remember(text, valid_from=datetime(year, 6, 1, tzinfo=UTC))
+        assert [item.text for item in freya.query("Where do I live?").items] == [
+            "[activity] I live at 31 Fern Street in Saltaire"
+        ]
+        past = freya.query("Where did I live?", as_of=datetime(2024, 1, 1, tzinfo=UTC)).items
+        assert [item.text for item in past] == ["[activity] I live at 14 Pelham Row in Leeds (until 1 Jun 2025)"]
