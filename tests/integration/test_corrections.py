@@ -10,7 +10,7 @@ import pytest
 
 from http_calls import calling
 from memwarden import AsyncWarden, Warden, clock
-from memwarden.errors import Conflict, Denied, InvalidInput
+from memwarden.errors import Conflict, Denied, InvalidInput, StoreError
 
 CONFIG = {"embedder": "wordllama", "categories": {"allowlists": {"planner": ["activity"]}}}
 SAID = "I live in Bern. My bike code is 4711."
@@ -263,3 +263,149 @@ def test_a_quote_as_it_is_written_goes_before_one_in_another_case(warden: Warden
         me.update(turn, text="short", quote="home: it is brief")
     me.update(turn, text="tulip", quote="rose")
     assert texts(me) == ["My bike code is 4711.", "Rose sells a tulip."]
+
+
+@pytest.mark.parametrize("embedder", ["none", "wordllama"])
+def test_the_wrong_words_answer_no_question_about_the_past(warden: Warden, embedder: str) -> None:
+    with Warden.open("memory://", {"embedder": embedder}) as opened:
+        for name, each in (("warden", warden), ("opened", opened)):
+            me: Any = each.scope(user=f"{name}-ana", thread="t1")
+            said = {"role": "user", "content": "The bike cost 420 euros.", "created_at": "2026-03-10T10:00:00Z"}
+            turn = me.observe([said]).results[0].id
+            corrected = me.update(turn, text="The bike cost 240 euros.")
+            april = "2026-04-01T00:00:00Z"
+            assert texts(me, as_of=april) == ["The bike cost 240 euros."]
+            for asked in ("What did the bike cost before?", "What did the bike cost in March 2026?"):
+                for block in (me.context(asked).text, me.query(asked).text, me.query(asked, as_of=april).text):
+                    assert "240" in block
+                    assert "420" not in block
+            me.journal.undo(corrected.rev)
+            assert texts(me, as_of=april) == ["The bike cost 420 euros."]
+
+
+def test_the_wrong_words_answer_no_question_about_the_past_of_a_large_namespace(postgres_url: str) -> None:
+    config = {"embedder": "wordllama", "search_above": 10}
+    with Warden.open(postgres_url, config) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        said = [f"On day {number} we walked {number} miles." for number in range(40)]
+        me.observe([{"role": "user", "content": text} for text in said])
+        cost = {"role": "user", "content": "The bike cost 420 euros.", "created_at": "2026-03-10T10:00:00Z"}
+        turn = me.observe([cost]).results[0].id
+        me.update(turn, text="The bike cost 240 euros.")
+    with Warden.open(postgres_url, config) as warden:
+        text = warden.scope(user="ana").query("What did the bike cost before?").text
+    assert "240" in text
+    assert "420" not in text
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right", "kept"),
+    [
+        (
+            "I paid 420 for the bike, ouch. picking it up on Wednesday",
+            "420",
+            "240",
+            ["I paid 240 for the bike, ouch. picking it up on Wednesday"],
+        ),
+        (
+            "Ich habe 420 für das Rad bezahlt. Am Mittwoch abgeholt.",
+            "420",
+            "240",
+            ["Ich habe 240 für das Rad bezahlt. Am Mittwoch abgeholt."],
+        ),
+        (
+            "He pagado 420 por la bici. Recogida el lunes.",
+            "420",
+            "240",
+            ["He pagado 240 por la bici. Recogida el lunes."],
+        ),
+        ("J'ai payé 420 pour le vélo. Retiré lundi.", "420", "240", ["J'ai payé 240 pour le vélo. Retiré lundi."]),
+        ("自転車に420ユーロ払った。水曜日に受け取る。", "420", "240", ["自転車に240ユーロ払った。水曜日に受け取る。"]),
+        (
+            "Ich wohne in Kiel. Meine Miete ist 700 Euro.",
+            "Kiel",
+            "Köln",
+            ["Ich wohne in Köln.", "Meine Miete ist 700 Euro."],
+        ),
+        (
+            "Vivo en Lugo. Mi alquiler es de 700 euros.",
+            "Lugo",
+            "Vigo",
+            ["Mi alquiler es de 700 euros.", "Vivo en Vigo."],
+        ),
+    ],
+)
+def test_what_is_not_understood_alone_stays_in_the_message(
+    warden: Warden, said: str, wrong: str, right: str, kept: list[str]
+) -> None:
+    me, turn = tell(warden, said)
+    before = contents(me)
+    corrected = me.update(turn, text=right, quote=wrong)
+    assert texts(me) == kept
+    me.journal.undo(corrected.rev)
+    assert contents(me) == before
+
+
+def test_a_message_that_was_corrected_whole_is_corrected_again_by_its_words(warden: Warden) -> None:
+    me, turn = tell(warden, "I paid 420 for the bike. picking it up on Wednesday")
+    me.update(turn, text="240", quote="420")
+    me.update(turn, text="Thursday", quote="Wednesday")
+    assert texts(me) == ["I paid 240 for the bike. picking it up on Thursday"]
+
+
+def test_an_answer_shows_who_said_the_right_words_and_when(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    said = {"role": "user", "content": SAID, "created_at": "2026-03-10T10:00:00Z"}
+    turn = me.observe([said]).results[0].id
+    me.update(turn, text="I live in Basel.", quote="I live in Bern.")
+    for asked, words in (("Where do I live?", "I live in Basel."), ("What is my bike code?", "My bike code is 4711.")):
+        assert me.query(asked).items[0].text == f"[activity] user, 10 Mar 2026: {words}"
+
+
+@pytest.mark.parametrize(
+    ("old", "now", "right", "kept"),
+    [
+        ("I live in Kiel.", "I live in Bonn.", "I live in Köln. My bike code is 4711.", "My bike code is 4711."),
+        (
+            "Ich wohne in Kiel.",
+            "Ich wohne in Bonn.",
+            "Ich wohne in Köln. Mein Code ist 4711.",
+            "Mein Code ist 4711.",
+        ),
+        ("Vivo en Lugo.", "Vivo en Cádiz.", "Vivo en Vigo. Mi clave es 4711.", "Mi clave es 4711."),
+        ("J'habite à Tours.", "J'habite à Brest.", "J'habite à Nantes. Mon code est 4711.", "Mon code est 4711."),
+    ],
+)
+def test_of_several_right_sentences_each_ends_when_it_was_replaced(old: str, now: str, right: str, kept: str) -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = [
+            {"role": "user", "content": text, "created_at": day} for text, day in zip((old, now), days, strict=True)
+        ]
+        turn = me.observe(said).results[0].id
+        before = contents(me)
+        corrected = me.update(turn, text=right)
+        assert texts(me) == sorted([now, kept])
+        between = [right.removesuffix(kept).strip(), kept]
+        assert texts(me, as_of="2025-06-01T00:00:00Z") == sorted(between)
+        me.journal.undo(corrected.rev)
+        assert contents(me) == before
+
+
+def test_a_failing_search_for_echoes_fails_no_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me, turn = tell(warden)
+        calls = 0
+
+        async def fail(*_: Any) -> dict[str, list[str]]:
+            nonlocal calls
+            calls += 1
+            raise StoreError("the disk is away")
+
+        monkeypatch.setattr("memwarden.api.changes.find_echoes", fail)
+        me.update(turn, text="I live in Basel.", quote="I live in Bern.")
+        assert texts(me) == ["I live in Basel.", "My bike code is 4711."]
+        (right,) = (item.id for item in me.find() if item.text == "I live in Basel.")
+        assert me.forget(right).results[0].outcome == "deleted"
+        assert calls == 2

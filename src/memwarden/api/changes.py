@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from memwarden import checks as scale
 from memwarden.api.reads import ScopeReads
 from memwarden.checks import quote
 from memwarden.concurrency.optimistic import change_atomically
-from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound, StoreError
 from memwarden.filters import Condition
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
@@ -20,10 +21,11 @@ from memwarden.records import QUOTATION, Channel, Memory, MemoryState, Namespace
 from memwarden.remember.corrections import (
     correct_sentences,
     find_corrected,
-    find_end,
     holds_quoted,
     make_correction,
     replace_quoted,
+    split_by_end,
+    stands_alone,
 )
 from memwarden.remember.echoes import find_echoes, name_echoes, name_echoes_of_correction
 from memwarden.remember.extract import procedures
@@ -32,6 +34,8 @@ from memwarden.remember.wholes import find_other_parts
 from memwarden.remember.write_store import is_reserved
 from memwarden.text.language import checked_text
 from memwarden.tiers.backend import parse_namespace
+
+log = logging.getLogger(__name__)
 
 
 class ScopeChanges(ScopeReads):
@@ -59,9 +63,20 @@ class ScopeChanges(ScopeReads):
             if len(ids) != 1:
                 raise InvalidInput("expected_version goes with the id of a single memory")
             arguments.check_version(await self.get(ids[0]), expected_version)
+        echoes = await self._find_echoes(known)
         forgotten = await self._runtime.services.writer.forget(self.who, ids, decided_at=rev)
-        echoes = await find_echoes(self._runtime.store, self.who.namespace, known, self._readable)
         return name_echoes(forgotten, echoes)
+
+    async def _find_echoes(self, memories: Sequence[Memory]) -> dict[str, list[str]]:
+        """Return the answers that repeat memories, none if the store fails.
+
+        It is called before the write, because an error after it would hide from the caller that it is done.
+        """
+        try:
+            return await find_echoes(self._runtime.store, self.who.namespace, memories, self._readable)
+        except StoreError as error:
+            log.warning("answers that repeat what goes were not looked for: %s", type(error).__name__)
+            return {}
 
     @instrumented(Node.HOTPATH, Op.DELETE)
     async def reset(self, *, confirm: str | None = None, filters: Mapping[str, Any] | None = None) -> WriteResult:
@@ -131,10 +146,11 @@ class ScopeChanges(ScopeReads):
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
         A turn stays as it was said. A new text for it is a new memory with all that is given here and the time of the
-        turn, and the turn ends now. If a later statement replaced the right words, they end with it. The sentences
-        around those of a ``quote`` stay true, as a memory in their own words. All of it is one decision, which one
-        undo takes back. A later ``quote`` for the same turn corrects that memory. What had ended is corrected for its
-        own time.
+        turn. The turn answers no question from then on, also none about the past, because it was never true. If a
+        later statement replaced the right words, they end with it. The sentences around those of a ``quote`` stay
+        true, as a memory in their own words, or in the new memory if they are not understood alone. All of it is one
+        decision, which one undo takes back. A later ``quote`` for the same turn corrects that memory. What had ended
+        is corrected for its own time.
 
         Args:
             text: the right words. They take the place of the whole text, or of ``quote``.
@@ -207,40 +223,42 @@ class ScopeChanges(ScopeReads):
 
     async def _correct_turn(self, turn: Memory, changes: Mapping[str, Any], quote: str | None) -> WriteResult:
         """State the right words of a turn, and end it. changes: fields of the new memory."""
-        if turn.valid_to is not None:
-            corrected = await find_corrected(self._runtime.store, turn)
-            if corrected is not None:
-                return await self._correct_rest(turn, changes, quote, *corrected)
-        words, rest = changes["text"], ""
+        if turn.valid_to is not None and (standing := await find_corrected(self._runtime.store, turn)):
+            return await self._correct_again(turn, changes, quote, standing)
+        words, rest, most = changes["text"], "", self._runtime.settings.max_text_bytes
         if quote is not None:
             words, rest = correct_sentences(turn.text, quote, words)
-            words = checked_text(words, "text", self._runtime.settings.max_text_bytes)
-        end = None
+            words = checked_text(words, "text", most)
+        right: list[tuple[str, datetime | None]] = [(words, None)]
         if turn.valid_to is None and not {"valid_from", "valid_to"} & changes.keys():
-            end = await find_end(self._runtime.store, turn, words, self._readable)
-        draft = make_correction(turn, {**changes, "text": words}, clock.now(), end)
+            right = await split_by_end(self._runtime.store, turn, words, self._readable)
+        if rest and right == [(words, None)] and not stands_alone(rest):
+            whole = replace_quoted(turn.text, str(quote), changes["text"])
+            right, rest = [(checked_text(whole, "text", most), None)], ""
+        draft, *past = (make_correction(turn, {**changes, "text": text}, end) for text, end in right)
         if self.who.agent is not None:  # its words are not more trusted than those that it replaces
-            draft = replace(draft, trust=turn.trust)
+            draft, *past = (replace(each, trust=turn.trust) for each in (draft, *past))
         if {"valid_from", "valid_to"} & changes.keys() and draft.expires_at is not None:
             arguments.check_expiry(draft.expires_at, draft.valid_from)
-        result = await self._runtime.services.writer.correct_turn(self.who, turn, draft, rest)
         wrong = replace(turn, text=correct_sentences(turn.text, quote, quote)[0] if quote is not None else turn.text)
-        echoes = await find_echoes(self._runtime.store, self.who.namespace, [wrong], self._readable)
+        echoes = await self._find_echoes([wrong])
+        result = await self._runtime.services.writer.correct_turn(self.who, turn, [draft, *past], rest)
         return name_echoes_of_correction(result, echoes.get(turn.id, ()))
 
-    async def _correct_rest(
-        self, turn: Memory, changes: Mapping[str, Any], quote: str | None, right: str, rest: str | None
+    async def _correct_again(
+        self, turn: Memory, changes: Mapping[str, Any], quote: str | None, standing: Sequence[str]
     ) -> WriteResult:
-        """Correct quoted words of a corrected turn in the rest of it. right, rest: ids of what stands for the turn.
+        """Correct quoted words of a corrected turn in what stands for it. standing: ids, the right words first.
 
-        Raises Conflict when the rest does not hold them.
+        Raises Conflict when none of them holds the words.
         """
         readable = self._readable
-        found = await self._runtime.store.get(self.who.namespace, [item for item in (right, rest) if item is not None])
-        known = {item.id: item for item in found if readable is None or item.category in readable}
-        if quote is not None and rest in known and holds_quoted(known[rest].text, quote):
-            return await self._change(known[rest], changes, quote)
-        named = f"; memory {right!r} took its place" if right in known else ""
+        found = await self._runtime.store.get(self.who.namespace, standing)
+        known = [item for item in found if readable is None or item.category in readable]
+        holding = (item for item in known if quote is not None and holds_quoted(item.text, quote))
+        if (item := next(holding, None)) is not None:
+            return await self._change(item, changes, quote)
+        named = next((f"; memory {item.id!r} took its place" for item in known if item.id == standing[0]), "")
         raise Conflict(f"message {turn.id!r} was corrected already{named}")
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:

@@ -227,7 +227,7 @@ class ScopeReads(ScopeHandle):
         """Return what is certain of a person: facts that were stated or extracted, else quotations by topic.
 
         Each line names its source. ``update(line.source, text=..., quote=line.value)`` corrects a line, and ``forget``
-        rejects its memory. A corrected turn keeps its words for questions about the past.
+        rejects its memory. A corrected turn keeps its words in its conversation and answers no question.
 
         Args:
             about: a name ("Ines") or a relation ("sister"). Facts and quotations that name it are shown, and quotations

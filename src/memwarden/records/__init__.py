@@ -56,6 +56,7 @@ from memwarden.records.index_rows import Edge, Fill, Head, IndexRow, Promises, R
 from memwarden.records.memory import (
     APART,
     CARD,
+    CORRECTED,
     DOCUMENT,
     EXTRACTED_BY,
     MAX_OFFSET,
@@ -79,6 +80,7 @@ __all__ = [
     "ALREADY",
     "APART",
     "CARD",
+    "CORRECTED",
     "DOCUMENT",
     "EXTRACTED_BY",
     "MATTERED_LITTLE",

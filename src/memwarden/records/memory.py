@@ -65,6 +65,8 @@ EXTRACTED_BY = "memwarden"
 CARD = "card"
 # The tag of a fact that repeats a turn word for word: where there is the turn, answers show that.
 QUOTATION = "quotation"
+# The kind of a turn whose words were wrong and were corrected, and of its quotations. It answers no question.
+CORRECTED = "corrected"
 # What stands for turns and is no answer beside them.
 STANDING_IN = (CARD, QUOTATION)
 # The name in the metadata of a memory for the document that states it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -11,9 +11,12 @@ from typing import Any, Final
 from memwarden.checks import quote as shorten
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import EXTRACTED_BY, QUOTATION, UNDOES, Channel, Event, Memory, Trust, leave_part_tags
+from memwarden.records import CORRECTED, EXTRACTED_BY, QUOTATION, UNDOES, Channel, Event, Memory, Trust, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
+from memwarden.remember.ingest.screening import trust_of
 from memwarden.stores.protocol import StoreReader
+from memwarden.text.language import language_of
+from memwarden.text.lexicon import pattern_of
 from memwarden.text.sentences import SentenceSpan, split_sentences, split_spans
 from memwarden.text.tokenizer import GLUED
 
@@ -100,6 +103,22 @@ def correct_sentences(text: str, quoted: str, words: str) -> tuple[str, str]:
     return right, rest.strip()
 
 
+def stands_alone(rest: str) -> bool:
+    """Whether the other words of a corrected message are understood without it: "My bike code is 4711."
+
+    "ouch. picking it up on Wednesday" is not.
+    """
+    # They load numpy, which a command need not wait for.
+    from memwarden.statements.explicit import read_text, says_whom
+
+    things = pattern_of("objects", language_of(rest))
+    if things.search(rest):
+        return False
+    # The capital of a first word does not show a name.
+    read = [(read_text(sentence), sentence) for sentence in split_sentences(rest)]
+    return all(says_whom(text) and (each.person == "self" or each.names - {each.first_name}) for each, text in read)
+
+
 def _end_of(text: str, span: SentenceSpan, words: str) -> int:
     """Return where the text after a quotation goes on, without the sign that ends the sentence if the words end it."""
     after = _CLOSING.match(text, span.end)
@@ -113,27 +132,40 @@ def _join(before: str, after: str) -> str:
     return ("\n" if line else " ").join(filter(None, (start, end)))
 
 
-async def find_corrected(store: StoreReader, turn: Memory) -> tuple[str, str | None] | None:
-    """Return the ids of the right words of a corrected turn and of its rest. None for a turn that was not corrected."""
+async def find_corrected(store: StoreReader, turn: Memory) -> list[str]:
+    """Return the ids of what stands for a corrected turn, the right words first. Empty if it was not corrected."""
     undone: set[object] = set()
     for entry in await store.journal(turn.namespace, memory_id=turn.id, descending=True):
         meta = entry.meta or {}
         undone.add(meta.get(UNDOES))
         if entry.event == Event.UPDATE and "by" in meta and entry.step not in undone:
             step = await store.journal(turn.namespace, step=entry.step)
-            rest = (each.memory_id for each in step if each.event == Event.ADD and each.memory_id != meta["by"])
-            return str(meta["by"]), next(rest, None)
-    return None
+            others = (each.memory_id for each in step if each.event == Event.ADD and each.memory_id != meta["by"])
+            return [str(meta["by"]), *others]
+    return []
 
 
-async def find_end(store: StoreReader, turn: Memory, words: str, readable: Collection[str] | None) -> datetime | None:
-    """Return when a later memory of the same speaker replaced the right words of a turn. None if none did.
+async def split_by_end(
+    store: StoreReader, turn: Memory, words: str, readable: Collection[str] | None
+) -> list[tuple[str, datetime | None]]:
+    """Return the right words of a turn with the time at which a later memory of its speaker replaced them.
 
-    words: a sentence. Several sentences have no end, because what ends a part of them would end all.
+    Sentences that were replaced at different times, or of which some were not, are apart. What is still true is first.
+
     readable: categories of the memories. None: all.
     """
-    if len(split_sentences(words)) != 1:
-        return None
+    sentences = split_sentences(words)
+    ends = await _find_ends(store, turn, sentences, readable)
+    times = sorted(set(ends), key=lambda end: (end is not None, end or turn.since))
+    if len(times) == 1:
+        return [(words, times[0])]
+    return [(" ".join(each for each, ended in zip(sentences, ends, strict=True) if ended == end), end) for end in times]
+
+
+async def _find_ends(
+    store: StoreReader, turn: Memory, sentences: Sequence[str], readable: Collection[str] | None
+) -> list[datetime | None]:
+    """Return for each sentence when a later memory of the speaker of a turn replaced it."""
     where: tuple[Condition, ...] = (
         Condition("channel", "$in", (str(Channel.TURN), str(Channel.SEMANTIC))),
         Condition("created_at", "$gt", turn.created_at),
@@ -144,30 +176,30 @@ async def find_end(store: StoreReader, turn: Memory, words: str, readable: Colle
     from memwarden.remember.resolve.same_fact.updates import find_update
     from memwarden.statements.explicit import read_text
 
-    right = read_text(words)
+    rights = [read_text(sentence) for sentence in sentences]
+    ends: list[datetime | None] = [None] * len(rights)
     for later in await store.find(turn.namespace, where, limit=MAX_LATER, descending=False):
         if later.role == "assistant" or later.trust == Trust.EXTERNAL or later.name != turn.name:
             continue
         # A message that was corrected ends nothing, nor does what was true before.
         if (later.channel == Channel.TURN and later.valid_to is not None) or later.since <= turn.since:
             continue
-        if any(find_update(right, read_text(sentence)) for sentence in split_sentences(later.text)):
-            return later.since
-    return None
+        news = [read_text(sentence) for sentence in split_sentences(later.text)]
+        for place, right in enumerate(rights):
+            if ends[place] is None and any(find_update(right, each) for each in news):
+                ends[place] = later.since
+    return ends
 
 
-def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime, end: datetime | None = None) -> Draft:
+def make_correction(turn: Memory, changes: Mapping[str, Any], end: datetime | None = None) -> Draft:
     """Return the draft of the right words of a turn. changes: fields of the memory, with its text.
 
-    They were said when the turn was, so what was said later is newer. They are true as long as the turn is, of an open
-    turn from the correction on, because the turn stands for the time before.
+    They were said when the turn was, so what was said later is newer. They are true of the time of the turn, because
+    its own words never were.
 
-    Args:
-        at: the time of the correction.
-        end: the time at which the right words were replaced. Then they are true of the time of the turn.
+    end: the time at which the right words were replaced.
     """
     given = dict(changes)
-    began = max(at, turn.since) if is_open(turn, at) and end is None else turn.since
     return Draft(
         text=given["text"],
         kind=given.get("kind"),
@@ -180,15 +212,22 @@ def make_correction(turn: Memory, changes: Mapping[str, Any], at: datetime, end:
         context=given.get("context"),
         characters=turn.characters,
         created_at=turn.said_at,
-        valid_from=given.get("valid_from", began),
+        valid_from=given.get("valid_from", turn.since),
+        trust=trust_of(None, given.get("kind"), turn.source),
+        role=_role_of_person(turn),
         name=turn.name,
         metadata=given.get("payload", turn.payload),
         expires_at=given.get("valid_to", end or turn.valid_to),
     )
 
 
-def make_rest(turn: Memory, rest: str, at: datetime) -> Draft:
-    """Return the draft of the other words of a turn, as they were said. at: from when they stand for the turn."""
+def _role_of_person(turn: Memory) -> str | None:
+    """Return the role of a person's turn, by which an answer shows its speaker and day. A correction is no model's."""
+    return turn.role if turn.role == "user" else None
+
+
+def make_rest(turn: Memory, rest: str) -> Draft:
+    """Return the draft of the other words of a turn, as they were said."""
     return Draft(
         text=rest,
         category=turn.category,
@@ -199,8 +238,9 @@ def make_rest(turn: Memory, rest: str, at: datetime) -> Draft:
         sources=turn.sources,
         characters=turn.characters,
         created_at=turn.said_at,
-        valid_from=max(at, turn.since) if is_open(turn, at) else turn.since,
+        valid_from=turn.since,
         trust=turn.trust,
+        role=turn.role,
         name=turn.name,
         metadata=turn.payload,
         expires_at=turn.valid_to,
@@ -224,6 +264,9 @@ def is_open(turn: Memory, at: datetime) -> bool:
     return turn.valid_to is None or turn.valid_to > at
 
 
-def end_turn(turn: Memory, at: datetime) -> Memory:
-    """Return a turn or a quotation of it that ends at a time, or when it began if that is later."""
-    return replace(turn, valid_to=max(at, turn.since), updated_at=at)
+def mark_corrected(turn: Memory, at: datetime) -> Memory:
+    """Return a corrected turn, or a quotation of it: its words were never true, so it ends when it began.
+
+    at: the time of the correction.
+    """
+    return replace(turn, kind=CORRECTED, valid_to=turn.since, updated_at=at)

@@ -47,7 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
-from memwarden.remember.corrections import end_turn, find_quotations, is_open, make_rest
+from memwarden.remember.corrections import find_quotations, is_open, make_rest, mark_corrected
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -645,24 +645,24 @@ class Writer:
         result = MessageResult(new.id, Outcome.UPDATED, parts=_count_parts(put.memory))
         return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
 
-    async def correct_turn(self, scope: Scope, turn: Memory, draft: Draft, rest: str) -> WriteResult:
+    async def correct_turn(self, scope: Scope, turn: Memory, right: Sequence[Draft], rest: str) -> WriteResult:
         """Store the right words of a turn and the rest of it, and end the turn with its quotations, as one decision.
 
         Args:
             turn: as it was read. Raises Conflict when its stored version is another.
-            draft: the right words. rest: the other words of the turn, which stay true.
+            right: the right words, of which later ones have ended. rest: the other words of the turn, which stay true.
         """
         at = self.now()
         call = WriteCall(
             scope, self._store, self._embedder, at, self._max_text_bytes, hold=self._hold, strict=self._strict
         )
-        drafts = [draft, make_rest(turn, rest, at)] if rest else [draft]
-        right, *others = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
-        if right.memory is None:
+        drafts = [*right, make_rest(turn, rest)] if rest else right
+        first, *others = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
+        if first.memory is None:
             raise InvalidInput(f"not changed: {SMALL_TALK_REJECTED}")
-        if right.screening.kinds:
-            raise Denied(f"not changed: {right.screening.reason}; a person may change it, in a scope without an agent")
-        new = [(text.memory, text.signals) for text in (right, *others) if text.memory is not None]
+        if first.screening.kinds:
+            raise Denied(f"not changed: {first.screening.reason}; a person may change it, in a scope without an agent")
+        new = [(text.memory, text.signals) for text in (first, *others) if text.memory is not None]
         stated = [
             replace(memory, **{name: getattr(turn, name) for name in ("thread_id", "run_id", "agent_id", "user_id")})
             for memory, _ in new
@@ -671,21 +671,22 @@ class Writer:
         changes: list[Put | Remove] = [*puts]
         meta = {"by": stated[0].id}
         is_current = is_open(turn, at)
-        ended_at = min(filter(None, (at, draft.expires_at if turn.valid_to is None else None)))
-        ended = end_turn(turn, ended_at) if is_current else replace(turn, updated_at=at)
+        ended = mark_corrected(turn, at)
         changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
         if is_current:
             if not rest:
                 changes += await self._change_other_parts(scope, turn, ended, at)
             changes += [
-                Put(end_turn(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta)
+                Put(
+                    mark_corrected(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta
+                )
                 for quotation in await find_quotations(self._store, turn)
             ]
         batch = Batch(scope.namespace, tuple(changes), at, actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
         reason = " ".join([REPLACES_TURN.format(turn=turn.id), *(KEEPS_REST.format(id=item.id) for item in stated[1:])])
         result = MessageResult(stated[0].id, Outcome.SUPERSEDED, reason)
-        return WriteResult(receipt.rev, (_name_secrets(right.secrets, result),))
+        return WriteResult(receipt.rev, (_name_secrets(first.secrets, result),))
 
     async def _change_other_parts(self, scope: Scope, old: Memory, new: Memory, at: datetime) -> list[Put | Remove]:
         """Return the changes of the other parts of a text: removals for a new text, else what is new in one part."""

@@ -15,6 +15,7 @@ from memwarden.recall.answer.request import Request
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.records import (
+    CORRECTED,
     STANDING_IN,
     Channel,
     Memory,
@@ -94,6 +95,7 @@ def mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
     return None if standing_in is None else ~standing_in
 
 
+_NOT_CORRECTED = (Condition("kind", "$ne", CORRECTED),)
 # What memwarden wrote down for itself is no answer, also where no agent narrows what may be read.
 NO_OWN_RECORD = Condition("category", "$ne", OWN_RECORDS)
 
@@ -105,8 +107,14 @@ def default_conditions(request: Request, by_channel: bool, now: datetime | None)
     """
     steps = () if request.steps else (Condition("channel", "$ne", str(Channel.PROCEDURAL)),)
     saved = () if by_channel else (Condition("channel", "$ne", str(Channel.STATE)),)
-    valid = () if now is None else (Condition("valid_to", UNSET_OR_AFTER, now),)
+    valid = _NOT_CORRECTED if now is None else (Condition("valid_to", UNSET_OR_AFTER, now),)
     return (*steps, *saved, NO_OWN_RECORD, *valid)
+
+
+def _mask_of_past(index: NamespaceIndex) -> Mask | None:
+    """Return a mask without corrected turns, whose words were never true; None without any."""
+    kinds = index.columns.coded["kind"]
+    return None if CORRECTED not in kinds.values else np.asarray(kinds.codes != kinds.code(CORRECTED), np.bool_)
 
 
 def mask_without_steps(index: NamespaceIndex, request: Request) -> Mask | None:
@@ -156,7 +164,7 @@ def open_gates(
         filter=index.mask(request.where),
         worthy=index.live & ((index.flags & unanswering_flags(request)) == 0),
         fresh=fresh,
-        valid=None if now is None else index.valid(now),
+        valid=_mask_of_past(index) if now is None else index.valid(now),
         own=mask_without_cards(index, request.where),
         steps=mask_without_steps(index, request),
         state=mask_without_state(index, request.where),

@@ -213,8 +213,9 @@ def _speaker(memory: Memory) -> str:
 
 
 def _has_speaker(memory: Memory) -> bool:
-    """Whether a memory is in somebody's words: a turn, or what replaced the turn of somebody with a name."""
-    return memory.channel == Channel.TURN or bool(memory.name)
+    """Whether a memory is in somebody's words: a turn, or what replaced one. Only that is true from its saying on."""
+    replaces_turn = memory.role is not None and memory.valid_from == memory.created_at
+    return memory.channel == Channel.TURN or bool(memory.name) or replaces_turn
 
 
 def _render_entry(memory: Memory, words: str, now: datetime, template: Template, named: str) -> str:

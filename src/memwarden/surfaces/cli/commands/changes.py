@@ -45,8 +45,8 @@ async def edit(
 ) -> None:
     """Correct a memory; its old content stays in its history.
 
-    A message stays as it was said: it ends, and TEXT becomes a memory in its place. With --quote the rest of the
-    message stays. One memwarden undo takes all of it back.
+    A message stays as it was said and answers no question any more. TEXT becomes a memory in its place, of the day of
+    the message. With --quote the rest of the message stays. One memwarden undo takes all of it back.
 
     \b
     Examples:
