@@ -244,3 +244,96 @@ def test_a_turn_that_ends_has_no_line_and_answers_the_past() -> None:
         scope.remember("I work at Hyde Park Vets.")
         assert [line.value for line in scope.overview().lines] == ["I work at Hyde Park Vets."]
         assert line.source in [item.id for item in scope.query("Where did I work before?").items]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I relocated to the couch.",
+        "we moved to the other table",
+        "Nos hemos mudado a la terraza.",
+        "I got promoted to Gold in Overwatch.",
+        "I only speak when spoken to.",
+        "Solo hablo cuando me hablan.",
+        "Parlo solo quando mi parlano.",
+        "About me: nothing special",
+        "Über mich: nichts Besonderes",
+        "Sobre mí: nada especial",
+        "Over mij: niets bijzonders",
+        "Lucía se mudó a Granada por trabajo en una escuela.",
+        "Lucía tiene nuevo trabajo en Granada.",
+        "Mia sorella si è trasferita a Torino per lavoro in banca.",
+        "Minha irmã se mudou para o Porto por trabalho na Sonae.",
+    ],
+)
+def test_no_line_of_a_spot_a_game_a_phrase_or_the_work_of_another(said: str) -> None:
+    warden, scope = tell(said)
+    with warden:
+        assert not scope.overview().lines
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I relocated to Leeds.",
+        "I got promoted to team lead.",
+        "I only speak French.",
+        "About me: I restore old radios.",
+        "Actualmente trabajo en una escuela.",
+        "Tengo un trabajo en Granada.",
+        "Me he mudado a Granada por trabajo.",
+        "Lavoro in banca con mia sorella.",
+        "Trabalho na Sonae.",
+        "My hazelnut allergy is a pain at parties.",
+        "Wegen meiner Nussallergie backe ich selbst.",
+        "Mi alergia al polen es terca.",
+        "Mon allergie aux noix est forte.",
+    ],
+)
+def test_what_looks_like_it_and_is_of_the_speaker_stays(said: str) -> None:
+    warden, scope = tell(said)
+    with warden:
+        assert [line.value for line in scope.overview().lines] == [said]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Mi prima Marisol vive en Sevilla.", "Marisol vive en Cádiz desde mayo."),
+        ("Mi prima Marisol vive en Sevilla.", "Marisol se fue a vivir a Cádiz."),
+        ("Mi prima Marisol vive en Sevilla.", "Mi prima se ha mudado a Cádiz."),
+        ("My sister Orla lives in Whitby.", "Orla lives in Leeds."),
+        ("My sister Orla lives in Whitby.", "My sister lives in Leeds since May."),
+        ("Meine Schwester Heike wohnt in Jena.", "Heike wohnt in Weimar."),
+        ("Ma sœur Élodie habite à Lyon.", "Élodie habite à Nantes."),
+    ],
+)
+def test_the_former_home_of_a_relative_is_no_line(earlier: str, later: str) -> None:
+    warden, scope = tell(earlier, later)
+    with warden:
+        assert earlier not in {line.value for line in scope.overview().lines}
+
+
+def test_the_homes_of_two_relatives_and_a_home_before_a_move_to_a_couch_stay() -> None:
+    said = ("My sister Orla lives in Whitby.", "My sister Ida lives in Leeds.", "I live in York.")
+    warden, scope = tell(*said, "I moved to the couch.")
+    with warden:
+        assert {line.value for line in scope.overview().lines} == set(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("I have a dog. Cats are evil.", "I have a dog."),
+        ("I have a dog. The weather is awful.", "I have a dog."),
+        ("I have a dog. He's called Rex.", "I have a dog. He's called Rex."),
+        ("We have a car. A blue Yaris.", "We have a car. A blue Yaris."),
+        ("Ich habe einen Hund. Katzen sind böse.", "Ich habe einen Hund."),
+        ("Tengo un perro. Los gatos son malos.", "Tengo un perro."),
+        ("J'ai un chien. Les chats sont méchants.", "J'ai un chien."),
+    ],
+)
+def test_only_what_describes_a_pet_or_thing_is_quoted_with_it(said: str, line: str) -> None:
+    warden, scope = tell(said)
+    with warden:
+        assert [each.value for each in scope.overview().lines] == [line]

@@ -20,6 +20,7 @@ from memwarden.statements.renewed import (
     load_doses,
     load_unnamed,
 )
+from memwarden.statements.wording import find_mentions
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, latin_languages, normalize_text, read_evidence
 from memwarden.text.lexicon import (
@@ -50,6 +51,8 @@ MAX_DENIED: Final = 4
 MAX_CHARACTERS: Final = 2_000
 # Languages whose sentences need no word for the speaker.
 _DROPS_SUBJECT: Final = ("es", "it", "pt", "pl", "ja", "zh")
+# Words behind a phrase of a home of which the last may be a spot indoors: "to the other table".
+MAX_TO_SPOT: Final = 3
 # Days that an event takes at most.
 MAX_DAYS: Final = 62
 # Days. An event that the speaker announces may name its month.
@@ -270,7 +273,8 @@ def _load_lists(language: str) -> _WordLists | None:
         return None
     takes_back = (
         words.changes,
-        *(words.patterns[role] for role in ("now", "negation")),
+        # A relative's home is taken back by another one: "Orla lives in Leeds".
+        *(words.patterns[role] for role in ("now", "negation", "home")),
         *(
             signs[sign]
             for sign in ("ended", "lost", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())
@@ -336,6 +340,10 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     if last_day is None and signs["announces"].search(plain):
         last_day = find_last_day(text, at, most=MAX_DAYS_ANNOUNCED, numbered=False)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
+    if "home" in matches and _moves_indoors(plain, topics["home"], signs["spots"]):
+        matches.remove("home")
+        if not matches:
+            return None
     if not matches and not any(pattern.search(plain) for pattern in lists.takes_back):
         return None
     read = read_text(text, language)
@@ -380,6 +388,12 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         retests=signs["retests"].search(plain) is not None,
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
     )
+
+
+def _moves_indoors(plain: str, phrases: re.Pattern[str], spots: re.Pattern[str]) -> bool:
+    """Whether a phrase of a home is followed by a piece of furniture or a room: "I moved to the couch"."""
+    hits = [hit for hit in phrases.finditer(plain) if spots.search(" ".join(plain[hit.end() :].split()[:MAX_TO_SPOT]))]
+    return bool(hits)
 
 
 def _ends_unnamed(read: ReadText, ended: re.Pattern[str]) -> bool:
@@ -480,6 +494,8 @@ def _is_certain(
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
+    if topic in _SINGLE and _is_of_named(read, phrases, signs["nouns"]):
+        return False
     if _is_denied(read, topic, phrases) or (
         _is_of_another(read, phrases) and not _is_of_relative(read, topic, phrases)
     ):
@@ -552,6 +568,24 @@ def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
     return read.person == "third" and _person_of(read, phrases) != "self"
 
 
+def _is_of_named(read: ReadText, phrases: re.Pattern[str], nouns: re.Pattern[str]) -> bool:
+    """Whether somebody else is before a phrase in a language that needs no word for the speaker.
+
+    "Mi hermana se mudó por trabajo en una escuela", and with a noun in place of the verb "Lucía tiene nuevo trabajo".
+
+    nouns: words that make a noun of a verb that follows.
+    """
+    hit = phrases.search(read.plain)
+    if hit is None or read.language not in _DROPS_SUBJECT or read.glued:
+        return False
+    before = read.plain[: hit.start()]
+    mentions = sorted(find_mentions(before, ()))
+    if mentions and mentions[-1].sort == "relation":
+        return True
+    is_noun = any(noun.end() == len(before.rstrip()) for noun in nouns.finditer(before))
+    return is_noun and all(mention.sort != "self" for mention in mentions)
+
+
 def _is_of_relative(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
     """Whether a sentence is about a relative or pet that its phrase names first: "my daughter is 9, she has asthma"."""
     return topic in ("family", "pets") and phrases.match(read.plain) is not None
@@ -619,6 +653,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     """Whether a later sentence of the same speaker may take back what lasts, however unsure that is."""
     if is_other_dose(words.read, later.read, _times_of_doses(words.read.language)):
         return False
+    if words.topic == later.topic == "family" and _name_two_relatives(words.read, later.read):
+        return False
     if later.topic == words.topic and (words.topic in _SINGLE or _is_new_value(words, later)):
         return True
     if later.read.asks:
@@ -642,6 +678,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
             now <= clause.roles and "doubt" not in clause.roles for clause in later.read.clauses
         ):
             return True
+    if words.topic == "family" and _tells_new_home(words.read, later.read):
+        return True
     if later.parts and words.topic == "family" and (later.read.relations | words.read.relations) <= _PARTNERS:
         return True
     # "My sister no longer has asthma" says nothing of the speaker's.
@@ -654,6 +692,24 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _name_two_relatives(earlier: ReadText, later: ReadText) -> bool:
+    """Whether both name a relative, and not the same: "my sister Orla", "my sister Mia". A person has one partner."""
+    named = bool(earlier.relatives and later.relatives) and earlier.relatives.isdisjoint(later.relatives)
+    return named and not (earlier.relations | later.relations) <= _PARTNERS
+
+
+def _tells_new_home(earlier: ReadText, later: ReadText) -> bool:
+    """Whether both tell where the same relative lives, by relation or name: "my cousin Ida lives in Ulm"."""
+    homes = [read.has("home") or read.has("moved") for read in (earlier, later)]
+    if not all(homes) or not earlier.relations or _doubts(later):
+        return False
+    names, others = earlier.relatives, later.relatives
+    if names and others:
+        return not names.isdisjoint(others)
+    by_name = any(name in later.tokens for name in names)
+    return by_name if not later.relations else by_name or earlier.relations == later.relations
 
 
 def _times_of_doses(language: str) -> dict[str, re.Pattern[str]]:
@@ -781,6 +837,28 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     same = about == words.read.content or not words.phrase.isdisjoint(later.stems)
     about = about | words.content
     return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
+
+
+def describes(text: str, words: LastingWords) -> bool:
+    """Whether a sentence describes the thing or pet of the sentence before it: "A blue Yaris.", "He's called Rex."
+
+    It has an article of something new, a pronoun or a word for the thing, and names no other of its kind.
+    """
+    read, language = read_text(text, words.read.language), words.read.language
+    stems = frozenset(terms(read.plain, language))
+    if stems & _load_kept(language) - words.stems:
+        return False
+    new = None if read.words is None else read.words.patterns["indefinite"].match(read.plain)
+    pronoun = read.others or pattern_of("objects", language).search(read.plain)
+    return bool(new or pronoun or stems & _load_kept(language))
+
+
+@cache
+def _load_kept(language: str) -> frozenset[str]:
+    """Stems of the animals and vehicles that people keep."""
+    lists = load_lexicon(language).words
+    listed = (*lists.get("animals", ()), *lists.get("vehicles", ()))
+    return frozenset(stem for word in listed for stem in terms(word, language))
 
 
 def is_clear(quoted: str, topic: str, language: str) -> bool:

@@ -37,6 +37,7 @@ from memwarden.statements.in_force import IN_FORCE
 from memwarden.statements.lasting import (
     LastingWords,
     adds_no_claim,
+    describes,
     find_lasting,
     is_clear,
     is_context_over,
@@ -277,6 +278,8 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
     later = [said for other, said in sentences if other.created_at > turn.created_at]
 
     def fits(added: SentenceSpan, start: int, end: int) -> bool:
+        if described and not describes(added.text, words):
+            return False
         return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
 
     first = last = place

@@ -154,6 +154,8 @@ LASTING_TOPICS: Final = (
 # hearsay: the speaker repeats the words of another person.
 # announces: the speaker starts a new job, at a time that the sentence names.
 # written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
+# spots: furniture and rooms, to which people move without moving house.
+# nouns: words that make a noun of the word that follows, which may be written as a verb: "nuevo trabajo".
 # kin_states: begins what is said of a named relative: an age, an illness, a job, a place.
 # past: a dose or a code that may hold no more. others: a dose that another takes, or that is advised.
 LASTING_SIGNS: Final = (
@@ -183,6 +185,8 @@ LASTING_SIGNS: Final = (
     "replies",
     "hearsay",
     "announces",
+    "spots",
+    "nouns",
     "kin_states",
     "written_out",
 )
