@@ -328,6 +328,10 @@ def test_the_homes_of_two_relatives_and_a_home_before_a_move_to_a_couch_stay() -
         ("I have a dog. The weather is awful.", "I have a dog."),
         ("I have a dog. He's called Rex.", "I have a dog. He's called Rex."),
         ("We have a car. A blue Yaris.", "We have a car. A blue Yaris."),
+        (
+            "We have a car. Yaris, 2015, blue. Tove named it Ida.",
+            "We have a car. Yaris, 2015, blue. Tove named it Ida.",
+        ),
         ("Ich habe einen Hund. Katzen sind böse.", "Ich habe einen Hund."),
         ("Tengo un perro. Los gatos son malos.", "Tengo un perro."),
         ("J'ai un chien. Les chats sont méchants.", "J'ai un chien."),

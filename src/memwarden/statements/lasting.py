@@ -34,7 +34,7 @@ from memwarden.text.lexicon import (
 )
 from memwarden.text.question_words import asks_question, statement_before_question
 from memwarden.text.sentences import split_spans
-from memwarden.text.tokenizer import terms
+from memwarden.text.tokenizer import stop_words, terms
 from memwarden.text.update_words import UpdateWords, compile_phrases, load_update_words, make_word_pattern
 
 # Width of a sentence in Latin letters. A shorter one needs what stood before it.
@@ -842,7 +842,8 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
 def describes(text: str, words: LastingWords) -> bool:
     """Whether a sentence describes the thing or pet of the sentence before it: "A blue Yaris.", "He's called Rex."
 
-    It has an article of something new, a pronoun or a word for the thing, and names no other of its kind.
+    It has an article of something new, a pronoun, a word for the thing or no function word, and names no other of its
+    kind.
     """
     read, language = read_text(text, words.read.language), words.read.language
     stems = frozenset(terms(read.plain, language))
@@ -850,7 +851,8 @@ def describes(text: str, words: LastingWords) -> bool:
         return False
     new = None if read.words is None else read.words.patterns["indefinite"].match(read.plain)
     pronoun = read.others or pattern_of("objects", language).search(read.plain)
-    return bool(new or pronoun or stems & _load_kept(language))
+    listed = read.tokens and not stop_words(language).intersection(read.tokens)
+    return bool(new or pronoun or listed or stems & _load_kept(language))
 
 
 @cache
