@@ -559,6 +559,16 @@ def test_no_text_turns_the_direction_of_a_terminal(fresh: Cli) -> None:
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", out)
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [("remember", "add"), ("search", "query"), ("delete", "forget"), ("observ", "observe")]
+)
+def test_an_unknown_command_names_the_one_that_is_meant(
+    given: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([given, "Ana lives in Bern."]) == 2
+    assert f"Did you mean '{meant}'" in capsys.readouterr().err
+
+
 def test_ctrl_c_is_exit_130(fresh: Cli) -> None:
     command = [str(MEMWARDEN), "add", "-", "--db", fresh.db]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=QUIET) as process:

@@ -127,6 +127,20 @@ COMMANDS: Mapping[str, CommandPlace] = {
 # Commands of the release before, which say their new name and do not stand in the help.
 RENAMED: Mapping[str, CommandPlace] = {"waiting": CommandPlace(f"{_HERE}.commands.review:renamed_app", "Now: review.")}
 
+# Words for a command that are none, such as methods of the library with another name.
+OTHER_NAMES: Mapping[str, str] = {
+    "remember": "add",
+    "save": "add",
+    "store": "add",
+    "search": "query",
+    "recall": "query",
+    "update": "edit",
+    "correct": "edit",
+    "delete": "forget",
+    "remove": "forget",
+    "list": "find",
+}
+
 
 class LazyCommands(TyperGroup):
     """The commands of :data:`COMMANDS`, each loaded on first use."""
@@ -139,6 +153,12 @@ class LazyCommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         place = COMMANDS.get(cmd_name) or RENAMED.get(cmd_name)
         return None if place is None else _load(cmd_name, place)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if (name := OTHER_NAMES.get(args[0])) is not None:
+            # By likeness of letters alone "remember" would be "reembed".
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {name!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

@@ -99,7 +99,11 @@ async def serve(
     options.announce_new_store()
     has_keys = await server.check_keys(plan)
 
+    serving = False
+
     def announce(url: str) -> None:
+        nonlocal serving
+        serving = True
         if options.as_json:
             print_json({"url": url, "keys": has_keys})
             sys.stdout.flush()
@@ -108,7 +112,12 @@ async def serve(
             sys.stderr.write(f"memwarden serves at {url} ({needs}); Ctrl-C ends it\n")
             sys.stderr.write(f"The page for people is at {url}/ui/\n")
 
-    await server.serve(plan, announce)
+    try:
+        await server.serve(plan, announce)
+    except KeyboardInterrupt:
+        if not serving:
+            raise
+        # Ctrl-C is how a server ends, and no failure that make would report.
 
 
 @app.command("create")
