@@ -47,6 +47,12 @@ SECRETS = {
     "Entro con Lago$Verde88 come password": "Lago$Verde88",
     "我换了密码,新的是xiaoma7Fei9": "xiaoma7Fei9",
     "codice home banking: 551920": "551920",
+    "mot de passe wifi : mango-31-sun": "mango-31-sun",
+    "contraseña wifi: mango-31-sun": "mango-31-sun",
+    "Passwort WLAN: mango-31-sun": "mango-31-sun",
+    "senha Wi-Fi: mango-31-sun": "mango-31-sun",
+    "wachtwoord wifi: mango-31-sun": "mango-31-sun",
+    "пароль wifi: mango-31-sun": "mango-31-sun",
     "Send it to DE89 3704 0044 0532 0130 00, please.": "3704 0044",
 }
 
@@ -61,6 +67,8 @@ def test_a_secret_is_gone(text: str) -> None:
     [
         "The door code is 4821 and the locker is 17.",
         "The home wifi is called Otter.",
+        "wifi: mango-31-sun",
+        "The password wifi page is slow.",
         "curl -u prints nothing here",
         "Our zip code is 48291, the error code 404.",
         "Tan et al. (2022) say so; her tan faded by 2019.",

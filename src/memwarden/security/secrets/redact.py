@@ -438,9 +438,13 @@ _FOR = (
     r"voor|do|dla)"
     r"[ \t][^\n.!?:=]{1,40}?)?"
 )
-_ASSIGNED = re.compile(rf"{_NAME_END}{_FOR}[ \t]{{0,3}}(?::=|=>|->|==?|[:：＝]|\|)[ \t*]{{0,4}}\n?[ \t]{{0,4}}")
+# In most languages the network follows the noun: "mot de passe wifi".
+_NETWORK = r"(?:[ \t](?i:wi-?fi|wlan))?"
+_ASSIGNED = re.compile(
+    rf"{_NAME_END}{_NETWORK}{_FOR}[ \t]{{0,3}}(?::=|=>|->|==?|[:：＝]|\|)[ \t*]{{0,4}}\n?[ \t]{{0,4}}"
+)
 _SAID = re.compile(
-    rf"[\"'`*]{{0,2}}{_FOR}[ \t]{{0,2}}(?:\([^()\n]{{1,30}}\)[ \t])?"
+    rf"[\"'`*]{{0,2}}{_NETWORK}{_FOR}[ \t]{{0,2}}(?:\([^()\n]{{1,30}}\)[ \t])?"
     r"(?:[ \t](?:is now|is set to|is still|is|was|will be|has been changed to|changed to|set to|lautet jetzt|"
     r"lautet|ist jetzt|ist|war|"
     r"es ahora|es|era|est maintenant|est|était|adesso è|è|era|é agora|é|это|теперь|была?|is nu|to jest|to|"
