@@ -171,3 +171,22 @@ def test_an_implicit_request_needs_an_attribute(reader: StatementReader) -> None
     found = reader.question("find me a decent ramen place nearby for tonight")
     assert found.implicit > 0.5
     assert reader.question("what is my shoe size?").implicit < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "of_others"),
+    [
+        ("Lufthansa moved the flight to 9 May.", False),
+        ("Iberia ha movido el vuelo al 9 de mayo.", False),
+        ("Transavia a reporté le vol au 9 mai.", False),
+        ("A TAP remarcou o voo para 9 de maio.", False),
+        ("Orla moved her wedding to 9 May.", True),
+        ("Orla moved to Leeds on 9 May.", True),
+        ("Orla changed the tyres.", True),
+    ],
+)
+def test_who_reschedules_what_may_be_the_speakers_says_nothing_of_others_alone(
+    reader: StatementReader, text: str, of_others: bool
+) -> None:
+    (packed,) = reader.pack_all([SaidText(text, SAID)])
+    assert {each.of_others for each in unpack(packed)} == {of_others}

@@ -25,6 +25,7 @@ from memwarden.statements.wording import (
     ASSISTANT,
     MAX_SIGNS,
     SELF,
+    Mention,
     asks_what_somebody_does,
     find_mentions,
     find_somebody,
@@ -39,9 +40,12 @@ from memwarden.statements.wording import (
     word_in_first_person,
     word_nameless,
 )
+from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import pattern_of
 from memwarden.text.question_words import read_question_words
 from memwarden.text.tokenizer import GLUED_SCRIPT
+from memwarden.text.update_words import load_update_words
 
 Floats = npt.NDArray[np.float32]
 
@@ -355,9 +359,18 @@ def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[
         known = said.role is not None or any(not key.startswith("name:") for key in subjects)
         alone = bool(subjects) and SELF not in subjects and known and not mentions_speaker(text, mentions)
         # "My landlord raised the rent to 900 euros", "Dr. Keller said ..." are of the speaker, too.
-        alone = alone and not names_post(text)
+        alone = alone and not (names_post(text) or _reschedules(text, mentions, said.at))
         found.append(_WordedClause(words, subjects, words != clause.spoken, alone))
     return found
+
+
+def _reschedules(text: str, mentions: Sequence[Mention], at: datetime) -> bool:
+    """Whether somebody gives a day to a thing that may be the speaker's: "Lufthansa moved the flight to 9 May"."""
+    words = load_update_words(language_of(text))
+    sign = None if words is None else words.patterns.get("rescheduled")
+    if sign is None or sign.search(normalize_text(text)) is None:
+        return False
+    return all(mention.sort != "third" for mention in mentions) and bool(spans_in(text, at))
 
 
 _SENTENCE_END: Final = re.compile(r"[.!?…]\s|\n|[.!?…]$")
