@@ -54,6 +54,14 @@ _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved"
 MAX_DAY: Final = 31
 # Relations to animals, which are things that somebody has.
 _ANIMALS: Final = ("dog", "cat", "pet")
+# Relations of which a person may have several, so that the word alone does not say who is meant.
+_MANY_RELATIONS: Final = frozenset(
+    f"relation:{name}"
+    for name in (
+        "neighbour", "colleague", "friend", "flatmate", "cousin", "sister", "brother", "son", "daughter", "child",
+        "aunt", "uncle", "niece", "nephew", "sister-in-law", "brother-in-law",
+    )
+)  # fmt: skip
 _WORD: Final = re.compile(r"\w[\w'’-]*")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _POSSESSED: Final = re.compile(r"['’]|\s+(?:&|\+)")
@@ -110,7 +118,7 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         general = not (new.glued or new.days or new.person == "self") and len(new.content - old.content) > 1
         return None if general else "scaled"
     told_of_other = old.first_name and _is_named((old.first_name,), new)
-    if _is_of_relative(old, new) or _is_of_relative(new, old):
+    if _is_of_relative(old, new):
         told_of_other = True
     elif old.relations != new.relations:
         return None
@@ -131,7 +139,10 @@ def _is_of_relative(named: ReadText, other: ReadText) -> bool:
     """Whether a text is about a relative whom the other one names: "my sister Orla", "Orla has moved"."""
     if not other.first_name or other.glued or other.relations or len(named.relations) != 1:
         return False
-    return named.relatives == {other.first_name} and _POSSESSED.match(other.plain, len(other.first_name)) is None
+    if named.relatives != {other.first_name} or _POSSESSED.match(other.plain, len(other.first_name)):
+        return False
+    # "Tom Baker" may be another Tom than a brother.
+    return other.language == "de" or other.tokens[1:2] == () or other.tokens[1] not in other.capitals
 
 
 def _of_new_things(clause: ReadClause, text: ReadText) -> frozenset[str]:
@@ -443,6 +454,8 @@ def _have_other_homes(old: ReadText, new: ReadText) -> bool:
     """Whether both give an address after the same words, and no more than a town: "I live at 3 Row Lane in Leeds"."""
     if old.home is None or new.home is None or old.home.street == new.home.street:
         return False
+    if old.has("negation") != new.has("negation"):
+        return False
     if old.glued:
         return (old.home.before, old.home.after) == (new.home.before, new.home.after)
     same = old.home.before == new.home.before
@@ -459,10 +472,13 @@ def _ends_with_town(text: ReadText, home: Home) -> bool:
 
 def _new_value(old: ReadText, new: ReadText) -> str | None:
     """The same sentence with another value of what has one value at a time."""
-    if old.has("several") or new.has("several") or old.has("negation") != new.has("negation"):
+    # A person may have two neighbours.
+    if old.relations & _MANY_RELATIONS and not old.relatives:
         return None
     if _have_other_homes(old, new):
         return "new value"
+    if old.has("several") or new.has("several") or old.has("negation") != new.has("negation"):
+        return None
     gap = find_gap(old, new)
     if gap is None or old.words is None:
         return None
