@@ -409,3 +409,20 @@ def test_a_failing_search_for_echoes_fails_no_write(monkeypatch: pytest.MonkeyPa
         (right,) = (item.id for item in me.find() if item.text == "I live in Basel.")
         assert me.forget(right).results[0].outcome == "deleted"
         assert calls == 2
+
+
+def test_a_thread_is_told_the_right_words_and_not_the_wrong_ones() -> None:
+    with Warden.open("memory://", {"embedder": "auto", "extraction": "every_turn"}) as warden:
+        me, turn = tell(warden, "I moved to Bern in May.")
+        me.extract_pending()
+        me.update(turn, text="I moved to Basel in May.")
+        first = me.query("Where do I live?")
+        assert "Bern" not in first.text
+        assert first.delta.bullets == ("+created: [Activity] I moved to Basel in May. (imp=3)",)
+        other, again = tell(warden, "My sister Orla lives in Whitby.")
+        me.extract_pending()
+        assert "Whitby" in me.query("Where does Orla live?").text
+        other.update(again, text="My sister Orla lives in Leeds.")
+        after = other.query("Where does Orla live?")
+        assert "Whitby" not in after.text
+        assert after.delta.bullets[0].startswith("↑updated: [Activity] My sister Orla lives in Leeds.")

@@ -18,6 +18,8 @@ SIGNS: Mapping[str, str] = {
     "soft_deleted": "~",
     "restored": "↺",
 }
+# Events of a memory in whose place another one is. A correction updates the quotations of the message.
+_REPLACING = (Event.SUPERSEDE, Event.UPDATE)
 
 
 class NetChange(NamedTuple):
@@ -68,7 +70,7 @@ class _MemoryTrack:
             before = int(told["content_of"])
             self.same_as[entry.new_version] = self.same_as.get(before, before)
             self.by, self.merged = None, []
-        elif entry.event == Event.SUPERSEDE and "by" in told:
+        elif entry.event in _REPLACING and "by" in told:
             self.by = str(told["by"])
         elif entry.event == Event.MERGE and "of" in told:
             self.merged.append(str(told["of"]))
@@ -182,7 +184,7 @@ def list_successors(entries: Iterable[JournalEntry], shown: Collection[str]) -> 
     found: set[str] = set()
     for entry in entries:
         by = (entry.meta or {}).get("by")
-        if entry.event == Event.SUPERSEDE and by is not None and (entry.memory_id in shown or entry.memory_id in found):
+        if entry.event in _REPLACING and by is not None and (entry.memory_id in shown or entry.memory_id in found):
             found.add(str(by))
     return found
 
