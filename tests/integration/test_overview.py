@@ -341,3 +341,35 @@ def test_only_what_describes_a_pet_or_thing_is_quoted_with_it(said: str, line: s
     warden, scope = tell(said)
     with warden:
         assert [each.value for each in scope.overview().lines] == [line]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I went to the allergy clinic, the results came this morning: it's ONLY hazelnuts.",
+        "Mein Allergietest ist da, Ergebnis: nur Haselnüsse.",
+        "Mi prueba de alergia ha salido positiva a las nueces.",
+        "Mon test d'allergie est revenu, résultats : seulement les noisettes.",
+    ],
+)
+def test_the_result_of_an_allergy_test_takes_the_place_of_the_allergy(said: str) -> None:
+    before = {"I": "I'm allergic to all nuts.", "Me": "Ich bin allergisch gegen alle Nüsse."}
+    warden, scope = tell(before.get(said[:2].strip(), "Je suis allergique aux noix."), said)
+    with warden:
+        assert said in {line.value for line in scope.overview().lines}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm waiting for the results of my allergy test.",
+        "The results of my allergy test come next week.",
+        "My sister's allergy test came back: only nuts.",
+        "Ich warte auf das Ergebnis vom Allergietest.",
+        "Espero los resultados de mi prueba de alergia.",
+    ],
+)
+def test_a_result_that_is_awaited_or_of_another_is_no_line(said: str) -> None:
+    warden, scope = tell(said)
+    with warden:
+        assert not scope.overview().lines

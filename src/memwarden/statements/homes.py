@@ -21,7 +21,7 @@ class Home(NamedTuple):
 
 
 def find_home(text: str, language: str | None = None) -> Home | None:
-    """Return the only address of a text, if words of living somewhere are before it. None without one.
+    """Return the only address of a text, if words of living somewhere are before it.
 
     Scripts without spaces have these words on either side.
     """

@@ -424,6 +424,8 @@ def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mappi
     """The topics that a sentence has words of, the weightiest first. Of what lasts it may have one only."""
     hits = [topic for topic, pattern in topics.items() if pattern.search(plain)]
     lasting = [topic for topic in hits if topic not in IN_FORCE][:1]
+    if "health" in topics and signs["retests"].search(plain) and signs["results"].search(plain):
+        lasting = ["health"]
     if not lasting and "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain):
         lasting = ["habits"]
     return lasting + [topic for topic in hits if topic in IN_FORCE]
@@ -435,7 +437,9 @@ def _phrases_of(
     """The phrases that show a topic in a sentence."""
     if topic == "upcoming":
         return _NOTHING
-    return topics[topic] if topic in topics and topics[topic].search(plain) else signs["verbs"]
+    if topic in topics and topics[topic].search(plain):
+        return topics[topic]
+    return signs["retests"] if topic == "health" else signs["verbs"]
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -504,6 +508,9 @@ def _is_certain(
         return False
     if _doubts(read, signs["regular"]) or read.has("corrected") or _is_joke(text) or _QUOTED.search(text):
         return False
+    if topic == "health" and phrases is signs["retests"]:
+        ahead = find_last_day(text, at, numbered=False) is not None
+        return read.person == "self" and not (read.relations or ahead) and _tells_result(read, signs)
     # A home lasts, whatever the day of the move.
     if topic != "home" and _names_day(text, at, but_weekdays=topic == "habits"):
         return False
@@ -513,6 +520,13 @@ def _is_certain(
     if topic in _MANY and relations <= _ANIMALS and _person_of(read, phrases) == "self":
         return True
     return not read.relations or topic == "people" or (topic in _OWN and not read.relations & _STRANGERS)
+
+
+def _tells_result(read: ReadText, signs: Mapping[str, re.Pattern[str]]) -> bool:
+    """Whether words follow the result of an examination: "it's only hazelnuts", not "the results of my test"."""
+    ends = [hit.end() for hit in signs["results"].finditer(read.plain)]
+    rest = signs["retests"].sub(" ", read.plain[max(ends) :]) if ends else ""
+    return any(not read.is_grammar(term) for term in terms(rest, read.language))
 
 
 def _is_in_force(

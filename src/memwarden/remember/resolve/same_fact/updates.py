@@ -136,7 +136,7 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
 
 
 def _is_of_relative(named: ReadText, other: ReadText) -> bool:
-    """Whether a text is about a relative whom the other one names: "my sister Orla", "Orla has moved"."""
+    """Whether a text is about a relative whom the other names: "my sister Orla", "Orla has moved"."""
     if not other.first_name or other.glued or other.relations or len(named.relations) != 1:
         return False
     if named.relatives != {other.first_name} or _POSSESSED.match(other.plain, len(other.first_name)):
