@@ -51,6 +51,8 @@ MAX_DENIED: Final = 4
 MAX_CHARACTERS: Final = 2_000
 # Languages whose sentences need no word for the speaker.
 _DROPS_SUBJECT: Final = ("es", "it", "pt", "pl", "ja", "zh")
+# Words before a relative that may be "with", an article and "my".
+MAX_COMPANY_WORDS: Final = 3
 # Words behind a phrase of a home of which the last may be a spot indoors: "to the other table".
 MAX_TO_SPOT: Final = 3
 # Days that an event takes at most.
@@ -498,7 +500,7 @@ def _is_certain(
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
-    if topic in _SINGLE and _is_of_named(read, phrases, signs["nouns"]):
+    if topic in _SINGLE and _is_of_named(read, phrases, signs):
         return False
     if _is_denied(read, topic, phrases) or (
         _is_of_another(read, phrases) and not _is_of_relative(read, topic, phrases)
@@ -582,12 +584,11 @@ def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
     return read.person == "third" and _person_of(read, phrases) != "self"
 
 
-def _is_of_named(read: ReadText, phrases: re.Pattern[str], nouns: re.Pattern[str]) -> bool:
+def _is_of_named(read: ReadText, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]) -> bool:
     """Whether somebody else is before a phrase in a language that needs no word for the speaker.
 
     "Mi hermana se mudó por trabajo en una escuela", and with a noun in place of the verb "Lucía tiene nuevo trabajo".
-
-    nouns: words that make a noun of a verb that follows.
+    "Con mi hermana vivo en Cádiz" is of the speaker.
     """
     hit = phrases.search(read.plain)
     if hit is None or read.language not in _DROPS_SUBJECT or read.glued:
@@ -595,8 +596,9 @@ def _is_of_named(read: ReadText, phrases: re.Pattern[str], nouns: re.Pattern[str
     before = read.plain[: hit.start()]
     mentions = sorted(find_mentions(before, ()))
     if mentions and mentions[-1].sort == "relation":
-        return True
-    is_noun = any(noun.end() == len(before.rstrip()) for noun in nouns.finditer(before))
+        leading = " ".join(before[: mentions[-1].start].split()[-MAX_COMPANY_WORDS:])
+        return signs["company"].search(leading) is None
+    is_noun = any(noun.end() == len(before.rstrip()) for noun in signs["nouns"].finditer(before))
     return is_noun and all(mention.sort != "self" for mention in mentions)
 
 

@@ -155,6 +155,7 @@ LASTING_TOPICS: Final = (
 # hearsay: the speaker repeats the words of another person.
 # announces: the speaker starts a new job, at a time that the sentence names.
 # written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
+# company: with, before a person who is no subject.
 # results: what an examination of allergies found.
 # spots: furniture and rooms, to which people move without moving house.
 # nouns: words that make a noun of the word that follows, which may be written as a verb: "nuevo trabajo".
@@ -187,6 +188,7 @@ LASTING_SIGNS: Final = (
     "replies",
     "hearsay",
     "announces",
+    "company",
     "results",
     "spots",
     "nouns",
