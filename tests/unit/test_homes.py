@@ -137,3 +137,40 @@ def test_of_two_addresses_written_out_of_order_the_later_is_of_now(tmp_path: Pat
         ]
         past = freya.query("Where did I live?", as_of=datetime(2024, 1, 1, tzinfo=UTC)).items
         assert [item.text for item in past] == ["[activity] I live at 14 Pelham Row in Leeds (until 1 Jun 2025)"]
+
+
+@pytest.mark.parametrize("newer_first", [True, False])
+@pytest.mark.parametrize(
+    ("older", "newer", "now", "past"),
+    [
+        ("My manager was Tom", "My manager is Ida", "Who is my manager?", None),
+        (
+            "Freya wohnt im Pfarrhaus in Leeds",
+            "Freya wohnt in der alten Mühle in Saltaire",
+            "Wo wohnt Freya?",
+            "Wo wohnte Freya früher?",
+        ),
+        (
+            "Freya vive en la rectoría de Cádiz",
+            "Freya vive en el molino viejo de Lugo",
+            "¿Dónde vive Freya?",
+            "¿Dónde vivía Freya antes?",
+        ),
+        (
+            "Freya habite au presbytère de Lyon",
+            "Freya habite au vieux moulin de Nantes",
+            "Où habite Freya ?",
+            "Où habitait Freya avant ?",
+        ),
+    ],
+)
+def test_of_two_open_values_with_their_beginnings_the_later_is_of_now(
+    older: str, newer: str, now: str, past: str | None, newer_first: bool
+) -> None:
+    told = [(older, datetime(2023, 1, 1, tzinfo=UTC)), (newer, datetime(2025, 6, 1, tzinfo=UTC))]
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me = warden.scope(user="ana")
+        for text, since in reversed(told) if newer_first else told:
+            me.remember(text, valid_from=since)
+        assert newer in me.query(now).items[0].text
+        assert past is None or older in me.query(past).items[0].text

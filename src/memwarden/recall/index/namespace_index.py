@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.clock import DEFAULT_THREAD
+from memwarden.clock import DEFAULT_THREAD, UNSET
 from memwarden.concurrency.collection import paused_collection
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import (
@@ -27,6 +27,7 @@ from memwarden.recall.index.columns import (
     Counts,
     Floats,
     GrowingArray,
+    Ints,
     Mask,
     Rows,
     StatementTable,
@@ -418,6 +419,7 @@ class NamespaceIndex:
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
             worded=self.extracted(""),
             lacking=self._lacking_mask(),
+            since=_since(said, self.columns.number("valid_from")),
         )
 
     def _lacking_mask(self) -> Mask | None:
@@ -469,6 +471,11 @@ class NamespaceIndex:
             self.lacking.difference_update(columns["id"])
             self.lacking.update(row.id for row in rows if lacks_signals(row, self._stating))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
+
+
+def _since(said: Ints, valid_from: Ints) -> Ints:
+    """Return from when memories hold: since when they are true, or when they were said if that is not known."""
+    return np.where(valid_from == UNSET, said, valid_from)
 
 
 def list_speakers(names: Sequence[str | None]) -> list[str]:

@@ -70,6 +70,7 @@ class NamespaceView:
         related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
         whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
+        since: from when each place holds: its ``valid_from``, else when it was said.
         worded: the facts that were extracted in words of their own, dead ones too; None without any.
     """
 
@@ -99,6 +100,7 @@ class NamespaceView:
         by_model: Mask | None = None,
         worded: Mask | None = None,
         lacking: Mask | None = None,
+        since: Ints | None = None,
     ) -> None:
         self.worded = worded
         self.lacking = lacking
@@ -113,6 +115,7 @@ class NamespaceView:
         self.speakers = speakers
         self.flags = flags
         self.created_at = created_at
+        self.since = created_at if since is None else since
         self.offsets = offsets
         self.day_places = day_places
         self.days = days

@@ -119,7 +119,7 @@ def put_newer_above(case: Case, total: Floats) -> Floats:
 
     Of days that are asked about, the value is the last that was stated by their end.
     """
-    times = case.view.created_at
+    times = case.view.since
     if case.question.asked_days:
         end = max(day_number(span.last) for span in case.question.asked_days)
         times = np.where(case.view.said_day <= end, times, -times)
@@ -144,7 +144,7 @@ def put_older_above(case: Case, total: Floats) -> Floats:
     A text with a word of the question that the older one lacks stays, unless the question says "before" or the like:
     "What did the allergy clinic find?" asks for an event.
     """
-    times = -case.view.created_at
+    times = -case.view.since
     if says_before(case.question.text):
         return _raise_later(case, total, times)
     held = case.combined.closeness.words.held.sum(axis=0)

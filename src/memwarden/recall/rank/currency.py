@@ -130,7 +130,7 @@ def _measure(
     nothing = np.zeros(len(passing), np.float32)
     of_change = view.nothing if view.statements is None else view.statements.share_change(view.size)
     values = {part.name: part.values * np.float32(part.weight) for part in combined.parts}
-    newer = np.where(view.created_at[passing] >= view.created_at[passed], passing, passed)
+    newer = np.where(view.since[passing] >= view.since[passed], passing, passed)
     session = view.session
     told_both = np.minimum(told[passed], told[passing])
     announced = view.announces_change[newer].astype(np.float32)
@@ -180,14 +180,16 @@ def _measure_told(question: Question, view: NamespaceView) -> Floats:
 def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
     """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
 
+    So it does if both have a ``valid_from``.
     In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
     """
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
-    says = view.announces_change | view.says_now
-    told = (says[passed] | says[passing]) & ~view.asks_question[passing] & (told_both >= MIN_TOLD)
+    says, dated = view.announces_change | view.says_now, view.since != view.created_at
+    told = says[passed] | says[passing] | (dated[passed] & dated[passing])
+    told &= ~view.asks_question[passing] & (told_both >= MIN_TOLD)
     told &= ~view.says_doubt[passing]
     told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_PLAIN_TERMS)
-    return told.astype(np.float32) * np.float32(trust)
+    return np.asarray(told.astype(np.float32) * np.float32(trust), np.float32)
 
 
 def _cosines(view: NamespaceView, vectors: Floats | None, ones: Ints, others: Ints) -> Floats:

@@ -42,7 +42,7 @@ def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: f
     cosines = multiply(vectors[starts[best]], vectors[starts[followed]].T)
     lent = np.float32(weight) * np.maximum(cosines - np.float32(MIN_COSINE), 0)
     lent *= np.exp((total[followed] - total[followed[:1]]) / np.float32(REACH))
-    lent *= view.created_at[best][:, None] > view.created_at[followed][None]
+    lent *= view.since[best][:, None] > view.since[followed][None]
     lent *= _states(view, best)[:, None]
     if view.statements is not None:
         lent *= ~view.statements.are_apart(best[:, None], followed[None])
