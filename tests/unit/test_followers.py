@@ -19,9 +19,9 @@ def view_of(vectors: list[list[float]], created_at: list[int], short_share: floa
     rows = np.array(vectors, np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     passages = SimpleNamespace(second=rows, starts=np.arange(len(rows)))
-    nothing = np.zeros(len(rows), np.bool_)
+    nothing, said = np.zeros(len(rows), np.bool_), np.array(created_at)
     return SimpleNamespace(
-        passages=passages, created_at=np.array(created_at), since=np.array(created_at), short_share=short_share, statements=None,
+        passages=passages, created_at=said, since=said, short_share=short_share, statements=None,
         says_doubt=nothing, asks_question=nothing, from_person=np.ones(len(rows), np.float32),
     )  # fmt: skip
 
