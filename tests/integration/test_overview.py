@@ -283,6 +283,8 @@ def test_no_line_of_a_spot_a_game_a_phrase_or_the_work_of_another(said: str) -> 
         "Tengo un trabajo en Granada.",
         "Me he mudado a Granada por trabajo.",
         "Lavoro in banca con mia sorella.",
+        "Il mio medico si chiama Rossi.",
+        "Il mio colore preferito è il verde.",
         "Con mi hermana vivo en Cádiz.",
         "Con mia sorella abito a Bari.",
         "Com a minha irmã moro em Braga.",

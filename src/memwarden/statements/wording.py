@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memwarden.text.language import UNSPACED_SIGN, has_capital_nouns, language_of
-from memwarden.text.lexicon import either_of, languages, load_lexicon, pattern_of
+from memwarden.text.lexicon import all_words, either_of, languages, load_lexicon, pattern_of
 from memwarden.text.question_words import opens_as_question
 from memwarden.text.streets import find_streets
 from memwarden.text.tokenizer import stop_words
@@ -237,7 +237,7 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
     for match in _NAME_WORD.finditer(low):
         word = match[0]
         bare = word.removesuffix("'s")
-        if bare in lists.relations:
+        if bare in lists.relations and not _is_other_word(bare, text, "no_relations"):
             found.append(Mention(match.start(), -len(bare), "relation", f"relation:{lists.relations[bare]}"))
             continue
         if word.startswith("j'"):
@@ -247,12 +247,23 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
             found.append(Mention(match.start(), -len(word), "self", "self"))
             continue
         for sort, words in (("self", lists.self), ("you", lists.you), ("third", lists.third)):
-            if word in words:
+            if word in words and not (sort == "third" and _is_other_word(word, text, "no_pronouns")):
                 found.append(Mention(match.start(), -len(word), sort, sort))
                 break
     if UNSPACED_SIGN.search(text):
         found += _unspaced_mentions(text)
     return found
+
+
+def _is_other_word(word: str, text: str, role: str) -> bool:
+    """Whether a word for a person is another word in the language of a text: "il" is an article in Italian.
+
+    role: ``no_pronouns`` or ``no_relations`` of the lexicon.
+    """
+    if word not in all_words(role):
+        return False
+    code = language_of(text)
+    return code in languages() and word in load_lexicon(code).words.get(role, ())
 
 
 def relations_in(text: str) -> frozenset[str]:
@@ -333,7 +344,7 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
         if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
             continue
         starts = _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
-        if not (starts and low in common):
+        if not (starts and (low in common or pattern_of("question_words").fullmatch(low))):
             found.append((match.start(), low))
     if not found:
         return []
