@@ -119,6 +119,13 @@ def test_another_address_that_may_be_true_too_stays(old: str, new: str) -> None:
         ("Wo wohnt Heike?", ("name:heike",)),
         ("Miete ist gestiegen", ("self",)),
         ("Niemand wohnt hier", ("self",)),
+        ("Mia lives in Leeds", ("name:mia",)),
+        ("Ella is allergic to nuts", ("name:ella",)),
+        ("Mia wohnt in Jena", ("name:mia",)),
+        ("Mi hermana Mia vive en Lugo", ("name:mia", "relation:sister")),
+        ("Ma sœur Mia habite à Lyon", ("name:mia", "relation:sister")),
+        ("Ella vive en Cádiz", ("third",)),
+        ("La mia casa è a Bari", ("self",)),
     ],
 )
 def test_a_street_and_a_thing_are_nobody_and_the_doer_of_a_verb_is_somebody(

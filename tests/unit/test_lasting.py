@@ -170,6 +170,7 @@ def test_an_age_a_job_a_place_or_an_illness_of_a_relative_is_quoted_whole(text: 
         "my son is 5 minutes away",
         "My sister Ana just qualified as a vet.",
         "Our daughter Mia, 4, is coeliac.",
+        "Our daughter Ida, 4, is coeliac.",
         "A minha mulher Ana não pode comer marisco.",
     ],
 )

@@ -247,7 +247,7 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
             found.append(Mention(match.start(), -len(word), "self", "self"))
             continue
         for sort, words in (("self", lists.self), ("you", lists.you), ("third", lists.third)):
-            if word in words and not (sort == "third" and _is_other_word(word, text, "no_pronouns")):
+            if word in words and not _is_other_word(word, text, "no_pronouns"):
                 found.append(Mention(match.start(), -len(word), sort, sort))
                 break
     if UNSPACED_SIGN.search(text):
@@ -256,7 +256,7 @@ def find_mentions(text: str, common: Collection[str]) -> list[Mention]:
 
 
 def _is_other_word(word: str, text: str, role: str) -> bool:
-    """Whether a word for a person is another word in the language of a text: "il" is an article in Italian.
+    """Whether a word for a person is another in the language of a text: "il" is an article in Italian, "Mia" a name.
 
     role: ``no_pronouns`` or ``no_relations`` of the lexicon.
     """
@@ -264,6 +264,11 @@ def _is_other_word(word: str, text: str, role: str) -> bool:
         return False
     code = language_of(text)
     return code in languages() and word in load_lexicon(code).words.get(role, ())
+
+
+def _is_name_here(word: str, text: str) -> bool:
+    """Whether a word with a capital is a name in the language of a text, and a pronoun in another: "Mia"."""
+    return _is_other_word(word, text, "no_pronouns") and word not in stop_words(language_of(text))
 
 
 def relations_in(text: str) -> frozenset[str]:
@@ -341,10 +346,13 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
             continue
         if "'" in low or "’" in low:  # "Don't"
             continue
-        if low in lists.self or low in lists.you or low in lists.third or low in lists.relations or low in lists.large:
+        if low in lists.relations or low in lists.large:
+            continue
+        named = low in all_words("no_pronouns") and _is_name_here(low, text)
+        if not named and (low in lists.self or low in lists.you or low in lists.third):
             continue
         starts = _SENTENCE_START.search(text, max(0, match.start() - _MAX_BEFORE_NAME), match.start()) is not None
-        if not (starts and (low in common or pattern_of("question_words").fullmatch(low))):
+        if named or not (starts and (low in common or pattern_of("question_words").fullmatch(low))):
             found.append((match.start(), low))
     if not found:
         return []

@@ -85,7 +85,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "doses": "units of a dose of medicine",
     "person_verbs": "verbs before or after the name of a person, in a language where every noun has a capital",
     "old_or_new": "old and new, which stand before the name of a thing",
-    "no_pronouns": "words that are a pronoun of the third person in another language: il",
+    "no_pronouns": "names and words that are a pronoun in another language: Mia, il",
     "no_relations": "words that are a relative in another language: son",
     "streets": "names of streets with the number of a house, which are no names of people",
     "laughter": "shows that a sentence is meant as a joke",
