@@ -4,10 +4,11 @@ usage: fit_question_maps.py [--check] [--out FOLDER]
 
 Two linear maps over the multilingual vectors bring questions near to the messages that answer them. They are fitted on
 the corpus of attributes (`bench/data/asked`) and on pairs of questions and messages (`bench/data/pairs`). A third set
-of weights tells questions about a life from questions about the world.
+of weights tells questions about a life from questions about the world. A fourth separates messages that somebody asks
+for later from their near misses, from questions, and from messages that nobody asks for (`bench/data/idle`).
 
 --check: writes nothing; the second file of each group of languages is left out, and its questions look for their
-answers among its messages.
+answers among its messages. The chances of reports leave out each file of messages in turn.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index import columns as statement_table
 from memwarden.settings import Settings
 
-PAIRS: Final = fit_statements.ROOT / "bench" / "data" / "pairs"
+DATA: Final = fit_statements.ROOT / "bench" / "data"
+PAIRS: Final = DATA / "pairs"
+# Pairs that the maps have not seen, which the chances of recall are fitted on.
+CHATS: Final = DATA / "chats"
+IDLE: Final = DATA / "idle"
+# Shares of what reports and what does not in the fit of reports, and its penalty.
+REPORT_SHARES: Final = {"states": 0.5, "near": 0.2, "idle": 0.2, "questions": 0.1}
+REPORT_RIDGE: Final = 10.0
 # Penalty of the weights that tell questions about a life.
 RIDGE: Final = 1 / 0.3
 # Share of pairs in a batch, and how strongly the maps are pulled back to the identity.
@@ -59,17 +67,57 @@ class Texts(NamedTuple):
         return found
 
 
-def read_pairs(embedder: Embedder) -> Texts:
-    """Return the texts of all pairs; topics begin with the name of the file and the language."""
+def read_pairs(embedder: Embedder, folder: Path = PAIRS) -> Texts:
+    """Return the texts of all pairs of a folder; topics begin with the name of the file and the language."""
     rows = [
         (text, f"{path.stem} {line['lang']} {number}", sort)
-        for path in sorted(PAIRS.glob("*.jsonl"))
+        for path in sorted(folder.glob("*.jsonl"))
         for number, line in enumerate(map(json.loads, path.read_text().splitlines()))
         for sort, name in SORTS.items()
         for text in line[name]
     ]
     text, topic, sort = zip(*rows, strict=True)
     return Texts(np.array(topic), np.array(sort), np.asarray(embedder.embed(list(text)), np.float32))
+
+
+def read_messages(embedder: Embedder) -> Texts:
+    """Return the texts of all pairs, of idle messages too; topics begin with the names of the folder and the file."""
+    idle = [
+        (json.loads(line)["text"], f"idle-{path.stem}", "idle")
+        for path in sorted(IDLE.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    text, topic, sort = zip(*idle, strict=True)
+    some = [Texts(np.array(topic), np.array(sort), np.asarray(embedder.embed(list(text)), np.float32))]
+    for folder in (PAIRS, CHATS):
+        found = read_pairs(embedder, folder)
+        some.append(found._replace(topic=np.array([f"{folder.name}-{topic}" for topic in found.topic])))
+    return Texts(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
+
+
+def fit_reports(messages: Texts) -> npt.NDArray[Any]:
+    """Return the direction that separates what somebody asks for later from what nobody asks for."""
+    weight = np.zeros(len(messages.sort))
+    for sort, share in REPORT_SHARES.items():
+        of_sort = messages.sort == sort
+        weight[of_sort] = share / of_sort.sum() * len(weight)
+    x = np.hstack([messages.vectors, np.ones((len(weight), 1))])
+    return fit_logistic(x, np.asarray(messages.sort == "states", float), weight, REPORT_RIDGE)
+
+
+def check_reports(messages: Texts) -> None:
+    """Print how often a message that is asked for is above one of each other sort, each file left out in turn."""
+    files = np.array([topic.split()[0] for topic in messages.topic])
+    chances = np.zeros(len(files))
+    for file in sorted(set(files)):
+        found = fit_reports(messages.chosen(files != file))
+        chances[files == file] = messages.vectors[files == file] @ found[:-1] + found[-1]
+    asked_for = chances[messages.sort == "states"]
+    print("reports", {
+        sort: round(fit_statements.auc(asked_for, chances[messages.sort == sort]), 3)
+        for sort in REPORT_SHARES
+        if sort != "states"
+    })  # fmt: skip
 
 
 def fit_maps(attributes: Texts, pairs: Texts) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -154,13 +202,15 @@ def fit_personal(rows: fit_statements.Rows, world: Mapping[str, Sequence[str]], 
     return fit_logistic(x, y, weight)
 
 
-def fit_logistic(x: npt.NDArray[Any], y: npt.NDArray[Any], weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def fit_logistic(
+    x: npt.NDArray[Any], y: npt.NDArray[Any], weight: npt.NDArray[Any], ridge: float = RIDGE
+) -> npt.NDArray[Any]:
     """Fit a logistic regression by Newton's method."""
     found = np.zeros(x.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
-        slope = x.T @ (weight * (chance - y)) + RIDGE * found
-        curve = (x * (weight * chance * (1 - chance))[:, None]).T @ x + RIDGE * np.eye(len(found))
+        slope = x.T @ (weight * (chance - y)) + ridge * found
+        curve = (x * (weight * chance * (1 - chance))[:, None]).T @ x + ridge * np.eye(len(found))
         step = np.linalg.solve(curve, slope)
         found -= step
         if np.abs(step).max() < 1e-6:
@@ -189,11 +239,13 @@ def main() -> None:
     attributes, pairs = Texts(rows.attribute, rows.sort, rows.vectors), read_pairs(embedder)
     if given.check:
         check(rows, attributes, pairs)
+        check_reports(read_messages(embedder))
         return
     said, asked = fit_maps(attributes, pairs)
     personal = fit_personal(rows, read_world(), embedder).astype(np.float32)
+    reports = fit_reports(read_messages(embedder)).astype(np.float32)
     file = given.out / "question_maps.npz"
-    np.savez_compressed(file, asked=np.float16(asked), said=np.float16(said), personal=personal)
+    np.savez_compressed(file, asked=np.float16(asked), said=np.float16(said), personal=personal, reports=reports)
     print(file)
 
 

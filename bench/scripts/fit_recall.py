@@ -5,7 +5,8 @@ usage: fit_recall.py --data DATA [--cache FILE] [--check]
 Everyday histories give questions with an answer and questions without one; whole histories are left out for the figures
 that are printed. Questions of one history are put to the others, too, which do not hold their answers. MADial's talks
 call up memories. Questions about the world belong to no store. Small stores of plain statements are made of the corpus
-of attributes. `--check` prints the figures and writes nothing.
+of attributes, and short chats of pairs by authors (`bench/data/chats`), of whose questions a part has a near miss only.
+`--check` prints the figures and writes nothing.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from memwarden.text.flags import UNANSWERING
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "bench" / "data" / "asked"
 WORLD = ROOT / "bench" / "data" / "world_questions.txt"
+CHATS = ROOT / "bench" / "data" / "chats"
+IDLE = ROOT / "bench" / "data" / "idle"
 OUT = ROOT / "src" / "memwarden" / "recall" / "evidence" / "weights.json"
 KINDS = ("both", "multilingual", "first", "words", "wordllama")
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
@@ -51,6 +54,13 @@ FOREIGN_QUESTIONS = 150
 FOREIGN_SHARE = 0.02
 """Questions of other histories that are put to a history, and the weight of each, beside 1 for one of its own. More
 weight tells the questions of others better, and questions about known people worse."""
+CHAT_ROWS = ((20, 1), (60, 0), (400, 0))
+"""Facts that short chats are made of, and their seeds."""
+HELD, NEAR_TOLD = 0.6, 0.5
+"""Shares of these facts whose answer is told, and whose near miss is."""
+CHAT_SHARE, CHAT_SUBJECT_SHARE, CHAT_WORLD = 0.3, 0.5, 6
+"""Weights of all questions to short chats in the fits of the answer and of the subject, beside 1 for those to the
+histories, and questions about the world that are put to each chat."""
 RIDGE, ANSWER_RIDGE = 3e-3, 1e-2
 SMALL_STORES = 160
 WORLD_QUESTIONS = 40
@@ -72,6 +82,8 @@ SIGNALS = {
     "words": ("unseen", "words", "own"),
     "wordllama": ("unseen", "words", "own", "first"),
 }
+SUBJECT_SIGNALS = ("small",)
+"""What only the chance of the subject goes by: in a small store even what is known is less close."""
 ANSWER_SIGNALS = (
     *("around", "named", "told", "reason_or_list", "implicit"),
     *("top_words", "top_first", "top_after", "top_answering", "top_pieces"),
@@ -290,6 +302,50 @@ def read_talks(folder: Path) -> Iterator[Store]:
             yield Store(case["name"], "talk", messages, questions)
 
 
+def make_chats() -> Iterator[Store]:
+    """Yield short chats of answers, near misses and idle messages; questions ask for what was told and what was not."""
+    idle: dict[str, list[str]] = {}
+    for path in sorted(IDLE.glob("*.jsonl")):
+        for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            idle.setdefault(line["lang"], []).append(line["text"])
+    world = read_world()
+    for path in sorted(CHATS.glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for language in sorted({line["lang"] for line in lines}):
+            pool = [line for line in lines if line["lang"] == language]
+            for size, seed in CHAT_ROWS:
+                chance = random.Random(f"{path.stem} {language} {size} {seed}")
+                chance.shuffle(pool)
+                for start in range(0, max(1, len(pool) - size + 1), size):
+                    of_world = chance.sample(world[language], CHAT_WORLD) if language in world else []
+                    chat = make_chat(chance, pool[start : start + size], idle.get(language, ()), of_world)
+                    yield replace(chat, group=f"chat-{path.stem}")
+
+
+def make_chat(
+    chance: random.Random, facts: Sequence[dict[str, Any]], idle: Sequence[str], world: Sequence[str]
+) -> Store:
+    """Return a chat of some facts, a message a day; about these facts and the world it is asked."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    told = [(number, chance.choice(fact["a"]), True) for number, fact in enumerate(facts) if chance.random() < HELD]
+    told += [(number, fact["near"][0], False) for number, fact in enumerate(facts) if chance.random() < NEAR_TOLD]
+    told += [(-1, text, False) for text in chance.sample(idle, min(len(idle), len(told) // 2))]
+    chance.shuffle(told)
+    messages = [
+        Message(str(place), text, "user", None, begin + timedelta(days=place), str(place))
+        for place, (_, text, _) in enumerate(told)
+    ]
+    gold = {number: frozenset({str(place)}) for place, (number, _, answers) in enumerate(told) if answers}
+    last = begin + timedelta(days=len(messages) + 1)
+    questions = [
+        Asked(text, last, len(messages), gold.get(number, frozenset()), number in gold, True)
+        for number, fact in enumerate(facts)
+        for text in fact["q"]
+    ]
+    questions += [Asked(text, last, len(messages), frozenset(), False, False) for text in world]
+    return Store("", "chat", messages, questions)
+
+
 def read_corpus() -> list[dict[str, Any]]:
     """Return the attributes with their statements, changes and questions."""
     return [
@@ -501,6 +557,8 @@ def measure_question(store: Store, asked: Asked, view: Any, encoder: Encoder, ki
     combined = combine(question, view, closeness, measure_spread(closeness, view))
     rows = int(np.count_nonzero(allowed))
     signals = answer_signals(question, view, combined, allowed, rows)
+    if store.sort == "chat":
+        return Row(store, asked, question.english, plainness_of(view, allowed), signals, ())
     ids = [message.id for message in store.messages]
     pairs, later = measure_pairs(asked, question, view, combined, allowed, ids)
     if store.sort in ("changed", "few"):
@@ -574,11 +632,12 @@ def columns(rows: Sequence[Row], names: Sequence[str]) -> Matrix:
 
 
 def fit_subject(rows: Sequence[Row], names: Sequence[str], missed: float) -> dict[str, float]:
-    """Fit the chance that a store knows the subject of a question."""
+    """Fit the chance that a store knows the subject of a question. A chat may know that of a fact it does not hold."""
     some = [row for row in rows if row.store.sort in ("history", "world", "talk")]
-    share = {"history": 1.0, "world": 1.0, "talk": TALK_SHARE}
-    count = {sort: sum(row.store.sort == sort for row in some) for sort in share}
-    weight = np.array([share[row.store.sort] / count[row.store.sort] for row in some])
+    some += [row for row in rows if row.store.sort == "chat" and (row.asked.answerable or not row.asked.on_topic)]
+    share = {"history": 1.0, "world": 1.0, "talk": TALK_SHARE, "known": CHAT_SUBJECT_SHARE, "chat": CHAT_SUBJECT_SHARE}
+    sorts = ["known" if row.store.sort == "chat" and row.asked.answerable else row.store.sort for row in some]
+    weight = np.array([share[sort] / sorts.count(sort) for sort in sorts])
     y = np.array([float(row.asked.on_topic) for row in some])
     found = named(names, logistic(columns(some, names), y, weight))
     known = [logit_of(found, row) for row in some if row.store.sort == "history" and row.asked.answerable]
@@ -588,11 +647,19 @@ def fit_subject(rows: Sequence[Row], names: Sequence[str], missed: float) -> dic
 
 
 def fit_answer(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
-    """Fit the chance that a history holds the answer."""
-    some = [row for row in rows if row.store.sort in ("history", "foreign")]
+    """Fit the chance that a history or a chat holds the answer."""
+    some = [row for row in rows if row.store.sort in ("history", "foreign") or is_of_chat(row)]
     y = np.array([float(row.asked.answerable) for row in some])
-    weight = np.array([FOREIGN_SHARE if row.asked.origin else 1.0 for row in some])
+    of_chats = CHAT_SHARE * sum(row.store.sort == "history" for row in some) / max(1, sum(map(is_of_chat, some)))
+    weight = np.array([
+        of_chats if is_of_chat(row) else FOREIGN_SHARE if row.asked.origin else 1.0 for row in some
+    ])  # fmt: skip
     return named(names, logistic(columns(some, names), y, weight, ANSWER_RIDGE))
+
+
+def is_of_chat(row: Row) -> bool:
+    """Return whether a question asks a short chat for a fact, which it may hold."""
+    return row.store.sort == "chat" and row.asked.on_topic
 
 
 def fit_plain(rows: Sequence[Row], names: Sequence[str], missed: float) -> dict[str, float]:
@@ -625,6 +692,8 @@ def fit_later(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
     weight = np.concatenate([np.full(len(label), share / len(label)) for _, label, share in parts])
     values, labels = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
     found = named(large, logistic(values, labels, weight, 1e-3))
+    if large == list(names):
+        return found
     few, labels = collect_pairs(rows, "few", names)
     known = few @ np.array([found.get(name, 0.0) for name in ("constant", *names)])
     small = [number for number, name in enumerate(("constant", *names)) if name.startswith("small")]
@@ -673,7 +742,7 @@ def fit(rows: Sequence[Row], kind: str) -> dict[str, dict[str, float]]:
     further = ANSWER_SIGNALS if kind in ("both", "multilingual") else ANSWER_SIGNALS[:2]
     answer = fit_answer(rows, (*names, *further))
     return {
-        "subject": fit_subject(rows, names, MISSED[kind]),
+        "subject": fit_subject(rows, (*names, *SUBJECT_SIGNALS), MISSED[kind]),
         "answer": answer,
         "plain": fit_plain(rows, (*names, *PLAIN_SIGNALS[kind]), MISSED[kind]),
         "item": fit_item(rows, answer),
@@ -702,12 +771,15 @@ def check(rows: Sequence[Row], kind: str) -> dict[str, float]:
     items: list[tuple[float, bool]] = []
     plain: list[tuple[float, bool]] = []
     foreign: list[float] = []
-    for group in sorted({row.store.group for row in rows if row.store.sort in ("history", "small", "talk")}):
+    chats: list[tuple[float, float, Asked]] = []
+    for group in sorted({row.store.group for row in rows if row.store.sort in ("history", "small", "talk", "chat")}):
         weights = fit([row for row in rows if group not in (row.store.group, row.asked.origin)], kind)
         for row in (row for row in rows if row.store.group == group):
             knows = chance_of(logit_of(weights["subject"], row))
             if row.store.sort == "small":
                 plain.append((chance_of(logit_of(weights["plain"], row)), row.asked.answerable))
+            elif row.store.sort == "chat":
+                chats.append((knows, chance_of(logit_of(weights["answer"], row)), row.asked))
             elif row.store.sort == "foreign":
                 foreign.append(chance_of(logit_of(weights["answer"], row)))
             elif row.store.sort != "history":
@@ -738,6 +810,13 @@ def check(rows: Sequence[Row], kind: str) -> dict[str, float]:
         "like": like(answers),
         "answer gap": gap([c for c, *_ in answers], [a for _, a, _, _ in answers]),
         "item gap": gap([c for c, _ in items], [b for _, b in items]),
+        "chats known refused": below_bar([knows for knows, _, asked in chats if asked.answerable]),
+        "chats world refused": below_bar([knows for knows, _, asked in chats if not asked.on_topic]),
+        "chats AUC": auc(
+            [c for _, c, asked in chats if asked.answerable],
+            [c for _, c, asked in chats if not asked.answerable and asked.on_topic],
+        ),
+        "chats gap": gap(*zip(*((c, asked.answerable) for _, c, asked in chats if asked.on_topic), strict=True)),
         "plain AUC": auc([c for c, a in plain if a], [c for c, a in plain if not a]),
         "plain refused": below_bar([c for c, a in plain if not a]),
         "plain known refused": below_bar([c for c, a in plain if a]),
@@ -776,7 +855,13 @@ def main() -> None:
     encoder = Encoder(given.cache)
     histories = list(read_histories(given.data / "everyday"))
     stores = [*histories, *make_foreign(histories, read_languages(given.data / "everyday"))]
-    stores += [*read_talks(given.data / "public"), *make_small_stores(), *make_changed_stores(), *make_few_changed()]
+    stores += [
+        *read_talks(given.data / "public"),
+        *make_small_stores(),
+        *make_changed_stores(),
+        *make_few_changed(),
+        *make_chats(),
+    ]
     kinds: dict[str, Any] = json.loads(OUT.read_text(encoding="utf-8"))["kinds"] if OUT.exists() else {}
     for kind in given.kinds or KINDS:
         rows = list(measure(stores, encoder, kind))

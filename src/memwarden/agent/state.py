@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CATEGORY = "state"
 # Least chance that a namespace knows the subject of a goal. Below it the goal needs no saved value. Chosen on
 # tests/evaluation/overseer_goals.json, measured on overseer_told.json.
-MIN_SUBJECT = 0.5
+MIN_SUBJECT = 0.6
 # Least score of a relevant key, and least share of the best key's score.
 MIN_SCORE = 0.06
 MIN_SHARE_OF_BEST = 0.8

@@ -15,7 +15,7 @@ from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.dates import on_day
-from memwarden.recall.rank.shape import plainness_of
+from memwarden.recall.rank.shape import plainness_of, share_asked
 from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
@@ -112,7 +112,7 @@ def answer_signals(
     """Return the signals of an answer among the allowed places, by name."""
     words, best = combined.closeness.words, combined.closeness.places
     found = {name: _most(values, allowed) for name, values in best.items()}
-    top = int(np.argmax(np.where(allowed, combined.total, -np.inf)))
+    top = int(np.argmax(np.where(allowed, combined.without("reports", "unreported"), -np.inf)))
     reading = question.reading
     at_top = {part.name: float(part.values[top]) for part in combined.parts if part.name in TOP_PARTS}
     return {
@@ -126,7 +126,7 @@ def answer_signals(
         "personal": 0.0 if question.second is None else personal(question.second),
         "small": SMALL_ROWS / (rows + SMALL_ROWS),
         "reason_or_list": float(reading is not None and reading.when in ("why", "list")),
-        "told": _told(question, view, allowed),
+        "told": _most(share_asked(question, view), allowed),
         "named": float(question.names_somebody),
         "implicit": 0.0 if reading is None else reading.implicit,
         "english": float(question.english),
@@ -156,13 +156,6 @@ def is_worded(question: Question, combined: Combination, allowed: Mask) -> bool:
     """Return whether an allowed place holds every word of the question: "I live with my husband Tom." knows of him."""
     held = combined.closeness.words.held
     return bool(len(held)) and bool(np.logical_and.reduce(held, axis=0)[allowed].any())
-
-
-def _told(question: Question, view: NamespaceView, allowed: Mask) -> float:
-    """Return how much any allowed place tells the attribute asked for, 0..1; 0 where statements are not read."""
-    if question.reading is None or view.statements is None:
-        return 0.0
-    return _most(view.statements.share_attribute(question.reading, view.size), allowed)
 
 
 def _most(values: Floats, allowed: Mask) -> float:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from memwarden import filters
 from memwarden.clock import UNSET, microseconds
+from memwarden.models.products import multiply
 from memwarden.statements.reader import QuestionReading, attribute_code, load_weights, with_other_keys
 from memwarden.statements.statement import ANYBODY, NO_DAY, NONE, PackedStatement, unpack
 from memwarden.statements.wording import SELF
@@ -575,11 +576,13 @@ class QuestionMaps(NamedTuple):
         asked, said: (512, 512): for a question and for what was said.
         personal: (513,): how much a question asks about somebody's life rather than about the world; the last is the
             constant.
+        reports: (513,): how far a message reports what is or was, rather than to plan, ask, want or chat; likewise.
     """
 
     asked: Floats
     said: Floats
     personal: Floats
+    reports: Floats
 
 
 @cache
@@ -604,6 +607,12 @@ def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple
         np.matmul(held, asked, out=near[start : start + HELD_ROWS])
         np.matmul(held, mapped, out=adapted[start : start + HELD_ROWS])
     return near, adapted / norms
+
+
+def report_chances(vectors: Floats) -> Floats:
+    """Return for each vector the chance that its text reports what is or was, and does not plan, ask, want or chat."""
+    learned = maps().reports
+    return np.asarray(1 / (1 + np.exp(-(multiply(vectors, learned[:-1, None])[:, 0] + learned[-1]))), np.float32)
 
 
 def personal(asked: Floats) -> float:

@@ -34,7 +34,7 @@ from memwarden.recall.index.columns import (
     count_stems,
 )
 from memwarden.recall.index.passages import PassageTable, sum_by_place
-from memwarden.recall.index.rows import ModelWatch, MultilingualSide, RelatedEdges
+from memwarden.recall.index.rows import ModelWatch, RelatedEdges
 from memwarden.recall.index.view import (
     Edges,
     NamespaceView,
@@ -391,9 +391,6 @@ class NamespaceIndex:
         said = self.columns.number("created_at")
         links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
         passages = self._passages.view(partial(self._passage_postings_of, counted))
-        second = None
-        if passages.second is not None and self._passages.adapted_norm is not None:
-            second = MultilingualSide(passages.second, self._passages.adapted_norm)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
         return NamespaceView(
@@ -413,7 +410,7 @@ class NamespaceIndex:
             days=self._days.array,
             statements=self._statements,
             live=live,
-            second=second,
+            second=self._passages.second_side,
             by_model=self._by_model(),
             related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",

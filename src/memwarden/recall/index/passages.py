@@ -21,7 +21,9 @@ from memwarden.recall.index.columns import (
     TermIds,
     count_stems,
     maps,
+    report_chances,
 )
+from memwarden.recall.index.rows import MultilingualSide
 from memwarden.records.passages import StoredPassages, unpack_passages
 
 Values = npt.NDArray[Any]
@@ -110,6 +112,7 @@ class PassageTable:
         self._vectors = GrowingArray(np.float32, dimensions) if dimensions else None
         self._second = GrowingArray(np.float32, second_dimensions) if second_dimensions else None
         self._adapted_norm = GrowingArray(np.float32) if second_dimensions else None
+        self._reports = GrowingArray(np.float32) if second_dimensions else None
         self._pieces = GrowingArray(np.int8, piece_dimensions) if piece_dimensions else None
         self._piece_starts = GrowingArray(np.int64)
         self._piece_starts.extend([0])
@@ -130,16 +133,18 @@ class PassageTable:
         return None if self._vectors is None else int(self._vectors.array.shape[1])
 
     @property
-    def adapted_norm(self) -> Floats | None:
-        """Length of each mapped multilingual vector; None without."""
-        return None if self._adapted_norm is None else self._adapted_norm.array
+    def second_side(self) -> MultilingualSide | None:
+        """What is known of the multilingual vectors; None without."""
+        if self._second is None or self._adapted_norm is None or self._reports is None:
+            return None
+        return MultilingualSide(self._second.array, self._adapted_norm.array, self._reports.array)
 
     @property
     def nbytes(self) -> int:
         """About how much memory the passages take."""
         growing = (
-            self._owners, self._starts, self._length, self._vectors, self._second, self._adapted_norm, self._pieces,
-            self._piece_starts,
+            self._owners, self._starts, self._length, self._vectors, self._second, self._adapted_norm, self._reports,
+            self._pieces, self._piece_starts,
         )  # fmt: skip
         return self.postings.nbytes + sum(item.nbytes for item in growing if item is not None)
 
@@ -195,7 +200,7 @@ class PassageTable:
 
     def _extend_vectors(self, stored: Sequence[bytes | None], first: GrowingArray) -> None:
         both = stack_vectors(stored, self._width)
-        if self._second is None or self._adapted_norm is None:
+        if self._second is None or self._adapted_norm is None or self._reports is None:
             first.extend(both)
             return
         width = first.array.shape[1]
@@ -203,6 +208,7 @@ class PassageTable:
         second = unit_rows(both[:, width:])
         self._second.extend(second)
         self._adapted_norm.extend(said_norms(second))
+        self._reports.extend(report_chances(second))
 
 
 @dataclass(frozen=True, slots=True)

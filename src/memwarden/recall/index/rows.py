@@ -227,10 +227,12 @@ class MultilingualSide(NamedTuple):
     Attributes:
         vectors: a row a passage, of unit length.
         adapted_norm: length of each vector as :class:`memwarden.recall.index.columns.QuestionMaps` map what was said.
+        reports: chance that each passage reports what is or was, 0..1.
     """
 
     vectors: Floats
     adapted_norm: Floats
+    reports: Floats
 
 
 class RelatedEdges(NamedTuple):

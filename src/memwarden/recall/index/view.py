@@ -205,6 +205,15 @@ class NamespaceView:
         return float(np.mean(self.length[self.alive] <= TALK_TERMS)) if self.alive.any() else 1.0
 
     @cached_property
+    def reports(self) -> Floats:
+        """How far a text reports what is or was, 0..1: the mean where that is not known; 0 without such a model."""
+        if self.second is None:
+            return self.nothing
+        found = self.passages.best(self.second.reports)
+        known = self.alive if self.lacking is None else self.alive & ~self.lacking
+        return found if known is self.alive or not known.any() else np.where(known, found, found[known].mean())
+
+    @cached_property
     def has_time_word(self) -> Mask:
         return np.asarray((self.flags & Flag.TIME) != 0)
 

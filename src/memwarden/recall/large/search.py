@@ -22,7 +22,16 @@ import numpy.typing as npt
 from memwarden.clock import moment
 from memwarden.filters import Condition, Where
 from memwarden.recall.answer.excerpt import normalize_text
-from memwarden.recall.index.columns import Counts, Floats, Ints, Mask, StatementTable, TermIds, count_ids
+from memwarden.recall.index.columns import (
+    Counts,
+    Floats,
+    Ints,
+    Mask,
+    StatementTable,
+    TermIds,
+    count_ids,
+    report_chances,
+)
 from memwarden.recall.index.columns import Rows as Places
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.passages import (
@@ -611,7 +620,8 @@ def _sides(vectors: Floats, question: Question) -> tuple[Floats | None, Floats |
 
 
 def _multilingual_side(passages: Passages) -> MultilingualSide | None:
-    return None if passages.second is None else MultilingualSide(passages.second, said_norms(passages.second))
+    second = passages.second
+    return None if second is None else MultilingualSide(second, said_norms(second), report_chances(second))
 
 
 def _looked_up(question: Question) -> list[int]:

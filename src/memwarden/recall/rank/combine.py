@@ -38,6 +38,8 @@ ASSISTANT: Final = -2.5
 # documents they do harm.
 SHAPE: Final[Weights] = {
     "asks": -1.5,
+    "reports": 2.0,
+    "unreported": -0.3,
     "length": 0.8,
     "around": 2.0,
     "before": 0.3,
@@ -105,6 +107,11 @@ class Combination:
     total: Floats
     closeness: Closeness
     passage_total: Floats
+
+    def without(self, *names: str) -> Floats:
+        """Return the sum without some parts."""
+        gone = [np.float32(part.weight) * part.values for part in self.parts if part.name in names]
+        return self.total - sum(gone) if gone else self.total
 
     @cached_property
     def best(self) -> Mapping[str, Floats]:
@@ -210,7 +217,9 @@ def combine(
     }
     parts = [Part(name, values, weights[name]) for name, values in scaled.items()]
     short = view.short_share
-    parts += [Part(name, values, short * SHAPE[name]) for name, values in _shapes(question, view, closeness, scaled)]
+    parts += [
+        Part(name, values, short * SHAPE[name]) for name, values in _shapes(question, view, closeness, scaled, weights)
+    ]
     parts += [
         Part("speaker", speakers.said_by_named(question, view), SPEAKER),
         Part("on_day", dates.on_day(question, view), ON_DAY),
@@ -245,11 +254,18 @@ def add_talk(own: Combination, talk: Combination) -> Combination:
 
 
 def _shapes(
-    question: Question, view: NamespaceView, closeness: Closeness, scaled: Mapping[str, Floats]
+    question: Question, view: NamespaceView, closeness: Closeness, scaled: Mapping[str, Floats], weights: Weights
 ) -> list[tuple[str, Floats]]:
     leading = scaled[LEADING[closeness.kind]]
+    reports = shape.reports(question, view)
+    unreported = view.nothing
+    if reports is not view.nothing:
+        close = sum((np.float32(weights[name]) * values for name, values in scaled.items()), view.nothing)
+        unreported = close.clip(0) * (1 - reports)
     return [
         ("asks", shape.asks(question, view)),
+        ("reports", reports),
+        ("unreported", unreported),
         ("length", shape.log_length(question, view)),
         ("around", closeness.words.around),
         ("before", neighbours.value_of(view.previous, leading)),

@@ -21,6 +21,25 @@ def asks(question: Question, view: NamespaceView) -> Floats:
     return view.asks_question.astype(np.float32)
 
 
+def share_asked(question: Question, view: NamespaceView) -> Floats:
+    """Return by how far each place states the attribute that is asked for, 0..1."""
+    if question.reading is None or view.statements is None:
+        return view.nothing
+    return view.statements.share_attribute(question.reading, view.size)
+
+
+def reports(question: Question, view: NamespaceView) -> Floats:
+    """Return how far each place reports what is or was, rather than to plan, ask, want or chat, 0..1.
+
+    What states the attribute that is asked for reports something, so that two values of it differ by nothing here.
+    """
+    return (
+        view.nothing
+        if view.second is None
+        else np.maximum(view.reports, share_asked(question, view) * ~view.says_doubt)
+    )
+
+
 def log_length(question: Question, view: NamespaceView) -> Floats:
     """Return the logarithm of a place's length in words, up to that of a sentence."""
     return view.log_length
