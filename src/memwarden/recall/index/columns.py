@@ -610,7 +610,7 @@ def cosine_and_closeness(asked: Floats, vectors: Floats, norms: Floats) -> tuple
 
 
 def report_chances(vectors: Floats) -> Floats:
-    """Return for each vector the chance that its text reports what is or was, and does not plan, ask, want or chat."""
+    """Return for each vector the chance that its text reports what is or was."""
     learned = maps().reports
     return np.asarray(1 / (1 + np.exp(-(multiply(vectors, learned[:-1, None])[:, 0] + learned[-1]))), np.float32)
 

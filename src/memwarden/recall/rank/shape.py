@@ -29,7 +29,7 @@ def share_asked(question: Question, view: NamespaceView) -> Floats:
 
 
 def reports(question: Question, view: NamespaceView) -> Floats:
-    """Return how far each place reports what is or was, rather than to plan, ask, want or chat, 0..1.
+    """Return how far each place reports what is or was, 0..1.
 
     What states the attribute that is asked for reports something, so that two values of it differ by nothing here.
     """
