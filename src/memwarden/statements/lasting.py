@@ -70,6 +70,7 @@ _MIN_SHARED: Final = 2
 
 # A pattern that fits nothing.
 _NOTHING: Final = re.compile(r"(?!)")
+_COMMA: Final = re.compile(r"[、,，;；]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
 # Topics of which only the newest sentence counts.
@@ -425,12 +426,31 @@ def _without_others(plain: str, read: ReadText, phrases: re.Pattern[str]) -> str
 def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]) -> list[str]:
     """The topics that a sentence has words of, the weightiest first. Of what lasts it may have one only."""
     hits = [topic for topic, pattern in topics.items() if pattern.search(plain)]
-    lasting = [topic for topic in hits if topic not in IN_FORCE][:1]
+    lasting = [
+        topic
+        for topic in hits
+        if topic not in IN_FORCE and not (topic in _SINGLE and _begins_with_another(plain, topics[topic], signs))
+    ][:1]
     if "health" in topics and signs["retests"].search(plain) and signs["results"].search(plain):
         lasting = ["health"]
     if not lasting and "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain):
         lasting = ["habits"]
     return lasting + [topic for topic in hits if topic in IN_FORCE]
+
+
+def _begins_with_another(plain: str, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]) -> bool:
+    """Whether the clause of a phrase has somebody else as its subject, in a language without spaces.
+
+    "母は仙台に住んでいます", and not "母と仙台に住んでいます".
+    """
+    hit = phrases.search(plain)
+    if hit is None:
+        return False
+    # A comma after the subject ends no clause: "母は、仙台に住んでいます".
+    subjects = list(signs["of_others"].finditer(plain, 0, hit.end()))
+    between = plain[subjects[-1].end() : hit.end()].lstrip("、,，") if subjects else ""
+    company = signs["company"].search(plain, 0, hit.end())
+    return bool(subjects) and not company and not _COMMA.search(between)
 
 
 def _phrases_of(

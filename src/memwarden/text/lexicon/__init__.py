@@ -158,6 +158,7 @@ LASTING_TOPICS: Final = (
 # announces: the speaker starts a new job, at a time that the sentence names.
 # written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
 # company: with, before a person who is no subject.
+# of_others: a person as the subject, in the languages without spaces.
 # results: what an examination of allergies found.
 # spots: furniture and rooms, to which people move without moving house.
 # nouns: words that make a noun of the word that follows, which may be written as a verb: "nuevo trabajo".
@@ -191,6 +192,7 @@ LASTING_SIGNS: Final = (
     "hearsay",
     "announces",
     "company",
+    "of_others",
     "results",
     "spots",
     "nouns",
