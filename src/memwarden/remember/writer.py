@@ -657,12 +657,14 @@ class Writer:
             scope, self._store, self._embedder, at, self._max_text_bytes, hold=self._hold, strict=self._strict
         )
         drafts = [*right, make_rest(turn, rest)] if rest else right
-        first, *others = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
-        if first.memory is None:
+        texts = await run_steps(REMEMBER_STEPS, call, [IncomingText(each) for each in drafts])
+        given = [part for parts in list(by_whole(texts))[: len(right)] for part in parts]
+        if given[0].memory is None:
             raise InvalidInput(f"not changed: {SMALL_TALK_REJECTED}")
-        if first.screening.kinds:
-            raise Denied(f"not changed: {first.screening.reason}; a person may change it, in a scope without an agent")
-        new = [(text.memory, text.signals) for text in (first, *others) if text.memory is not None]
+        if suspicious := next((text.screening for text in given if text.screening.kinds), None):
+            raise Denied(f"not changed: {suspicious.reason}; a person may change it, in a scope without an agent")
+        secrets = tuple(dict.fromkeys(kind for text in given for kind in text.secrets))
+        new = [(text.memory, text.signals) for text in texts if text.memory is not None]
         stated = [
             replace(memory, **{name: getattr(turn, name) for name in ("thread_id", "run_id", "agent_id", "user_id")})
             for memory, _ in new
@@ -686,7 +688,7 @@ class Writer:
         receipt = await self._store.apply(batch)
         reason = " ".join([REPLACES_TURN.format(turn=turn.id), *(KEEPS_REST.format(id=item.id) for item in stated[1:])])
         result = MessageResult(stated[0].id, Outcome.SUPERSEDED, reason)
-        return WriteResult(receipt.rev, (_name_secrets(first.secrets, result),))
+        return WriteResult(receipt.rev, (_name_secrets(secrets, result),))
 
     async def _change_other_parts(self, scope: Scope, old: Memory, new: Memory, at: datetime) -> list[Put | Remove]:
         """Return the changes of the other parts of a text: removals for a new text, else what is new in one part."""
