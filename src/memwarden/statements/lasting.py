@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -70,6 +70,9 @@ _MIN_SHARED: Final = 2
 
 # A pattern that fits nothing.
 _NOTHING: Final = re.compile(r"(?!)")
+_WORD: Final = re.compile(r"\w+")
+# Days of a clause are only left out.
+_ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _COMMA: Final = re.compile(r"[、,，;；]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
@@ -99,8 +102,10 @@ _WEEKDAYS: Final = re.compile(either_of(["weekdays", "weekdays_short"]), re.IGNO
 _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
 # Signs by which a speaker says that a home or a job is a new one, although not in a sentence that names it.
 _BEGINS: Final = {"home": "moves", "work": "starts"}
+# Signs that the speaker left a home or working life, if their clause says nothing else.
+_LEAVES: Final = {"home": "relocates", "work": "retires"}
 # Signs of sentences that may end something.
-_ENDS: Final = ("ended", "lost", "again", "parted", "meals", "regular", "retests")
+_ENDS: Final = ("ended", "lost", "again", "parted", "meals", "regular", "retests", "quits", "breaks")
 _CHANGES: Final = frozenset(("over", "changed", "corrected", "scaled", "moved", "hired"))
 _NEWS: Final = _CHANGES | {"now", "negation"}
 
@@ -278,10 +283,7 @@ def _load_lists(language: str) -> _WordLists | None:
         words.changes,
         # A relative's home is taken back by another one: "Orla lives in Leeds".
         *(words.patterns[role] for role in ("now", "negation", "home")),
-        *(
-            signs[sign]
-            for sign in ("ended", "lost", "again", "parted", "meals", "regular", "retests", *_BEGINS.values())
-        ),
+        *(signs[sign] for sign in (*_ENDS, *_BEGINS.values(), *_LEAVES.values())),
     )
     return _WordLists(language, words, load_topics(language), signs, takes_back)
 
@@ -707,6 +709,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return True
     if words.topic in later.begins and later.read.person != "third" and not later.read.relations:
         return True
+    if _is_left(words, later) or (words.topic == "family" and _is_broken(words, later)):
+        return True
     if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
         # "We live here now" says that a home began, though not where.
         began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
@@ -728,6 +732,65 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _is_left(words: LastingWords, later: LastingWords) -> bool:
+    """Whether the speaker says to have moved, retired or left the employer that a sentence names.
+
+    "I left my bag at Barclays" and "I moved the sofa" say something else.
+    """
+    if words.topic not in _LEAVES or later.read.person == "third" or later.read.relations:
+        return False
+    language = words.read.language
+    signs = load_signs(language)
+    for clause in later.read.clauses:
+        if clause.roles & {"doubt", "negation"}:
+            continue
+        rest = _rest_of(clause.text, signs[_LEAVES[words.topic]], language)
+        if rest is not None and not rest:
+            return True
+        named = _rest_of(clause.text, signs["quits"], language) if words.topic == "work" else None
+        if named and named <= words.content:
+            return True
+    return False
+
+
+def _is_broken(words: LastingWords, later: LastingWords) -> bool:
+    """Whether a sentence ends with the news that a couple with a named partner is over: "Luc and I are over"."""
+    if not words.read.relations or not words.read.relations <= _PARTNERS:
+        return False
+    return tells_break(later.read) and not words.content.isdisjoint(later.read.content)
+
+
+def tells_break(read: ReadText) -> bool:
+    """Whether a sentence ends with words for the end of a couple."""
+    breaks = list(load_signs(read.language)["breaks"].finditer(read.plain))
+    return bool(breaks) and not read.has("doubt") and not any(map(str.isalnum, read.plain[breaks[-1].end() :]))
+
+
+def _rest_of(clause: str, sign: re.Pattern[str], language: str) -> frozenset[str] | None:
+    """Words of a clause, as stems, besides a sign and days. None without the sign."""
+    hit = sign.search(clause)
+    if hit is None:
+        return None
+    words: set[str] = set()
+    for part in (clause[: hit.start()], *filter(None, hit.groups()), clause[hit.end() :]):
+        words.update(_words_besides_days(part, language))
+    return frozenset(words)
+
+
+def _words_besides_days(text: str, language: str) -> Iterator[str]:
+    """Yield the words of a text, as stems, without the days that it names and the function words before them."""
+    grammar = stop_words(language)
+    for span in spans_in(text, _ANY_DAY):
+        before, _, text = text.partition(span.text)
+        kept = before.split()
+        while kept and kept[-1] in grammar:
+            kept.pop()
+        text = " ".join((*kept, text))
+    for word in _WORD.findall(text):
+        # A function word has no stem: "at".
+        yield from terms(word, language) or (word,)
 
 
 def _name_two_relatives(earlier: ReadText, later: ReadText) -> bool:

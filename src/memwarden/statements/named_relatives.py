@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.lasting import LastingWords, load_signs
+from memwarden.statements.lasting import LastingWords, load_signs, tells_break
 from memwarden.statements.wording import names_in, subject_words
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import all_words, languages, load_lexicon
@@ -58,6 +58,8 @@ class NamedRelative(NamedTuple):
     def is_over(self, words: LastingWords) -> bool:
         """Whether a sentence of the same speaker says that a couple parted, or that something of the name is over."""
         if self.relation in COUPLE and words.parts:
+            return True
+        if self.relation in COUPLE and self.name in words.read.plain.split() and tells_break(words.read):
             return True
         return any(self.name in clause.text and clause.roles & _OVER for clause in words.read.clauses)
 

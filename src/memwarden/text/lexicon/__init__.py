@@ -157,6 +157,8 @@ LASTING_TOPICS: Final = (
 # hearsay: the speaker repeats the words of another person.
 # announces: the speaker starts a new job, at a time that the sentence names.
 # written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
+# relocates, retires: the speaker left a home or working life, in a clause that names nothing else. quits: the speaker
+# left the employer that the clause names. breaks: a couple is over, at the end of a sentence that names the partner.
 # company: with, before a person who is no subject.
 # of_others: a person as the subject, in the languages without spaces.
 # results: what an examination of allergies found.
@@ -191,6 +193,10 @@ LASTING_SIGNS: Final = (
     "replies",
     "hearsay",
     "announces",
+    "relocates",
+    "retires",
+    "quits",
+    "breaks",
     "company",
     "of_others",
     "results",
