@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText
 from memwarden.statements.homes import Home
-from memwarden.statements.wording import find_mentions
+from memwarden.statements.wording import find_mentions, subject_words
 from memwarden.text.lexicon import load_lexicon
 from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import UpdateWords
@@ -59,7 +59,8 @@ _MANY_RELATIONS: Final = frozenset(
     f"relation:{name}"
     for name in (
         "neighbour", "colleague", "friend", "flatmate", "cousin", "sister", "brother", "son", "daughter", "child",
-        "aunt", "uncle", "niece", "nephew", "sister-in-law", "brother-in-law",
+        "aunt", "uncle", "niece", "nephew", "sister-in-law", "brother-in-law", "grandmother", "grandfather",
+        "grandparents", "teacher", "sibling",
     )
 )  # fmt: skip
 _WORD: Final = re.compile(r"\w[\w'’-]*")
@@ -450,16 +451,35 @@ class ValueGap(NamedTuple):
     after: str
 
 
-def _have_other_homes(old: ReadText, new: ReadText) -> bool:
-    """Whether both give an address after the same words, and no more than a town: "I live at 3 Row Lane in Leeds"."""
-    if old.home is None or new.home is None or old.home.street == new.home.street:
-        return False
-    if old.has("negation") != new.has("negation"):
+def _have_other_homes(old: ReadText, before: Home, new: ReadText, after: Home) -> bool:
+    """Whether both give the home of one person, after the same words: "I live at 3 Row Lane in Leeds"."""
+    if old.has("negation") != new.has("negation") or before.before != after.before or not _is_of_one(old, before):
         return False
     if old.glued:
-        return (old.home.before, old.home.after) == (new.home.before, new.home.after)
-    same = old.home.before == new.home.before
-    return same and _ends_with_town(old, old.home) and _ends_with_town(new, new.home)
+        return before.after == after.after
+    return _ends_with_town(old, before) and _ends_with_town(new, after)
+
+
+def _is_of_one(text: ReadText, home: Home) -> bool:
+    """Whether a home is that of the speaker, a relative or a name, and no other noun is before it.
+
+    "My student", "a customer" and "the plumber" may be several persons.
+    """
+    named = text.relatives | ({text.first_name} - {""} if text.language in _NAMED_FIRST else frozenset())
+    if not (text.person == "self" or named or text.relations) or text.words is None:
+        return False
+    frame = f"{home.before} {home.after}" if text.glued else home.before
+    frame = text.words.patterns["housed"].sub(" ", frame)
+    lexicon = load_lexicon(text.language)
+    kin = (word for words in lexicon.kin.values() for word in words)
+    known = {*named, *kin, *lexicon.words.get("speaker", ()), *subject_words().self}
+    if text.glued:
+        longest = sorted(known, key=len, reverse=True)
+        rest = re.sub("|".join(map(re.escape, longest)), "", frame)
+        rest = text.words.patterns["of"].sub("", rest)
+        return all(map(text.is_grammar, "".join(_WORD.findall(rest))))
+    words = (word.removesuffix("'s").rstrip("'") for word in _WORD.findall(frame))
+    return all(len(word) == 1 or word in known or text.is_grammar(word) for word in words)
 
 
 def _ends_with_town(text: ReadText, home: Home) -> bool:
@@ -473,10 +493,10 @@ def _ends_with_town(text: ReadText, home: Home) -> bool:
 def _new_value(old: ReadText, new: ReadText) -> str | None:
     """The same sentence with another value of what has one value at a time."""
     # A person may have two neighbours.
-    if old.relations & _MANY_RELATIONS and not old.relatives:
+    if (old.relations | new.relations) & _MANY_RELATIONS and not (old.relatives and old.relatives == new.relatives):
         return None
-    if _have_other_homes(old, new):
-        return "new value"
+    if old.home is not None and new.home is not None and old.home.street != new.home.street:
+        return "new value" if _have_other_homes(old, old.home, new, new.home) else None
     if old.has("several") or new.has("several") or old.has("negation") != new.has("negation"):
         return None
     gap = find_gap(old, new)
