@@ -457,3 +457,24 @@ def test_secrets_are_named_also_in_right_words_that_ended(monkeypatch: pytest.Mo
         me, turn = tell(warden)
         result = me.update(turn, text="My bike is red. My password is hunter2-mango.").results[0]
         assert result.reason.endswith("secrets taken out: password")
+
+
+@pytest.mark.parametrize(
+    "right",
+    ["OK. I live in Köln.", "Thanks! I live in Köln.", "Sorry. Ok. I live in Köln.", "I live in Köln. Ok, thanks!"],
+)
+def test_small_talk_around_right_words_goes_with_them(right: str) -> None:
+    with Warden.open("memory://", CONFIG) as warden:
+        me, turn = tell_a_move(warden)
+        me.update(turn, text=right)
+        assert texts(me) == ["I live in Bonn."]
+        assert texts(me, as_of="2025-06-01T00:00:00Z") == [right]
+
+
+def test_small_talk_goes_with_the_sentence_after_it_and_lines_stay_lines() -> None:
+    with Warden.open("memory://", CONFIG) as warden:
+        me, turn = tell_a_move(warden)
+        codes = "My bike codes are:\n- 4711\n- 1147\nThanks!"
+        me.update(turn, text=f"OK. I live in Köln.\n{codes}")
+        assert texts(me) == ["I live in Bonn.", codes]
+        assert texts(me, as_of="2025-06-01T00:00:00Z") == [codes, "OK. I live in Köln."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +19,7 @@ from memwarden.stores.protocol import StoreReader
 from memwarden.text.language import language_of
 from memwarden.text.lexicon import pattern_of
 from memwarden.text.sentences import SentenceSpan, split_sentences, split_spans
+from memwarden.text.small_talk import is_chatter
 from memwarden.text.tokenizer import GLUED
 
 # Maximum extracted memories of the moment of a turn that are read. A turn has one to three.
@@ -97,10 +99,14 @@ def correct_sentences(text: str, quoted: str, words: str) -> tuple[str, str]:
     start = min(first.start, around[0].start)
     end = max(first.end, *(each.end for each in around if each.start < first.end))
     right = text[start : first.start] + words + text[_end_of(text[:end], first, words) : end]
-    rest = text
-    for each in reversed(around):
-        rest = _join(rest[: each.start], rest[each.end :])
-    return right, rest.strip()
+    return right, _cut_out(text, around)
+
+
+def _cut_out(text: str, spans: Sequence[SentenceSpan]) -> str:
+    """Return a text without some of its sentences, which are in its order."""
+    for span in reversed(spans):
+        text = _join(text[: span.start], text[span.end :])
+    return text.strip()
 
 
 def stands_alone(rest: str) -> bool:
@@ -151,15 +157,26 @@ async def split_by_end(
     """Return the right words of a turn with the time at which a later memory of its speaker replaced them.
 
     Sentences that were replaced at different times, or of which some were not, are apart. What is still true is first.
+    Small talk stays with the sentence after it, or the one before it at the end of the words.
 
     readable: categories of the memories. None: all.
     """
-    sentences = split_sentences(words)
-    ends = await _find_ends(store, turn, sentences, readable)
+    spans = list(split_spans(words))
+    sentences = [" ".join(span.text.split()) for span in spans]
+    ends = _join_small_talk(sentences, await _find_ends(store, turn, sentences, readable))
     times = sorted(set(ends), key=lambda end: (end is not None, end or turn.since))
     if len(times) == 1:
         return [(words, times[0])]
-    return [(" ".join(each for each, ended in zip(sentences, ends, strict=True) if ended == end), end) for end in times]
+    return [
+        (_cut_out(words, [span for span, each in zip(spans, ends, strict=True) if each != end]), end) for end in times
+    ]
+
+
+def _join_small_talk(sentences: Sequence[str], ends: Sequence[datetime | None]) -> list[datetime | None]:
+    """Return the end of each sentence, where small talk ends with the nearest other sentence after or before it."""
+    others = [place for place, sentence in enumerate(sentences) if not is_chatter(sentence)] or range(len(sentences))
+    near = (min(bisect_left(others, place), len(others) - 1) for place in range(len(sentences)))
+    return [ends[others[each]] for each in near]
 
 
 async def _find_ends(
