@@ -49,8 +49,19 @@ def test_an_address_in_a_wish_a_denial_or_of_a_shop_is_no_home(text: str) -> Non
     assert not tells_home(text)
 
 
-def test_a_surname_and_a_measure_are_no_streets() -> None:
-    assert not find_streets("Anna Hill drove 20 km on the way")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna Hill drove 20 km on the way",
+        "I live in Rome during 2025",
+        "We live in Leeds and are hiring 3 cooks",
+        "I live in Rome since Spring 2024",
+        "Ich lebe seit Spring 2024 in Rom",
+        "Ich bin auf dem weg 3 Mal gestürzt",
+    ],
+)
+def test_a_surname_a_year_and_a_measure_are_no_streets(text: str) -> None:
+    assert not find_streets(text)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +120,7 @@ def test_a_new_home_ends_the_former_one(old: str, new: str) -> None:
         ("Mi cliente vive en la calle Mayor 5", "Mi cliente vive en la calle Betis 7"),
         ("我的客户住在南京路100号", "我的客户住在长江路20号"),
         ("お客様は港区芝公園4丁目2番地に住んでいます", "お客様は中央区銀座3丁目5番地に住んでいます"),
+        ("I live in Rome during 2025", "I live in Rome during 2026"),
         ("Orla lives in Whitby", "My sister Orla has moved to Scarborough"),
         ("my sister Orla lives in Whitby", "Orla's boss has moved to Scarborough"),
         ("my sister Orla lives in Whitby", "my friend Orla has moved to Scarborough"),

@@ -25,10 +25,10 @@ def find_home(text: str, language: str | None = None) -> Home | None:
 
     Scripts without spaces have these words on either side.
     """
-    houses = find_houses(text)
+    code = language or language_of(text)
+    houses = find_houses(text, code)
     if len(houses) != 1:
         return None
-    code = language or language_of(text)
     words = load_update_words(code)
     housed = None if words is None else words.patterns.get("housed")
     if housed is None:
