@@ -42,6 +42,8 @@ FEATURES = (
     "pieces",
     "assistant",
     "asks",
+    "reports",
+    "unreported",
     "length",
     "around",
     "before",

@@ -75,3 +75,20 @@ def test_a_plan_is_a_value_of_the_days_that_are_asked_about_and_an_appointment_i
         day = clock.now() + DAYS
         me.remember("Dentist appointment at 9.", valid_from=day, expires_at=day + timedelta(days=1))
         assert "Dentist appointment at 9." in [line.value for line in me.overview().lines]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "question"),
+    [
+        ("My daughter Mia was born in Hull", "My daughter Ida was born in Leeds", "Where was my daughter Mia born?"),
+        ("Meine Tochter Mia ist in Jena geboren", "Meine Tochter Ida ist in Gera geboren", "Wo ist Mia geboren?"),
+        ("Mi hija Mia nació en Lugo", "Mi hija Ida nació en Vigo", "¿Dónde nació mi hija Mia?"),
+        ("Ma fille Mia est née à Lyon", "Ma fille Ida est née à Nice", "Où est née ma fille Mia ?"),
+    ],
+)
+def test_a_later_value_of_somebody_else_does_not_lead(earlier: str, later: str, question: str) -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me = warden.scope(user="u")
+        me.remember(earlier, valid_from="2020-03-01")
+        me.remember(later, valid_from="2024-03-01")
+        assert earlier in me.query(question).items[0].memory.text

@@ -206,12 +206,20 @@ class NamespaceView:
 
     @cached_property
     def reports(self) -> Floats:
-        """How far a text reports what is or was, 0..1. The mean where that is not known; 0 without such a model."""
+        """How far a text reports what is or was, 0..1. A short answer does; the mean where that is not known.
+
+        0 without such a model.
+        """
         if self.second is None:
             return self.nothing
-        found = self.passages.best(self.second.reports)
-        known = self.alive if self.lacking is None else self.alive & ~self.lacking
-        return found if known is self.alive or not known.any() else np.where(known, found, found[known].mean())
+        found = self.passages.best(self.second.reports).copy()
+        if self.lacking is not None:
+            known = self.alive & ~self.lacking
+            found[self.lacking] = found[known].mean() if known.any() else 0
+        answers = self.short_answers
+        if len(answers):  # "Tiler." alone reports as little as "Yes."
+            found[answers] = np.maximum(found[answers], found[answers].mean())
+        return found
 
     @cached_property
     def has_time_word(self) -> Mask:

@@ -158,7 +158,7 @@ def _measure(
         "same_talk": ((session[passed] == session[passing]) & (session[passing] >= 0)).astype(np.float32),
         "leading": values.get(LEADING[combined.closeness.kind], view.nothing)[passing],
         "words": values.get("words", view.nothing)[passing],
-        "told_change": _tells_change(view, passed, passing, told_both) * (alike["second"] >= MIN_COSINE),
+        "told_change": _tells_change(view, combined, passed, passing, told_both) * (alike["second"] >= MIN_COSINE),
     }
 
 
@@ -170,15 +170,18 @@ def _is_said_again(question: Question, combined: Combination, places: Ints) -> M
     return np.asarray((own[places] >= own.max(initial=0.0)) & (own[places] > 0), np.bool_)
 
 
-def _tells_change(view: NamespaceView, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
+def _tells_change(view: NamespaceView, combined: Combination, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
     """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
 
-    So it does if both have a ``valid_from``.
+    So it does if both have a ``valid_from`` and the later one holds every word of the question that the earlier one
+    holds: "my daughter Ida" does not follow "my daughter Mia".
     In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
     """
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
     says, dated = view.announces_change | view.says_now, view.since != view.created_at
-    told = says[passed] | says[passing] | (dated[passed] & dated[passing])
+    held = combined.closeness.words.held
+    as_much = (held[:, passing] | ~held[:, passed]).all(axis=0)
+    told = says[passed] | says[passing] | (dated[passed] & dated[passing] & as_much)
     told &= ~view.asks_question[passing] & (told_both >= MIN_TOLD)
     told &= ~view.says_doubt[passing]
     told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_PLAIN_TERMS)

@@ -33,11 +33,9 @@ def reports(question: Question, view: NamespaceView) -> Floats:
 
     What states the attribute that is asked for reports something, so that two values of it differ by nothing here.
     """
-    return (
-        view.nothing
-        if view.second is None
-        else np.maximum(view.reports, share_asked(question, view) * ~view.says_doubt)
-    )
+    if view.second is None:
+        return view.nothing
+    return np.maximum(view.reports, share_asked(question, view) * ~view.says_doubt)
 
 
 def log_length(question: Question, view: NamespaceView) -> Floats:
