@@ -33,6 +33,7 @@ _WORD_BEFORE: Final = re.compile(r"([A-ZÀ-Þ][\w'’-]*)\s$")
 _WORD_AFTER: Final = re.compile(r"\s([A-ZÀ-Þ][\w'’-]*)")
 # How far before a word the end of a sentence is looked for.
 _MAX_BEFORE_NAME: Final = 12
+_SENTENCE_END: Final = re.compile(r"[.!?:;\n]")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:\n])\s*[\"'“(¿¡]*$")
 _BEFORE_PLACE: Final = re.compile(
     r"\b(?:to|in|at|from|with|of|for|by|near|into|on|via|nach|bei|mit|von|aus|zu|en|a|de|con|por|para|à|au|chez|avec|dans)"
@@ -361,16 +362,34 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
 
 
 def _find_doers(text: str) -> frozenset[int]:
-    """Where a capitalised word is the subject of a verb that people are the subjects of: "Heike wohnt in Jena"."""
+    """Where a capitalised word is the subject of a verb that people are the subjects of: "Heike wohnt in Jena".
+
+    The word before the verb, if it begins the sentence and no other subject follows; else the word behind it, if no
+    other subject is before.
+    """
     places: set[int] = set()
     common = stop_words(language_of(text))
     for verb in pattern_of("person_verbs").finditer(text):
         before, after = _WORD_BEFORE.search(text, 0, verb.start()), _WORD_AFTER.match(text, verb.end())
         begins = before is not None and _SENTENCE_START.search(text[: before.start(1)]) is not None
-        doer = before if begins and before is not None and before[1].lower() not in common else after
+        if begins and before is not None and before[1].lower() not in common:
+            follows = _NAME_WORD.match(text, verb.end() + 1)
+            doer = None if follows is not None and _is_person(follows[0]) else before
+        else:
+            sentence = _SENTENCE_END.split(text[: verb.start()])[-1]
+            words = _NAME_WORD.findall(sentence)
+            taken = any(_is_person(word) or (word[0].isupper() and word.lower() not in common) for word in words)
+            doer = None if taken else after
         if doer is not None and doer[1].lower() not in common:
             places.add(doer.start(1))
     return frozenset(places)
+
+
+def _is_person(word: str) -> bool:
+    """Whether a word is a relative, a pronoun, or a person without a name."""
+    lists, low = subject_words(), word.lower()
+    pronouns = low in lists.self or low in lists.you or low in lists.third
+    return pronouns or low in lists.relations or low in all_words("unnamed")
 
 
 _TITLED: Final = (

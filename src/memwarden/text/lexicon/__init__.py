@@ -84,6 +84,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "vehicles": "vehicles that people own",
     "doses": "units of a dose of medicine",
     "person_verbs": "verbs before or after the name of a person, in a language where every noun has a capital",
+    "unnamed": "words for persons without a name, in a language where every noun has a capital: who, no one",
     "old_or_new": "old and new, which stand before the name of a thing",
     "no_pronouns": "names and words that are a pronoun in another language: Mia, il",
     "no_relations": "words that are a relative in another language: son",
