@@ -116,7 +116,8 @@ class OverviewLine:
     Attributes:
         about: whose value it is; "" for a speaker without a name. attribute: "" where it is not surely known.
         value: the words that say it.
-        said_at: when they were said. changed: whether they told of a change, and lately. source: id of their memory.
+        said_at: when they were said, of a fact with valid_from since when it holds.
+        changed: whether they told of a change, and lately. source: id of their memory.
     """
 
     about: str

@@ -77,7 +77,7 @@ _COMMA: Final = re.compile(r"[、,，;；]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
 # Topics of which only the newest sentence counts.
-_SINGLE: Final = ("home", "work")
+SINGLE: Final = ("home", "work")
 # Topics whose phrases may name relatives of the speaker.
 _OWN: Final = ("home", "work", "family", "people", "pets", *IN_FORCE)
 # Relations whose home, pets and work are not the speaker's.
@@ -431,7 +431,7 @@ def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mappi
     lasting = [
         topic
         for topic in hits
-        if topic not in IN_FORCE and not (topic in _SINGLE and _begins_with_another(plain, topics[topic], signs))
+        if topic not in IN_FORCE and not (topic in SINGLE and _begins_with_another(plain, topics[topic], signs))
     ][:1]
     if "health" in topics and signs["retests"].search(plain) and signs["results"].search(plain):
         lasting = ["health"]
@@ -522,7 +522,7 @@ def _is_certain(
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
-    if topic in _SINGLE and _is_of_named(read, phrases, signs):
+    if topic in SINGLE and _is_of_named(read, phrases, signs):
         return False
     if _is_denied(read, topic, phrases) or (
         _is_of_another(read, phrases) and not _is_of_relative(read, topic, phrases)
@@ -693,7 +693,7 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
         return False
     if words.topic == later.topic == "family" and _name_two_relatives(words.read, later.read):
         return False
-    if later.topic == words.topic and (words.topic in _SINGLE or _is_new_value(words, later)):
+    if later.topic == words.topic and (words.topic in SINGLE or _is_new_value(words, later)):
         return True
     if later.read.asks:
         return False
@@ -903,7 +903,7 @@ def _moves_habit(words: LastingWords, later: LastingWords) -> bool:
 
 def _about(words: LastingWords) -> frozenset[str]:
     """Stems of what a sentence is about. "I'm vegan" holds a phrase alone, which is then what it is about."""
-    if words.topic in _SINGLE:
+    if words.topic in SINGLE:
         return words.content or words.read.content
     if words.topic == "habits":  # what is done is part of the phrase: "I bake on Sundays"
         return words.core | (words.phrase & words.read.content)

@@ -35,6 +35,7 @@ from memwarden.records import (
 )
 from memwarden.statements.in_force import IN_FORCE
 from memwarden.statements.lasting import (
+    SINGLE,
     LastingWords,
     adds_no_claim,
     describes,
@@ -148,10 +149,10 @@ def choose_lines(memories: Sequence[Memory], now: datetime, about: str | None) -
     memories = [memory for memory in memories if not _holds_later(memory, now)]
     facts = [memory for memory in memories if not _is_quoted(memory) and not _is_past(memory, now)]
     facts.sort(key=lambda memory: (not memory.pinned, -memory.importance, -memory.created_at.timestamp()))
-    lines = [Line(memory, memory.text, _topic_of(memory), memory.name or "") for memory in facts]
+    lines = [_read_fact(memory) for memory in facts]
     covered = {source for memory in facts for source in memory.sources}
     turns = [memory for memory in memories if _is_quoted(memory) and memory.id not in covered]
-    quoted = _quote(turns, now)
+    lines, quoted = _keep_newest(lines, _quote(turns, now), turns)
     if about is not None:
         quoted = [line for line in quoted if _has_words(line.owner, about) or _has_words(line.words, about)]
     return [*lines, *quoted][:MAX_LINES]
@@ -172,6 +173,72 @@ def _has_words(text: str, about: str) -> bool:
     named = normalize_text(about)
     edges = (r"(?<!\w)", r"(?!\w)") if _SPACED.search(named) else ("", "")
     return bool(named) and re.search(re.escape(named).join(edges), normalize_text(text)) is not None
+
+
+def _read_fact(memory: Memory) -> Line:
+    """A line of a fact. One that is a sentence of the speaker in plain words has the topic of that."""
+    said = find_lasting(memory.text, memory.since)
+    sentence = said[0] if len(said) == 1 and said[0].text == memory.text.strip() else None
+    topic = _topic_of(memory) or (sentence.topic if sentence is not None else "")
+    return Line(memory, memory.text, topic, memory.name or "", sentence)
+
+
+def _keep_newest(
+    facts: Sequence[Line], quoted: Sequence[Line], turns: Sequence[Memory]
+) -> tuple[list[Line], list[Line]]:
+    """Leave out quotations that a newer fact of the same person takes back, and facts that a newer turn does.
+
+    A fact is as new as the day since when it holds. quoted: of the turns.
+    """
+    names = {turn.name for turn in turns if turn.name}
+
+    def is_same(fact: Line, name: str | None) -> bool:
+        return fact.owner == (name or "") or (not fact.owner and len(names) < 2)
+
+    kept = [
+        fact
+        for fact in facts
+        if fact.memory.pinned
+        or not (
+            any(is_same(fact, line.owner) and _has_newer_home(fact, line) for line in quoted)
+            or any(is_same(fact, turn.name) and _is_ended_by(fact, turn) for turn in turns)
+        )
+    ]
+    left = [line for line in quoted if not any(is_same(fact, line.owner) and _takes_back(fact, line) for fact in facts)]
+    return kept, left
+
+
+def _has_newer_home(fact: Line, line: Line) -> bool:
+    """Whether a fact and a newer quotation name two homes."""
+    if fact.sentence is None or line.sentence is None or line.memory.since <= fact.memory.since:
+        return False
+    return _name_homes(fact.sentence, line.sentence)
+
+
+def _is_ended_by(fact: Line, turn: Memory) -> bool:
+    """Whether a turn after a fact says that its home or job is over, and names no other."""
+    words = fact.sentence
+    if words is None or words.topic not in SINGLE or turn.created_at <= max(fact.memory.created_at, fact.memory.since):
+        return False
+    said = find_lasting(turn.text, turn.created_at)
+    return any(later.topic != words.topic and is_replaced_by(words, later) for later in said)
+
+
+def _takes_back(fact: Line, line: Line) -> bool:
+    """Whether a fact takes back an older quotation. Two sentences about jobs may both be true."""
+    if fact.sentence is None or line.sentence is None or fact.memory.since <= line.memory.since:
+        return False
+    if fact.topic == line.topic and line.topic in SINGLE:
+        return _name_homes(line.sentence, fact.sentence)
+    return is_replaced_by(line.sentence, fact.sentence)
+
+
+def _name_homes(first: LastingWords, second: LastingWords) -> bool:
+    """Whether both sentences name the place of a home: not "I live alone", "I live with two cats"."""
+    return first.topic == second.topic == "home" and all(
+        words.read.names or (words.content and not words.read.relations and not words.read.heads & words.content)
+        for words in (first, second)
+    )
 
 
 def _topic_of(memory: Memory) -> str:
@@ -332,7 +399,7 @@ def _word_line(line: Line, now: datetime) -> OverviewLine:
     words = words if len(words) <= MAX_WORDS else words[: MAX_WORDS - 1].rstrip() + "…"
     changed = tells_change(line.words) and (now - memory.created_at).days <= LATELY_DAYS
     return OverviewLine(
-        line.owner, line.topic, frame_memory(memory, words), by_clock_of(memory, memory.created_at), changed, memory.id
+        line.owner, line.topic, frame_memory(memory, words), by_clock_of(memory, memory.since), changed, memory.id
     )
 
 
