@@ -478,3 +478,44 @@ def test_small_talk_goes_with_the_sentence_after_it_and_lines_stay_lines() -> No
         me.update(turn, text=f"OK. I live in Köln.\n{codes}")
         assert texts(me) == ["I live in Bonn.", codes]
         assert texts(me, as_of="2025-06-01T00:00:00Z") == [codes, "OK. I live in Köln."]
+
+
+def test_quotations_that_had_ended_were_never_true_either() -> None:
+    with Warden.open("memory://", {"embedder": "auto", "extraction": "every_turn"}) as warden:
+        me: Any = warden.scope(user="ana", thread="t1")
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = zip(("I live in Kiel.", "I moved to Bonn."), days, strict=True)
+        turn = me.observe([{"role": "user", "content": text, "created_at": day} for text, day in said]).results[0].id
+        me.extract_pending()
+        before, then = contents(me), {"as_of": "2025-06-01T00:00:00Z"}
+        assert texts(me, **then) == ["I live in Kiel.", 'The user, 1 March 2025: "I live in Kiel."']
+        corrected = me.update(turn, text="I live in Köln.")
+        assert texts(me, **then) == ["I live in Köln."]
+        me.journal.undo(corrected.rev)
+        assert contents(me) == before
+        me.update(turn, valid_to="2026-01-01T00:00:00Z")
+        me.update(turn, text="I live in Köln.")
+        assert texts(me, **then) == ["I live in Köln."]
+
+
+def test_the_parts_of_a_long_message_that_had_ended_were_never_true_either(warden: Warden) -> None:
+    me: Any = warden.scope(user="ana", thread="t1")
+    said = {"role": "user", "content": "The harbour closes at nine. " * 12_000, "created_at": "2024-01-01T00:00:00Z"}
+    turn = me.observe([said]).results[0].id
+    me.update(turn, valid_to="2025-01-01T00:00:00Z")
+    me.update(turn, text="The harbour closes at ten.")
+    assert texts(me, as_of="2024-06-01T00:00:00Z") == ["The harbour closes at ten."]
+
+
+def test_a_result_names_the_rest_apart_from_right_words_that_ended() -> None:
+    with Warden.open("memory://", CONFIG) as warden:
+        me, turn = tell_a_move(warden)
+        reason = me.update(turn, text="I live in Köln. My bike code is 4711.").results[0].reason
+        past = next(item.id for item in me.find(as_of="2025-06-01T00:00:00Z") if item.text == "I live in Köln.")
+        assert f"The right words that were replaced later are memory {past}." in reason
+        assert "rest" not in reason
+    with Warden.open("memory://", CONFIG) as warden:
+        me, turn = tell(warden)
+        reason = me.update(turn, text="I live in Basel.", quote="I live in Bern.").results[0].reason
+        rest = next(item.id for item in me.find() if item.text == "My bike code is 4711.")
+        assert reason.endswith(f"The rest of the message is memory {rest}.")

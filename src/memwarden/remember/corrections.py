@@ -265,20 +265,14 @@ def make_rest(turn: Memory, rest: str) -> Draft:
 
 
 async def find_quotations(store: StoreReader, turn: Memory) -> list[Memory]:
-    """Return the open quotations that were extracted of a turn, which stand for it."""
+    """Return the quotations that were extracted of a turn, also those that ended."""
     where = (
         Condition("thread_id", "$eq", turn.thread_id),
         Condition("actor_id", "$eq", EXTRACTED_BY),
         Condition("created_at", "$eq", turn.created_at),
-        Condition("valid_to", "$eq", None),
     )
     found = await store.find(turn.namespace, where, limit=MAX_QUOTATIONS)
     return [memory for memory in found if QUOTATION in memory.tags and memory.sources[:1] == turn.sources[:1]]
-
-
-def is_open(turn: Memory, at: datetime) -> bool:
-    """Whether a turn had not ended at a time."""
-    return turn.valid_to is None or turn.valid_to > at
 
 
 def mark_corrected(turn: Memory, at: datetime) -> Memory:

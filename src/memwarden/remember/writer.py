@@ -47,7 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
-from memwarden.remember.corrections import find_quotations, is_open, make_rest, mark_corrected
+from memwarden.remember.corrections import find_quotations, make_rest, mark_corrected
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -70,9 +70,10 @@ PART_ID = " (part {number})"
 STORED_IN_PARTS = "longer than a memory may be: stored in {count} linked parts"
 # Reasons of the correction of a turn.
 REPLACES_TURN: Final = "replaces message {turn}, which ended."
+KEEPS_REPLACED: Final = "The right words that were replaced later are memory {id}."
 KEEPS_REST: Final = "The rest of the message is memory {id}."
 # Fields of a memory that a correction changes, besides its text.
-CORRECTED: Final = (
+CORRECTED_FIELDS: Final = (
     "kind", "category", "importance", "tags", "pinned", "summary", "context", "valid_from", "valid_to", "payload",
 )  # fmt: skip
 # A time that lies further ahead is not believed. Local time without an offset is at most 14 hours ahead.
@@ -672,21 +673,19 @@ class Writer:
         puts = [Put(memory, signals) for memory, (_, signals) in zip(stated, new, strict=True)]
         changes: list[Put | Remove] = [*puts]
         meta = {"by": stated[0].id}
-        is_current = is_open(turn, at)
         ended = mark_corrected(turn, at)
         changes.append(Put(ended, None, WriteMode.UPDATE, expected_version=turn.version, meta=meta))
-        if is_current:
-            if not rest:
-                changes += await self._change_other_parts(scope, turn, ended, at)
-            changes += [
-                Put(
-                    mark_corrected(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta
-                )
-                for quotation in await find_quotations(self._store, turn)
-            ]
+        if not rest:
+            changes += await self._change_other_parts(scope, turn, ended, at)
+        changes += [
+            Put(mark_corrected(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta)
+            for quotation in await find_quotations(self._store, turn)
+        ]
         batch = Batch(scope.namespace, tuple(changes), at, actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)
-        reason = " ".join([REPLACES_TURN.format(turn=turn.id), *(KEEPS_REST.format(id=item.id) for item in stated[1:])])
+        kept = [text.memory.id for text in given if text.memory is not None]
+        told = [(KEEPS_REPLACED if item.id in kept else KEEPS_REST).format(id=item.id) for item in stated[1:]]
+        reason = " ".join([REPLACES_TURN.format(turn=turn.id), *told])
         result = MessageResult(stated[0].id, Outcome.SUPERSEDED, reason)
         return WriteResult(receipt.rev, (_name_secrets(secrets, result),))
 
@@ -696,7 +695,7 @@ class Writer:
         if new.text != old.text:
             return [Remove(item, purge_at=at + KEPT_AFTER_FORGETTING) for item in others]
         given: dict[str, Any] = {
-            name: getattr(new, name) for name in CORRECTED if getattr(new, name) != getattr(old, name)
+            name: getattr(new, name) for name in CORRECTED_FIELDS if getattr(new, name) != getattr(old, name)
         }
         shared = leave_part_tags(given.get("tags", ()))
         changes: list[Put | Remove] = []
