@@ -37,7 +37,7 @@ from memwarden.text.sentences import split_spans
 from memwarden.text.tokenizer import stop_words, terms
 from memwarden.text.update_words import UpdateWords, compile_phrases, load_update_words, make_word_pattern
 
-# Width of a sentence in Latin letters. A shorter one needs what stood before it.
+# Width of a sentence in Latin letters. A shorter sentence needs the sentence before it.
 MIN_WIDTH: Final = 6
 # Characters of a text whose language is looked at again if it says nothing in the likeliest: "Sono vegana."
 MAX_FEW: Final = 60
@@ -92,7 +92,7 @@ _NO_RELATIVES: Final = frozenset((
 _OTHERS: Final = ("neighbour", "colleague", "boss", "friend", "landlord", "teacher", "flatmate")
 # Topics of which the newest sentence about one thing counts.
 _RENEWED: Final = ("people", "things", "habits")
-# Topics of which several values are true at a time. Only a denial takes one back.
+# Topics of which several values are true at a time. Only a denial takes a value back.
 _MANY: Final = ("health", "likes", "identity")
 # Topics whose phrases say nothing alone.
 _WITH_CONTENT: Final = ("identity", "likes")
@@ -100,7 +100,7 @@ _WITH_CONTENT: Final = ("identity", "likes")
 _PARTNERS: Final = frozenset(("relation:wife", "relation:husband", "relation:partner", "relation:spouse"))
 _WEEKDAYS: Final = re.compile(either_of(["weekdays", "weekdays_short"]), re.IGNORECASE)
 _BEGINNINGS: Final = {"home": "moved", "work": "hired"}
-# Signs by which a speaker says that a home or a job is a new one, although not in a sentence that names it.
+# Signs by which a speaker says that a home or a job is new, although not in a sentence that names it.
 _BEGINS: Final = {"home": "moves", "work": "starts"}
 # Signs that the speaker left a home or working life, if their clause says nothing else.
 _LEAVES: Final = {"home": "relocates", "work": "retires"}
@@ -281,7 +281,7 @@ def _load_lists(language: str) -> _WordLists | None:
         return None
     takes_back = (
         words.changes,
-        # A relative's home is taken back by another one: "Orla lives in Leeds".
+        # A relative's home is taken back by another home: "Orla lives in Leeds".
         *(words.patterns[role] for role in ("now", "negation", "home")),
         *(signs[sign] for sign in (*_ENDS, *_BEGINS.values(), *_LEAVES.values())),
     )
@@ -426,7 +426,7 @@ def _without_others(plain: str, read: ReadText, phrases: re.Pattern[str]) -> str
 
 
 def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mapping[str, re.Pattern[str]]) -> list[str]:
-    """The topics that a sentence has words of, the weightiest first. Of what lasts it may have one only."""
+    """The topics that a sentence has words of, the weightiest first. Of lasting topics only the first."""
     hits = [topic for topic, pattern in topics.items() if pattern.search(plain)]
     lasting = [
         topic
@@ -860,7 +860,7 @@ def _is_renewed_unnamed(words: LastingWords, later: LastingWords) -> bool:
         return any(names_code(clause.text) and _names_nothing(clause.content, language) for clause in news)
     if words.topic != "medicines" and not (words.topic == "health" and words.read.units & doses):
         return False
-    # Without a dose only a doctor's news is about one.
+    # Without a dose only a doctor's news is about a dose.
     by_doctor = [clause.content for clause in later.read.clauses if "post" in clause.roles] if later.denied else []
     renewed = later.denied if later.read.units & doses else ()
     return any(_names_nothing(content, language) for content in (*renewed, *by_doctor))

@@ -61,7 +61,7 @@ def is_post_changed(posts: frozenset[str], later: ReadText) -> bool:
 
 
 def _changes_object(clause: ReadClause, posts: frozenset[str], later: ReadText) -> bool:
-    """Whether a word of a change and one of a post follow each other, with function words between them."""
+    """Whether a word of a change and a word of a post follow each other, with function words between them."""
     words, language = later.words, later.language
     read = read_text(clause.text, language)
     if words is None or {"negation", "doubt"} & clause.roles or read.others:

@@ -108,7 +108,7 @@ async def read_overview(
     allowed = allowed if own is None else allowed & own
     of_facts = allowed & index.mask((Condition("channel", "$in", FACTS),))
     facts = _newest(index, of_facts if about is None else of_facts & _mentioning(index, about), most)
-    # All turns are read, because a later one takes a line back without the name.
+    # All turns are read, because a later turn takes a line back without the name.
     own_turns = _newest(index, allowed & index.view.turns, most)
     turns = [place for place in own_turns if not rests_on_ended(index, valid, own, place)]
     ids = [index.columns.ids[place] for place in (*facts, *turns)]
@@ -164,7 +164,7 @@ def _holds_later(memory: Memory, now: datetime) -> bool:
 
 
 def _is_quoted(memory: Memory) -> bool:
-    """Whether sentences of a memory are quoted: of a turn, and of what stayed of one that was corrected."""
+    """Whether sentences of a memory are quoted: of a turn, and of what stayed of a corrected turn."""
     return memory.channel == Channel.TURN or QUOTATION in memory.tags
 
 
@@ -176,7 +176,7 @@ def _has_words(text: str, about: str) -> bool:
 
 
 def _read_fact(memory: Memory) -> Line:
-    """A line of a fact. One that is a sentence of the speaker in plain words has the topic of that."""
+    """A line of a fact. A fact that is a sentence of the speaker in plain words has the topic of that."""
     said = find_lasting(memory.text, memory.since)
     sentence = said[0] if len(said) == 1 and said[0].text == memory.text.strip() else None
     topic = _topic_of(memory) or (sentence.topic if sentence is not None else "")
@@ -274,7 +274,7 @@ def _quote(turns: Sequence[Memory], now: datetime) -> list[Line]:
 
 
 def _day_to_come(line: Line) -> date:
-    """The day to come that a line names, so that the next one is first."""
+    """The day to come that a line names, so that the next day is first."""
     named = line.sentence.last_day if line.sentence is not None and line.topic == "upcoming" else None
     return named or date.min
 

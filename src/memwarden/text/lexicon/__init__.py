@@ -58,7 +58,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "request_openers": "words that begin a request or a question of yes or no after a statement",
     "tags": "ask after a statement whether it is true",
     "whether": "begins a question that is answered by yes or no",
-    "open_question": "words that make such a question an open one",
+    "open_question": "words that make such a question open",
     # Persons and manners.
     "first_person": "words of the person who speaks",
     "speaker": "words of others for the person who speaks, such as user",
