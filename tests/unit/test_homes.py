@@ -28,6 +28,13 @@ from memwarden.text.streets import find_houses, find_streets
         ("живу на улице Ленина 5", "улице Ленина 5"),
         ("港区芝公園4丁目2番地に住んでいます", "港区芝公園4丁目2番地"),
         ("我住在南京路100号", "南京路100号"),
+        ("My address is 31 Fern Street", "31 Fern Street"),
+        ("Our address is 31 Fern Street", "31 Fern Street"),
+        ("I am Ana and I now live at 31 Fern Street", "31 Fern Street"),
+        ("My sister Orla lives at 9 Cliff Road", "9 Cliff Road"),
+        ("Heike wohnt in der Hauptstraße 5", "Hauptstraße 5"),
+        ("Mijn adres is Kerkstraat 12 in Delft", "Kerkstraat 12"),
+        ("私の住所は港区芝公園4丁目2番地です", "港区芝公園4丁目2番地"),
     ],
 )
 def test_an_address_is_found_and_is_a_home(text: str, house: str) -> None:
@@ -43,9 +50,22 @@ def test_an_address_is_found_and_is_a_home(text: str, house: str) -> None:
         "The bakery at 14 Pelham Row is good",
         "ich wohne nicht mehr in der Hauptstraße 5",
         "I live with 3 cats in Leeds",
+        "The dentist's address is 31 Fern Street",
+        "Our office address is 14 Pelham Row",
+        "Delivery address is 31 Fern Street",
+        "I live in Leeds; the office is at 31 Fern Street",
+        "I live in Leeds and work at 31 Fern Street",
+        "My client lives at 31 Fern Street",
+        "My client's living at 31 Fern Street",
+        "Die Adresse der Praxis ist Hauptstraße 5",
+        "Mein Kunde wohnt in der Hauptstraße 5",
+        "L'indirizzo del medico è via Roma 12",
+        "我的客户的地址是南京路100号",
+        "我住在北京，办公室在南京路100号",
+        "お店の住所は港区芝公園4丁目2番地です",
     ],
 )
-def test_an_address_in_a_wish_a_denial_or_of_a_shop_is_no_home(text: str) -> None:
+def test_an_address_in_a_wish_or_a_denial_or_of_others_is_no_home(text: str) -> None:
     assert not tells_home(text)
 
 

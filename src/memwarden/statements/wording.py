@@ -364,8 +364,8 @@ def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
 def _find_doers(text: str) -> frozenset[int]:
     """Where a capitalised word is the subject of a verb that people are the subjects of: "Heike wohnt in Jena".
 
-    The word before the verb, if it begins the sentence and no other subject follows; else the word behind it, if no
-    other subject is before.
+    This is the word before the verb, if it begins the sentence and no other subject follows. Else it is the word
+    behind the verb, if no other subject is before.
     """
     places: set[int] = set()
     common = stop_words(language_of(text))

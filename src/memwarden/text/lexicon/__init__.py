@@ -111,6 +111,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "moved": "a new home",
     "home": "tells a home",
     "housed": "of these, those before an address: live at",
+    "addressed": "of these, those that may be the address of a shop, too: address",
     "hired": "a new place of work",
     "work": "tells a place of work",
     "doubt": "a wish, a plan, a condition, a past state, another one, hearsay",
