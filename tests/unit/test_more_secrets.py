@@ -53,6 +53,10 @@ SECRETS = {
     "senha Wi-Fi: mango-31-sun": "mango-31-sun",
     "wachtwoord wifi: mango-31-sun": "mango-31-sun",
     "пароль wifi: mango-31-sun": "mango-31-sun",
+    "mot de passe Wi\u2011Fi : mango-31-sun": "mango-31-sun",
+    "password guest wifi: mango-31-sun": "mango-31-sun",
+    "password wifi 5G: mango-31-sun": "mango-31-sun",
+    "Passwort fürs WLAN: mango-31-sun": "mango-31-sun",
     "Send it to DE89 3704 0044 0532 0130 00, please.": "3704 0044",
 }
 
@@ -69,6 +73,9 @@ def test_a_secret_is_gone(text: str) -> None:
         "The home wifi is called Otter.",
         "wifi: mango-31-sun",
         "The password wifi page is slow.",
+        "password old guest wifi: mango-31-sun",
+        "my wifi password is under the router lol",
+        "mon mot de passe est entre deux livres",
         "curl -u prints nothing here",
         "Our zip code is 48291, the error code 404.",
         "Tan et al. (2022) say so; her tan faded by 2019.",

@@ -22,7 +22,7 @@ from memwarden.text.sentences import SentenceSpan, split_sentences, split_spans
 from memwarden.text.small_talk import is_chatter
 from memwarden.text.tokenizer import GLUED
 
-# Maximum extracted memories of the moment of a turn that are read. A turn has one to three.
+# Maximum extracted memories of the moment of a turn that are read. A turn has up to three.
 MAX_QUOTATIONS: Final = 50
 # Maximum memories said after a turn that are read for what replaced its right words. People correct what is recent.
 MAX_LATER: Final = 200
@@ -157,7 +157,7 @@ async def split_by_end(
     """Return the right words of a turn with the time at which a later memory of its speaker replaced them.
 
     Sentences that were replaced at different times, or of which some were not, are apart. What is still true is first.
-    Small talk stays with the sentence after it, or the one before it at the end of the words.
+    Small talk stays with the sentence after it. At the end of the words it stays with the sentence before it.
 
     readable: categories of the memories. None: all.
     """

@@ -403,7 +403,7 @@ def _key_of_held(call: WriteCall, memory: Memory, source: object) -> str | None:
 
 
 async def tag_parts(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
-    """Tag the memories of a text's parts. If one part is held back, all are."""
+    """Tag the memories of a text's parts. If a part is held back, all are."""
     return [part for parts in by_whole(texts) for part in (_tag_parts(call, parts) if len(parts) > 1 else parts)]
 
 
@@ -474,7 +474,7 @@ class Writer:
     ) -> None:
         """filler: makes the signals of turns afterwards, where the embedder is slow.
 
-        max_text_bytes: size of a memory's text. A longer one is stored in parts. hold: see :func:`screen`.
+        max_text_bytes: size of a memory's text. A longer text is stored in parts. hold: see :func:`screen`.
         strict: codes of a home are secrets.
         """
         self._max_text_bytes = max_text_bytes
@@ -647,7 +647,7 @@ class Writer:
         return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
 
     async def correct_turn(self, scope: Scope, turn: Memory, right: Sequence[Draft], rest: str) -> WriteResult:
-        """Store the right words of a turn and the rest of it, and end the turn with its quotations, as one decision.
+        """Store the right words of a turn and the rest of it and end it with its quotations, as a single decision.
 
         Args:
             turn: as it was read. Raises Conflict when its stored version is another.
@@ -690,7 +690,7 @@ class Writer:
         return WriteResult(receipt.rev, (_name_secrets(secrets, result),))
 
     async def _change_other_parts(self, scope: Scope, old: Memory, new: Memory, at: datetime) -> list[Put | Remove]:
-        """Return the changes of the other parts of a text: removals for a new text, else what is new in one part."""
+        """Return the changes of the other parts of a text: removals for a new text, else new fields."""
         others = await find_other_parts(self._store, scope.namespace, [old])
         if new.text != old.text:
             return [Remove(item, purge_at=at + KEPT_AFTER_FORGETTING) for item in others]

@@ -16,6 +16,7 @@ from typing import Final
 from memwarden.security.secrets.checksums import is_card_number, is_iban, is_wallet_key
 from memwarden.security.secrets.providers import SecretSpan, match_rule, rules_by_keyword
 from memwarden.text.language import lower_in_place
+from memwarden.text.lexicon import all_words
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
@@ -434,12 +435,12 @@ _AHEAD = 10
 # The rest of a name (password_prod, keyId); then what ties it to a value.
 _NAME_END = r"[\w-]{0,30}[\"'`\]*]{0,3}"
 _FOR = (
-    r"(?:[ \t](?:for|to|of|on|at|in|für|zu|zum|zur|vom|von|de|del|da|do|du|des|di|della|per|para|pour|от|для|к|на|"
+    r"(?:[ \t](?:for|to|of|on|at|in|für|fürs|zu|zum|zur|vom|von|de|del|da|do|du|des|di|della|per|para|pour|от|для|к|на|"
     r"voor|do|dla)"
     r"[ \t][^\n.!?:=]{1,40}?)?"
 )
-# In most languages the network follows the noun: "mot de passe wifi".
-_NETWORK = r"(?:[ \t](?i:wi-?fi|wlan))?"
+# In most languages the network follows the noun: "mot de passe wifi", "password guest wifi", "password wifi 5G".
+_NETWORK = r"(?:(?:[ \t]\w{1,20})?[ \t](?i:wi[-\u2010\u2011]?fi|wlan)(?:[ \t][\w.]{1,8})?)?"
 _ASSIGNED = re.compile(
     rf"{_NAME_END}{_NETWORK}{_FOR}[ \t]{{0,3}}(?::=|=>|->|==?|[:：＝]|\|)[ \t*]{{0,4}}\n?[ \t]{{0,4}}"
 )
@@ -608,7 +609,9 @@ def _fits_plain(value: str, noun: SecretNoun, tie: str, *, mine: bool) -> bool:
         return True
     if tie == "tight":
         return word.isalnum() and word not in _NO_PASSWORDS
-    return tie == "said" and mine and len(word) >= 5 and word.isalpha() and word not in _NO_PASSWORDS
+    if word in _NO_PASSWORDS or word in all_words("stop"):  # "is under the router"
+        return False
+    return tie == "said" and mine and len(word) >= 5 and word.isalpha()
 
 
 def _is_made(value: str, least: int) -> bool:
