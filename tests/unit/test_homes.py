@@ -133,6 +133,11 @@ def test_a_new_home_ends_the_former_one(old: str, new: str) -> None:
         ("My grandmother lives at 3 Fern Street", "My grandmother lives at 9 Cliff Road"),
         ("My aunt Orla lives at 3 Fern Street", "My aunt lives at 9 Cliff Road"),
         ("The plumber lives at 3 Fern Street", "The plumber lives at 9 Cliff Road"),
+        ("A customer's phone number is 555 1234", "A customer's phone number is 555 9999"),
+        ("Ein Kunde hat die Telefonnummer 5551234", "Ein Kunde hat die Telefonnummer 5559999"),
+        ("My teacher's phone number is 555 1234", "My teacher's phone number is 555 9999"),
+        ("My grandmother's phone number is 5551234", "My grandmother's phone number is 5559999"),
+        ("My sibling's rent is 500", "My sibling's rent is 600"),
         ("The venue address is 3 Fern Street", "The venue address is 9 Cliff Road"),
         ("Delivery address is 3 Fern Street", "Delivery address is 9 Cliff Road"),
         ("Ein Kunde wohnt in der Lindenstrasse 5", "Ein Kunde wohnt in der Bergstrasse 7"),
@@ -159,7 +164,7 @@ def test_a_new_home_ends_the_former_one(old: str, new: str) -> None:
         ("j'habite à Lyon", "j'ai déménagé à Nice en 2010"),
     ],
 )
-def test_another_address_that_may_be_true_too_stays(old: str, new: str) -> None:
+def test_another_value_that_may_be_true_too_stays(old: str, new: str) -> None:
     assert judge(old, new).label != "supersede"
 
 

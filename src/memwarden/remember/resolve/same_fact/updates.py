@@ -510,6 +510,9 @@ def _new_value(old: ReadText, new: ReadText) -> str | None:
     gap = find_gap(old, new)
     if gap is None or old.words is None:
         return None
+    # "A customer's phone number is 555 1234": the next may be another customer.
+    if not old.glued and old.words.patterns["indefinite"].match(old.plain):
+        return None
     # The value follows what it is a value of, but for verbs at the end of a sentence.
     frame = f"{gap.before} {gap.after}" if old.glued else gap.before
     holds = {role for role in ("single", "worded", "dated") if old.words.patterns[role].search(frame)}
