@@ -115,3 +115,30 @@ def test_without_the_multilingual_model_nothing_is_said_of_reports(settings: dic
         me.remember("The vet took 145 for Biscuit's ear.")
         (item,) = me.query("how much did the vet take?", explain=True).items
         assert {each.contribution for each in item.why.features if each.name in ("reports", "unreported")} <= {0.0}
+
+
+@pytest.mark.parametrize(
+    ("wish", "fact", "question"),
+    [
+        ("I wish I had a dog.", "I have a dog.", "Do I have a dog?"),
+        ("should I become a vegetarian?", "I'm vegetarian.", "am I vegetarian?"),
+        ("Ich hätte so gern einen Hund.", "Ich habe einen Hund.", "Habe ich einen Hund?"),
+        ("Ojalá tuviera un perro", "Tengo un perro", "¿tengo un perro?"),
+        ("J'aimerais tellement avoir un chien.", "J'ai un chien.", "Est-ce que j'ai un chien ?"),
+        ("いつかパリに住みたい", "パリに住んでいます", "どこに住んでる？"),
+    ],
+)
+def test_a_wish_is_no_answer_and_the_fact_is(wish: str, fact: str, question: str) -> None:
+    confidences = []
+    for said in (wish, fact):
+        with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 20}) as warden:
+            warden.scope(user="u", thread="talk").observe(said)
+            confidences.append(warden.scope(user="u", thread="asking").query(question).confidence)
+    assert confidences[0] < 0.2 < 0.8 < confidences[1]
+
+
+def test_an_order_that_is_remembered_answers() -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        me = warden.scope(user="u")
+        me.remember("Never deploy on Fridays")
+        assert me.query("may I deploy on friday?").confidence > 0.8

@@ -15,7 +15,7 @@ from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.dates import on_day
-from memwarden.recall.rank.shape import plainness_of, share_asked
+from memwarden.recall.rank.shape import plainness_of, reports, share_asked
 from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Rows at which a store counts as small: there a lesser closeness tells an answer from chance.
 SMALL_ROWS: Final = 20.0
+# Chance of a report below which a message wishes, plans, asks or chats: it answers nothing.
+MIN_REPORT: Final = 0.1
 # Keys of the weights by how the names of first models begin: all-minilm, wordllama.
 FIRST_MODELS: Final = {"all": "first", "wordllama": "wordllama"}
 MIN_PLAIN: Final = 1e-3
@@ -78,9 +80,13 @@ def judge_answer(
     if plain > MIN_PLAIN:
         of_plain = _judge_plain(question, weights.plain, signals, combined, allowed)
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
-    others = tells_of_others(question, view)
-    if others is not None and bool((about := allowed & ~others).sum() < allowed.sum()):
-        # What is told of somebody else is of the subject, and no answer. In a long history names are not as sure.
+    others, reported = tells_of_others(question, view), reports(question, view)
+    about = allowed if others is None else allowed & ~others
+    if reported is not view.nothing:
+        about = about & ((reported >= MIN_REPORT) | ~view.turns)
+    if bool(about.sum() < allowed.sum()):
+        # What is told of somebody else, or wished for, is of the subject, and no answer. What somebody had remembered
+        # is: "Never deploy on Fridays". In a long history names are not as sure.
         sure = max(plain, signals["small"])
         answer += sure * (_judge_about(question, view, combined, about, rows, kind, plain) - answer)
     if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:
