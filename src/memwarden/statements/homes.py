@@ -1,4 +1,4 @@
-"""Addresses that a statement gives as somebody's home: "I live at 14 Pelham Row in Leeds"."""
+"""Addresses that a statement gives as a home: "I live at 14 Pelham Row in Leeds"."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find_home(text: str, language: str | None = None) -> Home | None:
 
 
 def tells_home(text: str) -> bool:
-    """Whether a clause gives the address where somebody lives, without a wish, a doubt or an end.
+    """Whether a clause gives the address of a home, without a wish, a doubt or an end.
 
     "My client lives at", "the dentist's address is" and "I live in Leeds; the office is at" give none.
     """

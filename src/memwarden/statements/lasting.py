@@ -441,7 +441,7 @@ def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mappi
 
 
 def _begins_with_another(plain: str, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]) -> bool:
-    """Whether the clause of a phrase has somebody else as its subject, in a language without spaces.
+    """Whether the clause of a phrase has another person as its subject, in a language without spaces.
 
     "母は仙台に住んでいます", and not "母と仙台に住んでいます".
     """
@@ -607,7 +607,7 @@ def _is_of_another(read: ReadText, phrases: re.Pattern[str]) -> bool:
 
 
 def _is_of_named(read: ReadText, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]) -> bool:
-    """Whether somebody else is before a phrase in a language that needs no word for the speaker.
+    """Whether another person is before a phrase in a language that needs no word for the speaker.
 
     "Mi hermana se mudó por trabajo en una escuela", and with a noun in place of the verb "Lucía tiene nuevo trabajo".
     "Con mi hermana vivo en Cádiz" is of the speaker.

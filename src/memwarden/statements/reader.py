@@ -365,7 +365,7 @@ def _word_clauses(said: SaidText, clauses: Sequence[Clause], common: Collection[
 
 
 def _reschedules(text: str, mentions: Sequence[Mention], at: datetime) -> bool:
-    """Whether somebody gives a day to a thing that may be the speaker's: "Lufthansa moved the flight to 9 May"."""
+    """Whether a text gives a day to a thing that may be the speaker's: "Lufthansa moved the flight to 9 May"."""
     words = load_update_words(language_of(text))
     sign = None if words is None else words.patterns.get("rescheduled")
     if sign is None or sign.search(normalize_text(text)) is None:

@@ -213,7 +213,7 @@ def _speaker(memory: Memory) -> str:
 
 
 def _has_speaker(memory: Memory) -> bool:
-    """Whether a memory is in somebody's words: a turn, or what replaced one. Only that is true from its saying on."""
+    """Whether a memory is in a person's words: a turn, or what replaced one. Only that is true from its saying on."""
     replaces_turn = memory.role is not None and memory.valid_from == memory.created_at
     return memory.channel == Channel.TURN or bool(memory.name) or replaces_turn
 

@@ -85,8 +85,8 @@ def judge_answer(
     if reported is not view.nothing:
         about = about & ((reported >= MIN_REPORT) | ~view.turns)
     if bool(about.sum() < allowed.sum()):
-        # What is told of somebody else, or wished for, is of the subject, and no answer. What somebody had remembered
-        # is: "Never deploy on Fridays". In a long history names are not as sure.
+        # What is told of somebody else, or wished for, is of the subject, and no answer. A remembered
+        # order is: "Never deploy on Fridays". In a long history names are not as sure.
         sure = max(plain, signals["small"])
         answer += sure * (_judge_about(question, view, combined, about, rows, kind, plain) - answer)
     if kind in MIN_ALONE and signals["own"] <= 0 and signals["first"] < MIN_ALONE[kind]:

@@ -206,7 +206,7 @@ class NamespaceView:
 
     @cached_property
     def reports(self) -> Floats:
-        """How far a text reports what is or was, 0..1: the mean where that is not known, 0 without such a model."""
+        """How far a text reports what is or was, 0..1. The mean where that is not known."""
         if self.second is None:
             return self.nothing
         found = self.passages.best(self.second.reports).copy()

@@ -173,8 +173,8 @@ def _is_said_again(question: Question, combined: Combination, places: Ints) -> M
 def _tells_change(view: NamespaceView, combined: Combination, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
     """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
 
-    So it does if both have a ``valid_from`` and the later one holds every word of the question that the earlier one
-    holds: "my daughter Ida" does not follow "my daughter Mia".
+    So it does if both have a ``valid_from`` and the later one holds every such word of the question. Thus "my daughter
+    Ida" does not follow "my daughter Mia".
     In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
     """
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)

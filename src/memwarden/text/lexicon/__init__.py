@@ -121,7 +121,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "single": "things that have one value at a time",
     "worded": "of these, those whose value may be a common word",
     "dated": "things that have one day at a time",
-    "rescheduled": "somebody gives another day to a thing of several people: moved the",
+    "rescheduled": "a person gives another day to a thing of several people: moved the",
     "several": "things that people have many of",
     "uses": "verbs that say no more than that something is there or in use",
     "parted": "two people are no longer a couple",
