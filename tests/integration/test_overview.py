@@ -320,6 +320,25 @@ def test_the_former_home_of_a_relative_is_no_line(earlier: str, later: str) -> N
         assert earlier not in {line.value for line in scope.overview().lines}
 
 
+@pytest.mark.parametrize(
+    "home",
+    [
+        "I live in Welwyn Garden City.",
+        "I moved to Covent Garden.",
+        "I live in a garden flat in Leeds.",
+        "I moved to the second floor.",
+        "Vivo en La Mesa.",
+        "Vivo en una casa con jardín en Lugo.",
+        "J'habite à Salon-de-Provence.",
+        "Abito a Giardini Naxos.",
+    ],
+)
+def test_a_place_with_the_name_of_a_room_is_a_home(home: str) -> None:
+    warden, scope = tell(home)
+    with warden:
+        assert [line.value for line in scope.overview().lines] == [home]
+
+
 def test_the_homes_of_two_relatives_and_a_home_before_a_move_to_a_couch_stay() -> None:
     said = ("My sister Orla lives in Whitby.", "My sister Ida lives in Leeds.", "I live in York.")
     warden, scope = tell(*said, "I moved to the couch.")

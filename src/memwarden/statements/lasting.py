@@ -345,7 +345,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     if last_day is None and signs["announces"].search(plain):
         last_day = find_last_day(text, at, most=MAX_DAYS_ANNOUNCED, numbered=False)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
-    if "home" in matches and _moves_indoors(plain, topics["home"], signs["spots"]):
+    if "home" in matches and _moves_indoors(text, topics["home"], signs["spots"]):
         matches.remove("home")
         if not matches:
             return None
@@ -395,10 +395,21 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     )
 
 
-def _moves_indoors(plain: str, phrases: re.Pattern[str], spots: re.Pattern[str]) -> bool:
-    """Whether a phrase of a home is followed by a piece of furniture or a room: "I moved to the couch"."""
-    hits = [hit for hit in phrases.finditer(plain) if spots.search(" ".join(plain[hit.end() :].split()[:MAX_TO_SPOT]))]
-    return bool(hits)
+def _moves_indoors(text: str, phrases: re.Pattern[str], spots: re.Pattern[str]) -> bool:
+    """Whether a phrase of a home ends with a piece of furniture or a room: "I moved to the couch".
+
+    A spot with a capital is a name, such as Covent Garden. Before more words it may be a kind of home.
+    """
+    plain = normalize_text(text)
+    for phrase in phrases.finditer(plain):
+        words = plain[phrase.end() :].split()[:MAX_TO_SPOT]
+        spot = spots.search(" ".join(words))
+        if spot is None:
+            continue
+        behind = plain[phrase.end() :].split(spot[0], 1)[-1].strip()
+        if spot[0] in text and not behind[:1].isalnum():
+            return True
+    return False
 
 
 def _ends_unnamed(read: ReadText, ended: re.Pattern[str]) -> bool:
