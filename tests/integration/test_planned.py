@@ -92,3 +92,25 @@ def test_a_later_value_of_somebody_else_does_not_lead(earlier: str, later: str, 
         me.remember(earlier, valid_from="2020-03-01")
         me.remember(later, valid_from="2024-03-01")
         assert earlier in me.query(question).items[0].memory.text
+
+
+@pytest.mark.parametrize(
+    ("said", "remembered", "question"),
+    [
+        ("I live in Leeds.", "I live in Sheffield.", "Where do I live?"),
+        ("Ich wohne in Kiel.", "Ich wohne in Jena.", "Wo wohne ich?"),
+        ("Vivo en Lugo.", "Vivo en Vigo.", "¿Dónde vivo?"),
+        ("J'habite à Nantes.", "J'habite à Brest.", "Où est-ce que j'habite ?"),
+        ("My rent is 800 euros.", "My rent is 850 euros.", "how much is my rent?"),
+    ],
+)
+@pytest.mark.parametrize("valid_from", [None, "2026-03-01"])
+def test_a_remembered_value_leads_an_older_turn(
+    said: str, remembered: str, question: str, valid_from: str | None
+) -> None:
+    with Warden.open("memory://", {"embedder": "auto"}) as warden:
+        turn = {"role": "user", "content": said, "created_at": "2026-01-01T10:00:00+00:00"}
+        warden.scope(user="u", thread="talk").observe([turn])
+        me = warden.scope(user="u", thread="later")
+        me.remember(remembered, valid_from=valid_from)
+        assert me.query(question).items[0].memory.text == remembered

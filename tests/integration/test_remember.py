@@ -140,3 +140,27 @@ def test_a_request_to_remember_is_not_remembered(said: str, kept: str) -> None:
         me = warden.scope(user="ana")
         (stated,) = me.remember(said).results
         assert me.get(str(stated.id)).text == kept
+
+
+@pytest.mark.parametrize(
+    ("home", "moved"),
+    [
+        ("Tom lives in Hull.", "Tom moved to Amsterdam in 2015."),
+        ("I work at Lidl.", "I started at Bosch in 2012."),
+        ("Ich wohne in Kiel.", "Ich bin 2011 nach Bonn gezogen."),
+        ("Vivo en Lugo.", "Me mudé a Vigo en 2008."),
+        ("J'habite à Lyon.", "J'ai déménagé à Nice en 2010."),
+    ],
+)
+def test_a_change_of_a_past_year_ends_nothing(warden: Warden, home: str, moved: str) -> None:
+    me = warden.scope(user="u")
+    me.remember(home)
+    me.remember(moved)
+    assert {memory.text for memory in me.find()} == {home, moved}
+
+
+def test_a_change_of_a_later_year_ends_the_older_value(warden: Warden) -> None:
+    me = warden.scope(user="u")
+    me.remember("Tom lives in Hull.", created_at="2014-03-01")
+    me.remember("Tom moved to Amsterdam in 2015.")
+    assert [memory.text for memory in me.find()] == ["Tom moved to Amsterdam in 2015."]

@@ -414,10 +414,15 @@ class NamespaceIndex:
             by_model=self._by_model(),
             related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
-            worded=self.extracted(""),
+            extracted=self._extracted_mask(),
             lacking=self._lacking_mask(),
             since=_since(said, self.columns.number("valid_from")),
         )
+
+    def _extracted_mask(self) -> Mask | None:
+        """Which places hold what was extracted from turns; None without any."""
+        actors = self.columns.coded["actor_id"]
+        return actors.codes == actors.code(EXTRACTED_BY) if EXTRACTED_BY in actors.values else None
 
     def _lacking_mask(self) -> Mask | None:
         """Which places have no vector yet; None if all have one."""

@@ -71,7 +71,7 @@ class NamespaceView:
         preset: the named set of weights that suits the namespace.
         whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
         since: from when each place holds: its ``valid_from``, else when it was said.
-        worded: the facts that were extracted in words of their own, dead ones too; None without any.
+        extracted: what was extracted from turns, dead ones too; None without any.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class NamespaceView:
         whole: NamespaceStatistics | None = None,
         second: MultilingualSide | None = None,
         by_model: Mask | None = None,
-        worded: Mask | None = None,
+        extracted: Mask | None = None,
         lacking: Mask | None = None,
         since: Ints | None = None,
     ) -> None:
-        self.worded = worded
+        self.extracted = extracted
         self.lacking = lacking
         self.whole = whole
         self.postings = postings
@@ -150,6 +150,11 @@ class NamespaceView:
     @cached_property
     def alive_count(self) -> int:
         return int(np.count_nonzero(self.alive)) if self.whole is None else self.whole.alive
+
+    @cached_property
+    def kept(self) -> Mask:
+        """Which places hold what a person or a program had remembered: no turns, and nothing extracted from them."""
+        return ~self.turns if self.extracted is None else ~self.turns & ~self.extracted
 
     @cached_property
     def from_person(self) -> Floats:

@@ -173,15 +173,16 @@ def _is_said_again(question: Question, combined: Combination, places: Ints) -> M
 def _tells_change(view: NamespaceView, combined: Combination, passed: Ints, passing: Ints, told_both: Floats) -> Floats:
     """Return 1 where a person tells what is asked for twice, and either text says that it changed or holds now, else 0.
 
-    So it does if both have a ``valid_from`` and the later one holds every such word of the question. Thus "my daughter
-    Ida" does not follow "my daughter Mia".
+    So it does if both have a ``valid_from``, or if a turn is followed by what was remembered. Then the later one holds
+    every such word of the question. Thus "my daughter Ida" does not follow "my daughter Mia".
     In a long history an attribute is told in passing too often for that, unless its texts are plain statements.
     """
     trust = 1.0 if view.alive_count <= MAX_SURE_ROWS else plainness_of(view, view.alive)
     says, dated = view.announces_change | view.says_now, view.since != view.created_at
     held = combined.closeness.words.held
     as_much = (held[:, passing] | ~held[:, passed]).all(axis=0)
-    told = says[passed] | says[passing] | (dated[passed] & dated[passing] & as_much)
+    stated = (dated[passed] & dated[passing]) | (view.turns[passed] & view.kept[passing])
+    told = says[passed] | says[passing] | (stated & as_much)
     told &= ~view.asks_question[passing] & (told_both >= MIN_TOLD)
     told &= ~view.says_doubt[passing]
     told &= (view.from_person[passing] > 0) & (view.length[passing] <= MAX_PLAIN_TERMS)

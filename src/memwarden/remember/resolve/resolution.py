@@ -6,11 +6,12 @@ only found the neighbours. A chat model, if configured, judges the pairs that no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from memwarden import filters
 from memwarden.categories import DEFAULT_CATEGORY, is_own_category
@@ -51,6 +52,7 @@ _OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel
 _CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 # The most links that a new memory gets, to its nearest neighbours.
 MAX_LINKS = 5
+_YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # The most older statements that a new statement supersedes.
 MAX_SUPERSEDED = 3
 # The first and the last turns are named; what was merged into a memory keeps its own sources.
@@ -120,7 +122,15 @@ def judge_pair(new: Memory, stored: Memory, near: NearbyMemory, *, dated: bool =
     """
     newer = not dated or new.since >= stored.since
     old_text, new_text = (stored.text, new.text) if newer else (new.text, stored.text)
-    return NeighbourPair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
+    judgement = judge(old_text, new_text, cosine=near.cosine)
+    if judgement.label == "supersede" and not dated and _names_past_year(new.text, stored.since.year):
+        judgement = replace(judgement, label="different", rule="past year")
+    return NeighbourPair(stored, near, judgement, newer)
+
+
+def _names_past_year(text: str, year: int) -> bool:
+    """Whether a text names a year before another: "Tom moved to Hull in 2015", where he may not live any more."""
+    return any(int(named) < year for named in _YEAR.findall(text))
 
 
 def resolve(

@@ -52,7 +52,6 @@ _NAMED_FIRST: Final = ("en", "es", "fr")
 _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "single", "of")
 # Days of a month.
 MAX_DAY: Final = 31
-_YEARS: Final = range(1900, 2100)
 # Relations to animals, which are things that somebody has.
 _ANIMALS: Final = ("dog", "cat", "pet")
 # Relations of which a person may have several, so that the word alone does not say who is meant.
@@ -130,18 +129,11 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     told_to_leave = "hired" in roles and any("left" in each.roles for each in new.clauses)
     if (len(new.clauses) > MAX_BRIEF_CLAUSES and not told_to_leave) or len(old.clauses) > 1 or _joins_two(old):
         return None
-    if _names_year(new):  # "Tom moved to Hull in 2015": he may have moved on since
-        return None
     if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
         return "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
-
-
-def _names_year(text: ReadText) -> bool:
-    """Whether a text names a year, which may be long past when it is said."""
-    return any(number.isdecimal() and int(number) in _YEARS for number in text.numbers)
 
 
 def _is_of_relative(named: ReadText, other: ReadText) -> bool:
