@@ -187,18 +187,6 @@ async def test_over_http_a_line_is_corrected_by_its_words() -> None:
     assert {line["value"] for line in lines} == {"I live in Basel.", "My bike code is 4711."}
 
 
-# Of an old value and of the current value.
-DAYS = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
-
-
-def tell_both(me: Any, old: str, now: str) -> str:
-    """Say an old value and, eleven months later, the current value; return the id of the first turn."""
-    said = [{"role": "user", "content": text, "created_at": day} for text, day in zip((old, now), DAYS, strict=True)]
-    written = me.observe(said).results[0].id
-    assert isinstance(written, str)
-    return written
-
-
 @pytest.mark.parametrize(
     ("old", "now", "right", "asked", "value"),
     [
@@ -213,14 +201,18 @@ def test_a_correction_of_an_old_value_leaves_the_current_one(
 ) -> None:
     with Warden.open("memory://", {"embedder": "none"}) as warden:
         me: Any = warden.scope(user="ana", thread="t1")
-        turn = tell_both(me, old, now)
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = [
+            {"role": "user", "content": text, "created_at": day} for text, day in zip((old, now), days, strict=True)
+        ]
+        turn = me.observe(said).results[0].id
         before = contents(me)
         corrected = me.update(turn, text=right)
         assert texts(me) == [now]
         assert [line.value for line in me.overview().lines] == [now]
         assert value in me.query(asked).items[0].text
-        (past,) = me.find({"channel": "semantic", "valid_to": {"$gte": DAYS[0]}})
-        assert (past.text, past.since, past.valid_to) == (right, me.get(turn).since, clock.parse(DAYS[1], "day"))
+        (past,) = me.find({"channel": "semantic", "valid_to": {"$gte": days[0]}})
+        assert (past.text, past.since, past.valid_to) == (right, me.get(turn).since, clock.parse(days[1], "day"))
         assert past.created_at == me.get(turn).created_at
         me.journal.undo(corrected.rev)
         assert contents(me) == before
@@ -229,9 +221,10 @@ def test_a_correction_of_an_old_value_leaves_the_current_one(
 def test_what_was_corrected_itself_or_held_before_ends_no_correction() -> None:
     with Warden.open("memory://", {"embedder": "none"}) as warden:
         me: Any = warden.scope(user="ana", thread="t1")
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
         said = ("I live in Bern.", "I moved to Bonn.")
         old, later = me.observe(
-            [{"role": "user", "content": text, "created_at": day} for text, day in zip(said, DAYS, strict=True)]
+            [{"role": "user", "content": text, "created_at": day} for text, day in zip(said, days, strict=True)]
         ).results
         me.update(later.id, text="I moved my desk upstairs.")
         me.remember("I moved to Ulm.", valid_from="2021-06-09")
@@ -386,7 +379,11 @@ def test_an_answer_shows_who_said_the_right_words_and_when(warden: Warden) -> No
 def test_of_several_right_sentences_each_ends_when_it_was_replaced(old: str, now: str, right: str, kept: str) -> None:
     with Warden.open("memory://", {"embedder": "none"}) as warden:
         me: Any = warden.scope(user="ana", thread="t1")
-        turn = tell_both(me, old, now)
+        days = ("2025-03-01T10:00:00Z", "2026-02-01T10:00:00Z")
+        said = [
+            {"role": "user", "content": text, "created_at": day} for text, day in zip((old, now), days, strict=True)
+        ]
+        turn = me.observe(said).results[0].id
         before = contents(me)
         corrected = me.update(turn, text=right)
         assert texts(me) == sorted([now, kept])

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from overviews import lines_of
+from memwarden.recall.answer.overview import choose_lines
+from memwarden.records import Channel, Memory, Namespace
+
+SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+ANN = Namespace("default", "user/ann")
 
 
 def quote(*texts: str) -> list[tuple[str, str]]:
     """Topics and lines of an overview of turns that were said a day apart."""
-    return [(line.topic, line.words) for line in lines_of(texts)]
+    turns = [
+        Memory(
+            id=str(place), namespace=ANN, text=text, created_at=SAID_AT + timedelta(days=place),
+            updated_at=SAID_AT, channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return [(line.topic, line.words) for line in choose_lines(turns, SAID_AT + timedelta(days=len(texts)), None)]
 
 
 @pytest.mark.parametrize(
