@@ -229,6 +229,38 @@ def test_news_about_another_thing_takes_no_code_back() -> None:
     assert code in quote(code, "Rent is 780 now.", "We moved the table.", "The doctor halved it to 10 mg.")
 
 
+@pytest.mark.parametrize(
+    "later", ["my bike is in the shed now", "Vet Patraix moved to the harbour", "the garden gate is not painted yet"]
+)
+def test_news_with_one_word_of_an_agreement_or_of_a_code_leaves_it(later: str) -> None:
+    rule, code = "house rule: a photo of every bike at the garden door", "the wifi password is patraix-2026-yeye"
+    assert {rule, code} <= set(quote(rule, code, later))
+
+
+def test_news_that_something_is_off_needs_one_word_of_it() -> None:
+    rule = "house rule: slippers at the garden door"
+    assert quote(rule, "the slippers are cancelled") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The gate code is 7713, keep it to yourself haha",
+        'The wifi is "LaMorguera" and the password is patraix-2026-yeye',
+    ],
+)
+def test_a_code_beside_laughter_or_a_name_in_quotation_marks_is_quoted(text: str) -> None:
+    assert quote(text) == [text]
+
+
+def test_a_code_in_quotation_marks_is_not_quoted() -> None:
+    assert quote('He said "the gate code is 7713"') == []
+
+
+def test_a_code_that_is_named_is_quoted_without_the_sentences_around_it() -> None:
+    assert quote("Tomek left. The alarm code is 2951. Des got the jar.") == ["The alarm code is 2951."]
+
+
 def test_a_code_and_a_rule_are_changed_by_another_speaker() -> None:
     assert quote("The gate code is 4711.", "The gate code is now 9922.", names=("Ida", "Olu")) == [
         "The gate code is now 9922."

@@ -76,6 +76,7 @@ _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _COMMA: Final = re.compile(r"[、,，;；]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
+_QUOTATION: Final = re.compile(r"[「『„“«\"][^」』”»\"]*[」』”»\"]?")
 # Topics of which only the newest sentence counts.
 SINGLE: Final = ("home", "work")
 # Topics whose phrases may name relatives of the speaker.
@@ -573,7 +574,7 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
-    if _doubts(read, phrases) or _is_joke(text) or _QUOTED.search(text):
+    if _doubts(read, phrases) or (topic != "codes" and (_is_joke(text) or _QUOTED.search(text))):
         return False
     holder = _clause_of(read, phrases)
     hit = phrases.search(holder.text) if holder else None
@@ -585,7 +586,9 @@ def _is_in_force(
     if topic in ("medicines", "codes") and (denied or signs["past"].search(read.plain)):
         return False
     if topic == "codes":
-        return names_code(text) and not _belongs_to_name(read)
+        # A name in quotation marks is no code, and laughter after a code takes nothing back.
+        bare = _QUOTATION.sub(" ", text)
+        return names_code(bare) and bool(phrases.search(normalize_text(bare))) and not _belongs_to_name(read)
     if topic == "medicines":
         day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
         return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
@@ -840,7 +843,23 @@ def _is_out_of_force(words: LastingWords, later: LastingWords) -> bool:
         return bool(shared - words.phrase - later.phrase) or (
             words.topic == "codes" and bool(words.phrase & later.phrase) and not (words.core and later.core)
         )
-    return any(clause.roles & _NEWS and shared & clause.content for clause in later.read.clauses)
+    if words.topic == "codes":
+        shared -= _stems_of_codes(words)
+    about = words.read.content - load_common(words.read.language)
+    # "Now" and "not" tell news about an agreement or a day only with more than one shared word.
+    return any(
+        _is_about(about, clause.content)
+        if words.topic != "codes" and clause.roles.isdisjoint(_CHANGES)
+        else shared & clause.content
+        for clause in later.read.clauses
+        if clause.roles & _NEWS
+    )
+
+
+def _stems_of_codes(words: LastingWords) -> frozenset[str]:
+    """Stems of the words with digits, which are values: "patraix-2026"."""
+    coded = (word for word in words.read.tokens if any(map(str.isdigit, word)))
+    return frozenset(stem for word in coded for stem in terms(word, words.read.language))
 
 
 def _is_renewed(words: LastingWords, later: LastingWords) -> bool:
@@ -971,6 +990,16 @@ def _load_kept(language: str) -> frozenset[str]:
     lists = load_lexicon(language).words
     listed = (*lists.get("animals", ()), *lists.get("vehicles", ()))
     return frozenset(stem for word in listed for stem in terms(word, language))
+
+
+def needs_context(words: LastingWords) -> bool:
+    """Whether a sentence is quoted with those around it: what is in force and habits of an unnamed subject.
+
+    A code that is named needs no other words: "the alarm code is 2951".
+    """
+    if words.topic == "codes":
+        return words.read.glued or not words.core
+    return words.topic in IN_FORCE or (words.topic == "habits" and not words.read.person)
 
 
 def is_clear(quoted: str, topic: str, language: str) -> bool:

@@ -33,7 +33,6 @@ from memwarden.records import (
     Why,
     join_parts,
 )
-from memwarden.statements.in_force import IN_FORCE
 from memwarden.statements.lasting import (
     SINGLE,
     LastingWords,
@@ -43,6 +42,7 @@ from memwarden.statements.lasting import (
     is_clear,
     is_context_over,
     is_replaced_by,
+    needs_context,
     tells_change,
 )
 from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
@@ -336,7 +336,7 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
     sentences: of the speaker.
     """
     described = words.topic in _DESCRIBED
-    if words.topic not in IN_FORCE and not described and (words.topic != "habits" or words.read.person):
+    if not described and not needs_context(words):
         return words.text
     spans = list(split_spans(turn.text, small_starts=True))
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
