@@ -4,11 +4,23 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.answer.overview import choose_lines
+from memwarden.recall.answer.overview import Line, choose_lines
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.statements.named_relatives import find_named_relatives
 
 SAID_AT = datetime(2026, 5, 5, 10, tzinfo=UTC)
+
+
+def _choose(*texts: str) -> list[Line]:
+    """Lines of an overview of texts that were said a day after each other."""
+    turns = [
+        Memory(
+            id=str(place), namespace=Namespace("default", "user/ann"), text=text,
+            created_at=SAID_AT.replace(day=5 + place), updated_at=SAID_AT, channel=Channel.TURN, role="user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return choose_lines(turns, SAID_AT.replace(month=6), None)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +95,47 @@ def test_others_stories_and_quotes_name_no_relative(text: str) -> None:
 def test_an_overview_shows_each_relative_once_and_leaves_out_who_is_gone(
     texts: tuple[str, ...], quoted: list[str]
 ) -> None:
-    turns = [
-        Memory(
-            id=str(place), namespace=Namespace("default", "user/ann"), text=text,
-            created_at=SAID_AT.replace(day=5 + place), updated_at=SAID_AT, channel=Channel.TURN, role="user",
-        )
-        for place, text in enumerate(texts)
-    ]  # fmt: skip
-    assert [line.words for line in choose_lines(turns, SAID_AT.replace(month=6), None)] == quoted
+    assert [line.words for line in _choose(*texts)] == quoted
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("my dentist is Dr. Kolb, shall I ring?", "my dentist is Dr. Kolb"),
+        ("Our new vet, Dr Zanella, wants to see her again", "Our new vet, Dr Zanella"),
+        ("mon kiné c'est Mme Prat, elle m'avait montré un truc", "mon kiné c'est Mme Prat"),
+        ("il nostro veterinario è il dottor Zanella, lo chiamo domani", "nostro veterinario è il dottor Zanella"),
+        ("Mein Zahnarzt ist Dr. Weber", "Mein Zahnarzt ist Dr. Weber"),
+        ("¿Llamo a mi casero don Vicente?", "mi casero don Vicente"),
+    ],
+)
+def test_the_holder_of_a_post_with_a_title_is_quoted(text: str, words: str) -> None:
+    assert [holder.text for holder in find_named_relatives(text)] == [words]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my sister's dentist is Dr. Kolb",
+        "my dentist says Dr. Kolb retired",
+        "my boss is Mr. Osei",
+        "your dentist is Dr. Kolb",
+        "my dentist and Dr. Kolb",
+    ],
+)
+def test_no_holder_of_a_post_is_read_from_other_words(text: str) -> None:
+    assert find_named_relatives(text) == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Is my dentist Dr. Kolb in today?", "my dentist is Dr. Weiss, who is great"),
+        ("Is my dentist Dr. Kolb in today?", "I changed my dentist."),
+        ("Is my dentist Dr. Kolb in today?", "Dr. Kolb retired last week"),
+        ("Does our landlord Mr. Osei know?", "we moved in yesterday"),
+    ],
+)
+def test_the_holder_of_a_post_ends_with_news_about_it(earlier: str, later: str) -> None:
+    assert [line.words for line in _choose(earlier)] != []
+    assert not any("Kolb" in line.words or "Osei" in line.words for line in _choose(earlier, later))

@@ -1,4 +1,4 @@
-"""Names of a speaker's relatives and pets, said in passing: "my sister Ana", "Ana, my sister"."""
+"""Names of a speaker's relatives, pets, doctors and the like, said in passing: "my sister Ana", "my vet is Dr. Roe"."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.lasting import LastingWords, load_signs, tells_break
+from memwarden.statements.renewed import is_post_changed
 from memwarden.statements.wording import names_in, subject_words
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import all_words, languages, load_lexicon
 from memwarden.text.sentences import split_spans
+from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import make_word_pattern
 
 # Relations that last, with the names of those who have them.
@@ -20,6 +22,12 @@ LASTING_RELATIONS: Final = (
 )  # fmt: skip
 # Relation of an animal.
 PET: Final = "pet"
+# Beginning of the relation to somebody who holds a post for the speaker: "post:dentist".
+POST: Final = "post:"
+# Posts that go with a job, of which the name alone says too little.
+_OF_JOBS: Final = frozenset(("boss",))
+# Posts that go with a home.
+_OF_HOMES: Final = frozenset(("post:landlord",))
 # Relations that one person has at a time, and that end.
 COUPLE: Final = frozenset(("wife", "husband", "partner"))
 # Relations that one person has for good.
@@ -38,7 +46,7 @@ class NamedRelative(NamedTuple):
 
     Attributes:
         text: the words that say so, as they were said.
-        relation: key of the relation, "pet" for an animal.
+        relation: key of the relation, "pet" for an animal, "post:dentist" for a dentist.
         name: in lower case.
         is_subject: whether an age, an illness, a job or a place follows. Then the words alone are a fragment.
     """
@@ -53,12 +61,19 @@ class NamedRelative(NamedTuple):
         if self.name == newer.name:
             return True
         both = {self.relation, newer.relation}
-        return both <= COUPLE or (self.relation == newer.relation and self.relation in _SINGLE)
+        single = self.relation in _SINGLE or self.relation.startswith(POST)
+        return both <= COUPLE or (self.relation == newer.relation and single)
 
     def is_over(self, words: LastingWords) -> bool:
         """Whether a sentence of the same speaker says that a couple parted, or that something of the name is over."""
         if self.relation in COUPLE and words.parts:
             return True
+        if self.relation in _OF_HOMES and ("home" in words.begins or words.topic == "home"):
+            return True
+        if self.relation.startswith(POST):
+            stems = _stems_of(self, words.read.language)
+            if is_post_changed(stems, words.read) or (words.topic == "people" and words.slot & stems):
+                return True
         if self.relation in COUPLE and self.name in words.read.plain.split() and tells_break(words.read):
             return True
         return any(self.name in clause.text and clause.roles & _OVER for clause in words.read.clauses)
@@ -71,10 +86,10 @@ def find_named_relatives(text: str) -> list[NamedRelative]:
     left out. Languages that write all nouns with capitals, or that have none, are not read.
     """
     language = language_of(text)
-    patterns, some = _load_patterns(language), text[:MAX_CHARACTERS]
+    patterns, some = (*_load_patterns(language), *_load_titled(language)), text[:MAX_CHARACTERS]
     if not patterns or load_signs(language)["drafts"].search(normalize_text(some)):
         return []
-    relations, states = _load_relations(language), load_signs(language)["kin_states"]
+    relations, states = {**_load_posts(language), **_load_relations(language)}, load_signs(language)["kin_states"]
     return [
         NamedRelative(
             hit[0],
@@ -109,6 +124,19 @@ def _calendar() -> frozenset[str]:
     return frozenset(word.lower() for role in ("months", "weekdays") for word in all_words(role))
 
 
+def _stems_of(holder: NamedRelative, language: str) -> frozenset[str]:
+    """Stems of the words for the post of a holder."""
+    words = load_lexicon(language).posts.get(holder.relation.removeprefix(POST), ()) if language in languages() else ()
+    return frozenset(stem for word in words for stem in terms(word, language))
+
+
+@cache
+def _load_posts(language: str) -> dict[str, str]:
+    """Relations of the words for posts, without those that go with a job."""
+    posts = load_lexicon(language).posts if language in languages() else {}
+    return {normalize_text(word): POST + key for key, words in posts.items() if key not in _OF_JOBS for word in words}
+
+
 @cache
 def _load_relations(language: str) -> dict[str, str]:
     lexicon = load_lexicon(language)
@@ -130,6 +158,22 @@ def _load_patterns(language: str) -> tuple[re.Pattern[str], ...]:
         re.compile(rf"{relative}(?:,?\s+){_NAME}(?!\w)"),
         re.compile(rf"(?<!\w){_NAME},\s+{relative}(?=\s*(?:[,.;!?)]|$))"),
     )
+
+
+@cache
+def _load_titled(language: str) -> tuple[re.Pattern[str], ...]:
+    """Return the pattern of a post and the title and name of its holder: "my dentist is Dr. Kolb"."""
+    own = load_lexicon(language).lasting.get("own", "") if language in languages() else ""
+    titles, posts = load_lexicon(language).words.get("titles", ()) if own else (), _load_posts(language)
+    if not titles or not posts:
+        return ()
+    mine, called, title = (
+        "|".join(make_word_pattern(word.strip()) for word in words)
+        for words in (own.split("|"), load_lexicon(language).lasting.get("is_called", "").split("|"), titles)
+    )
+    post = "|".join(sorted(map(re.escape, posts), key=len, reverse=True))
+    words = rf"(?i:(?<!\w)(?:{mine})\s+(?:[^\W\d_]+\s+)?(?P<kin>{post}),?(?:\s+(?:{called}))?\s+(?:{title})\.?)"
+    return (re.compile(rf"{words}\s+{_NAME}(?!\w)"),)
 
 
 _READ: Final = ("en", "es", "fr", "it", "pt", "nl")

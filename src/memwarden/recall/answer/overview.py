@@ -45,7 +45,7 @@ from memwarden.statements.lasting import (
     needs_context,
     tells_change,
 )
-from memwarden.statements.named_relatives import PET, NamedRelative, find_named_relatives
+from memwarden.statements.named_relatives import PET, POST, NamedRelative, find_named_relatives
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import normalize_text
 from memwarden.text.lexicon import LASTING_TOPICS
@@ -375,11 +375,17 @@ def _name_relatives(
             if not any(relative.is_replaced_by(newer) for _, newer in named):
                 named.append((turn, relative))
     return [
-        Line(turn, relative.text, "pets" if relative.relation == PET else "family", speaker_name)
+        Line(turn, relative.text, _topic_of_relation(relative.relation), speaker_name)
         for turn, relative in named
         if not (relative.is_subject or any(relative.name in line.words.lower() for line in lines))
         and not any(relative.is_over(words) for later, words in sentences if later.created_at >= turn.created_at)
     ]
+
+
+def _topic_of_relation(relation: str) -> str:
+    if relation.startswith(POST):
+        return "people"
+    return "pets" if relation == PET else "family"
 
 
 def write_overview(lines: Sequence[Line], now: datetime, budget: int, count: Callable[[str], int]) -> Overview:
