@@ -278,3 +278,18 @@ def test_a_code_and_a_rule_are_changed_by_another_speaker() -> None:
 )
 def test_a_line_that_is_not_clear_alone_is_not_quoted(text: str) -> None:
     assert quote(text) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "lasts"),
+    [
+        ("First day done, the team is lovely", True),
+        ("I've quit, back to my old life", False),
+        ("I work at Siemens", False),
+        ("Not starting at Monzo after all", False),
+        ("The Monzo thing is cancelled", False),
+    ],
+)
+def test_an_announced_job_is_the_job_after_its_first_day_until_news_about_it(later: str, lasts: bool) -> None:
+    job = "I start at Monzo on 6 May"
+    assert (job in quote(job, "It rains.", later)) is lasts

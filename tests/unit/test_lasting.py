@@ -273,14 +273,15 @@ def test_a_new_job_of_a_later_month_is_a_day_to_come(told: str, untold: str) -> 
     assert quote(told, *["It rains."] * 3) == [told]
 
 
-def test_a_new_job_is_no_day_to_come_after_its_month() -> None:
+def test_a_new_job_is_the_job_after_its_month() -> None:
     text = "I start my new job at Siemens in July"
     turn = Memory(
         id="1", namespace=Namespace("default", "user/ann"), text=text, updated_at=SAID_AT, created_at=SAID_AT,
         channel=Channel.TURN, role="user",
     )  # fmt: skip
     assert [line.words for line in choose_lines([turn], datetime(2026, 7, 20, tzinfo=UTC), None)] == [text]
-    assert choose_lines([turn], datetime(2026, 8, 2, tzinfo=UTC), None) == []
+    later = choose_lines([turn], datetime(2026, 8, 2, tzinfo=UTC), None)
+    assert [(line.topic, line.words) for line in later] == [("work", text)]
 
 
 @pytest.mark.parametrize(

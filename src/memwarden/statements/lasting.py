@@ -59,6 +59,8 @@ MAX_TO_SPOT: Final = 3
 MAX_DAYS: Final = 62
 # Days. An event that the speaker announces may name its month.
 MAX_DAYS_ANNOUNCED: Final = 31
+# Days after the first day of an announced job in which words of a beginning are about the same job.
+MAX_DAYS_BEGUN: Final = 14
 # Days between an appointment and its new day, if nothing else shows which appointment moved.
 MAX_DAYS_MOVED: Final = 10
 _DAYS_OF_YEAR: Final = 365
@@ -136,6 +138,7 @@ class LastingWords(NamedTuple):
         allergic: whether it says that the speaker is allergic to something.
         retests: whether it names a new examination of allergies.
         ends_unnamed: whether it says that something ended, and not what: "I stopped yesterday".
+        announces_job: whether it is a day to come on which a job begins: "I start at Monzo on 4 May".
     """
 
     text: str
@@ -161,6 +164,7 @@ class LastingWords(NamedTuple):
     allergic: bool = False
     retests: bool = False
     ends_unnamed: bool = False
+    announces_job: bool = False
 
 
 @cache
@@ -393,6 +397,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
+        announces_job=topic == "upcoming" and signs["announces"].search(plain) is not None,
     )
 
 
@@ -699,6 +704,21 @@ def _names_day(text: str, at: datetime, *, but_weekdays: bool) -> bool:
     """
     days = [span for span in spans_in(text, at) if (span.last - span.first).days <= MAX_DAYS]
     return any(not (but_weekdays and _WEEKDAYS.search(span.text)) for span in days)
+
+
+def read_on(words: LastingWords, today: date) -> LastingWords:
+    """A sentence as it reads on a day. A job that began on an announced day is the speaker's job."""
+    if words.announces_job and words.last_day is not None and words.last_day < today:
+        return words._replace(topic="work", order=LASTING_TOPICS.index("work"))
+    return words
+
+
+def confirms_beginning(words: LastingWords, later: LastingWords, said_on: date) -> bool:
+    """Whether a later sentence only repeats that an announced job begins: "first day at the new place"."""
+    if not words.announces_job or words.last_day is None or later.topic == "work" or "work" not in later.begins:
+        return False
+    over = later.denied or any(map(later.read.has, ("over", "left", "negation")))
+    return 0 <= (said_on - words.last_day).days <= MAX_DAYS_BEGUN and not over
 
 
 def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:

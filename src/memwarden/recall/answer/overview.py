@@ -37,12 +37,14 @@ from memwarden.statements.lasting import (
     SINGLE,
     LastingWords,
     adds_no_claim,
+    confirms_beginning,
     describes,
     find_lasting,
     is_clear,
     is_context_over,
     is_replaced_by,
     needs_context,
+    read_on,
     tells_change,
 )
 from memwarden.statements.named_relatives import PET, POST, NamedRelative, find_named_relatives
@@ -292,16 +294,24 @@ def _read_sentences(turns: Sequence[Memory]) -> Sentences:
 def _quote_speaker(speaker_name: str, turns: Sequence[Memory], sentences: Sentences, now: datetime) -> list[Line]:
     """Quote a speaker. turns, sentences: newest first."""
     lines = [
-        Line(turn, _quote_around(turn, words, sentences), words.topic, speaker_name, words)
-        for number, (turn, words) in enumerate(sentences)
-        if words.topic
-        and len(words.text) <= MAX_WORDS
-        and not _is_over(words, now)
-        and not any(is_replaced_by(words, later) for _, later in sentences[:number])
+        Line(turn, _quote_around(turn, said, sentences), words.topic, speaker_name, words)
+        for number, (turn, said) in enumerate(sentences)
+        if said.topic
+        and len(said.text) <= MAX_WORDS
+        and not _is_over(words := read_on(said, now.date()), now)
+        and not _is_taken_back(words, sentences[:number])
         and not is_context_over(words, turn.text, (later for _, later in sentences[:number]))
     ]
     lines = [line for line in lines if _is_clear(line)]
     return [*lines, *_name_relatives(speaker_name, turns, sentences, lines)]
+
+
+def _is_taken_back(words: LastingWords, later: Sentences) -> bool:
+    """Whether any of the later sentences of a speaker takes a sentence back."""
+    return any(
+        is_replaced_by(words, other) and not confirms_beginning(words, other, turn.created_at.date())
+        for turn, other in later
+    )
 
 
 def _is_clear(line: Line) -> bool:
