@@ -293,3 +293,24 @@ def test_a_line_that_is_not_clear_alone_is_not_quoted(text: str) -> None:
 def test_an_announced_job_is_the_job_after_its_first_day_until_news_about_it(later: str, lasts: bool) -> None:
     job = "I start at Monzo on 6 May"
     assert (job in quote(job, "It rains.", later)) is lasts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My new number is 345 118 2290",
+        "meine Handynummer ist 0176 4421908",
+        "mon nouveau numéro c'est le 06 12 44 90 18",
+        "mi móvil es 644 120 998",
+        "il mio numero nuovo è 345 118 2290",
+        "我的手机号13800138000",
+    ],
+)
+def test_the_phone_number_of_the_speaker_is_quoted(text: str) -> None:
+    assert quote(text) == [text]
+
+
+def test_the_first_day_of_what_recurs_is_no_event() -> None:
+    text = "The help desk changed my shifts after Easter, Mondays and Thursdays now."
+    assert quote(text) == [text]
+    assert quote("The help desk is closed at Easter now.") == []

@@ -21,6 +21,8 @@ _BEFORE_AMOUNT: Final = frozenset(".,:/€$£")
 _AFTER_AMOUNT: Final = re.compile(r"[.,:]\d|\s?[€$£%]")
 # A number with its unit in one word.
 _MEASURE: Final = re.compile(r"\d+(?:st|nd|rd|th|h|am|pm|kg|km|mg|ml|cm|mm|min)\b", re.IGNORECASE)
+# A phone number in groups.
+_PHONE: Final = re.compile(r"(?<!\d)\+?\d{2,4}(?:[ .-]\d{2,4}){3,}(?!\d)")
 # Digits of a code without letters and hyphens.
 _MIN_DIGITS: Final = 3
 _OPENING: Final = re.compile(r"[「『„“«]")
@@ -34,7 +36,7 @@ _MAX_LINES: Final = 4
 
 def names_code(text: str) -> bool:
     """Whether a text has a word that may be a code, a number plate or a number of a customer."""
-    return any(_is_code(text, word) for word in _WORD.finditer(text))
+    return _PHONE.search(text) is not None or any(_is_code(text, word) for word in _WORD.finditer(text))
 
 
 def _is_code(text: str, word: re.Match[str]) -> bool:

@@ -535,7 +535,10 @@ def _is_certain(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence says something that lasts: no question, doubt, joke, day or fragment, not of others."""
-    if not topic or read.asks or _width(text) < MIN_WIDTH or len(read.content | read.weekdays) < MIN_CONTENT:
+    if not topic or read.asks or _width(text) < MIN_WIDTH:
+        return False
+    # "My new number is 345 118 2290" has a value and no content beside words of change.
+    if topic != "codes" and len(read.content | read.weekdays) < MIN_CONTENT:
         return False
     if topic in IN_FORCE:
         return _is_in_force(text, topic, read, at, signs, phrases)
@@ -597,14 +600,18 @@ def _is_in_force(
     if topic == "medicines":
         day = _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True)
         return not (day or read.relations or read.person == "third" or signs["others"].search(read.plain))
-    return topic != "current" or (not _is_denied(read, topic, phrases) and _is_own_news(text, read, at, phrases))
+    return topic != "current" or (not _is_denied(read, topic, phrases) and _is_own_news(text, read, at, phrases, signs))
 
 
-def _is_own_news(text: str, read: ReadText, at: datetime, phrases: re.Pattern[str]) -> bool:
+def _is_own_news(
+    text: str, read: ReadText, at: datetime, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]
+) -> bool:
     """Whether a sentence gives a new value of the speaker, and no moment."""
     if read.relations or (read.first_name and read.person != "self"):
         return False
-    if _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True):
+    # "After Easter my shifts are on Mondays now" gives a first day of what recurs.
+    recurs = signs["regular"].search(read.plain) is not None and read.has("changed")
+    if not recurs and _names_day(phrases.sub(" ", read.plain), at, but_weekdays=True):
         return False
     # "Since March" begins a state of the speaker, and "now" often a moment.
     drops = read.language in _DROPS_SUBJECT
