@@ -314,3 +314,33 @@ def test_the_first_day_of_what_recurs_is_no_event() -> None:
     text = "The help desk changed my shifts after Easter, Mondays and Thursdays now."
     assert quote(text) == [text]
     assert quote("The help desk is closed at Easter now.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "labour is 48 from 10 May.",
+        "Standup goes from 9:30 to 10:15 starting 10 May.",
+        "ab 10. Mai arbeite ich 30 Stunden",
+        "dès le 10 mai le loyer passe à 870",
+        "a partir del 10 de mayo la cuota es de 45 euros",
+        "dal 10 maggio il corso costa 45 euro",
+        "5月10日から家賃は8万円です",
+        "从5月10号开始房租是4500",
+    ],
+)
+def test_a_value_from_a_day_on_holds_after_the_day(text: str) -> None:
+    assert quote(text, days=3) == [text]
+    assert quote(text, days=60) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["we are away from 10 to 14 May, room 12", "off work from 10 May", "the fair is on 10 May, tickets are 8"]
+)
+def test_an_event_is_over_after_its_day(text: str) -> None:
+    assert quote(text, days=60) == []
+
+
+def test_a_later_value_ends_the_one_from_a_day_on() -> None:
+    text = "the rent is 850 from 10 May"
+    assert quote(text, "It rains.", "the rent went down to 820 after all", days=60) == []

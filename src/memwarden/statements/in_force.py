@@ -30,6 +30,8 @@ _CLOSING: Final = re.compile(r"[」』”»]")
 _DIGIT: Final = re.compile(r"\d")
 # A number of two digits or more.
 _AMOUNT: Final = re.compile(r"\d[.,:]?\d")
+# A number that is no year.
+_VALUE: Final = re.compile(r"(?<![\d.])(?!(?:19|20)\d\d(?!\d))\d")
 # Lines of a message that somebody types. A longer one is a list or a pasted text.
 _MAX_LINES: Final = 4
 
@@ -80,3 +82,24 @@ def find_last_day(text: str, at: datetime, *, most: int = MAX_DAYS_AHEAD, number
         and span.first > at.date()
     ]
     return max((span.last for span in spans), default=None)
+
+
+def find_start(text: str, at: datetime, before: re.Pattern[str], after: re.Pattern[str]) -> date | None:
+    """Return the day from which on a value holds: "labour is 48 from 1 September". None if it was not ahead.
+
+    A span of days is an event: "from 3 to 9 May".
+
+    Args:
+        before: words before the day, such as "from".
+        after: words after the day, for languages that write them there.
+    """
+    plain = text.lower()
+    spans = spans_in(text, at)
+    if len(spans) != 1 or spans[0].first != spans[0].last or spans[0].first <= at.date():
+        return None
+    head, _, tail = plain.partition(spans[0].text.lower())
+    begins = (
+        any(not head[hit.end() :].strip() for hit in before.finditer(head)) or after.match(tail.lstrip()) is not None
+    )
+    rest = head + tail
+    return spans[0].first if begins and _VALUE.search(rest) and _DIGIT.search(spans[0].text) else None

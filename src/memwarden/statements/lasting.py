@@ -9,7 +9,15 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText, read_text
-from memwarden.statements.in_force import IN_FORCE, find_last_day, is_inside_quotes, is_pasted, names_code, names_value
+from memwarden.statements.in_force import (
+    IN_FORCE,
+    find_last_day,
+    find_start,
+    is_inside_quotes,
+    is_pasted,
+    names_code,
+    names_value,
+)
 from memwarden.statements.renewed import (
     GoneSigns,
     is_new_dose,
@@ -138,6 +146,7 @@ class LastingWords(NamedTuple):
         allergic: whether it says that the speaker is allergic to something.
         retests: whether it names a new examination of allergies.
         ends_unnamed: whether it says that something ended, and not what: "I stopped yesterday".
+        starts_on: day ahead from which on a value holds: "labour is 48 from 1 September".
         announces_job: whether it is a day to come on which a job begins: "I start at Monzo on 4 May".
     """
 
@@ -164,6 +173,7 @@ class LastingWords(NamedTuple):
     allergic: bool = False
     retests: bool = False
     ends_unnamed: bool = False
+    starts_on: date | None = None
     announces_job: bool = False
 
 
@@ -397,6 +407,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
+        starts_on=find_start(text, at, signs["from_day"], signs["day_on"]) if topic == "upcoming" else None,
         announces_job=topic == "upcoming" and signs["announces"].search(plain) is not None,
     )
 
@@ -714,9 +725,11 @@ def _names_day(text: str, at: datetime, *, but_weekdays: bool) -> bool:
 
 
 def read_on(words: LastingWords, today: date) -> LastingWords:
-    """A sentence as it reads on a day. A job that began on an announced day is the speaker's job."""
+    """A sentence as it reads on a day. A job or a value that began on an announced day holds since then."""
     if words.announces_job and words.last_day is not None and words.last_day < today:
         return words._replace(topic="work", order=LASTING_TOPICS.index("work"))
+    if words.starts_on is not None and words.starts_on <= today:
+        return words._replace(topic="current", order=LASTING_TOPICS.index("current"))
     return words
 
 

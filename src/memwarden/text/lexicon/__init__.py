@@ -154,6 +154,7 @@ LASTING_TOPICS: Final = (
 # lost: a thing was stolen, lost or given away.
 # drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
 # own: words for "my" and "our" in the languages that write only names with capitals.
+# from_day: before a day from which on something holds: from 1 May. day_on: behind such a day.
 # is_called: joins the word for a post to the name of its holder: is, is called.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
@@ -208,6 +209,8 @@ LASTING_SIGNS: Final = (
     "kin_states",
     "written_out",
     "is_called",
+    "from_day",
+    "day_on",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
