@@ -344,3 +344,15 @@ def test_an_event_is_over_after_its_day(text: str) -> None:
 def test_a_later_value_ends_the_one_from_a_day_on() -> None:
     text = "the rent is 850 from 10 May"
     assert quote(text, "It rains.", "the rent went down to 820 after all", days=60) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the doctor raised my candesartan, 16 mg now",
+        "ich nehme jetzt Candesartan 16 mg",
+        "ahora tomo losartán, 50 mg",
+    ],
+)
+def test_a_dose_that_holds_now_is_quoted(text: str) -> None:
+    assert quote(text) == [text]
