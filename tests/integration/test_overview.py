@@ -398,3 +398,19 @@ def test_a_result_that_is_awaited_or_of_another_is_no_line(said: str) -> None:
     warden, scope = tell(said)
     with warden:
         assert not scope.overview().lines
+
+
+@pytest.mark.parametrize(
+    ("said", "hidden"),
+    [
+        ("I work at Monzo now.", True),
+        ("I also work at a bakery now.", False),
+        ("I work at Monzo.", False),
+    ],
+)
+def test_a_turn_that_names_the_job_of_now_hides_a_remembered_job(said: str, hidden: bool) -> None:
+    warden, scope = tell()
+    with warden:
+        scope.remember("I work at Barclays.", created_at="2026-01-05T12:00:00Z")
+        scope.observe([{"role": "user", "content": said, "created_at": "2026-03-05T12:00:00Z"}])
+        assert ("I work at Barclays." not in [line.value for line in scope.overview().lines]) is hidden

@@ -351,7 +351,7 @@ def test_a_later_value_ends_the_one_from_a_day_on() -> None:
     [
         "the doctor raised my candesartan, 16 mg now",
         "ich nehme jetzt Candesartan 16 mg",
-        "ahora tomo losartán, 50 mg",
+        "ahora tomo 50 mg de losartán",
     ],
 )
 def test_a_dose_that_holds_now_is_quoted(text: str) -> None:

@@ -88,6 +88,9 @@ def test_a_line_goes_when_its_speaker_says_that_it_is_over(earlier: str, later: 
         ("Mein Freund heißt Lukas.", "Mit Lukas ist es aus dem Ruder gelaufen."),
         ("Mi novio se llama Luis.", "Luis y yo hemos terminado la mudanza."),
         ("Mon copain s'appelle Luc.", "J'ai vu le match avec Luc, c'est fini."),
+        ("Trabajo en Santander.", "Dejé el bolso en Santander."),
+        ("Vivo en Cádiz.", "Vendí el coche en Cádiz."),
+        ("I live in Leeds.", "I sold my car in Leeds."),
     ],
 )
 def test_a_line_stays_when_something_else_is_over(earlier: str, later: str) -> None:

@@ -84,6 +84,7 @@ def test_a_home_of_somebody_else_is_not_the_speakers(said: str) -> None:
         "我妈在医院，我住在成都。",
         "Con mi madre vivo en Sevilla.",
         "Mi madre y yo vivimos en Sevilla.",
+        "Gracias a mi hermano vivo en Sevilla.",
     ],
 )
 def test_a_home_with_a_relative_is_the_speakers(said: str) -> None:

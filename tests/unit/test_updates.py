@@ -122,6 +122,9 @@ LANGUAGES: dict[str, list[tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 }
 # Ends in words of their own: denied where one lives, who left a post, who is a partner no more, a value denied.
 MORE_ENDED = [
+    ("Trabajo en Zara.", "Dejé el trabajo en Zara."),
+    ("I work at Barclays.", "I left my job at Barclays."),
+    ("Ich arbeite bei Siemens.", "Ich habe Siemens verlassen."),
     ("I live in Berlin.", "I don't live in Berlin anymore."),
     ("I have asthma.", "No asthma anymore."),
     ("I have asthma.", "I don't have asthma anymore."),
@@ -199,6 +202,11 @@ MORE_OPEN = [
     ("My flight is BV218.", "Anna's flight is BV300, not BV218."),
     ("My gate is 7.", "Her gate is 9, not 7."),
     ("The meeting is in room 7.", "The workshop is in room 9, not 7."),
+    ("Trabajo en Santander.", "Dejé el bolso en Santander."),
+    ("Lavoro alla Fiat.", "Ho lasciato la borsa alla Fiat."),
+    ("Vivo en Cádiz.", "Vendí el coche en Cádiz."),
+    ("I live in Leeds.", "I sold my car in Leeds."),
+    ("Ich wohne in Kiel.", "Ich habe mein Boot in Kiel verkauft."),
 ]
 ENDED = [(old, new) for rows in LANGUAGES.values() for old, ends, _ in rows for new in ends] + MORE_ENDED
 OPEN = [(old, new) for rows in LANGUAGES.values() for old, _, others in rows for new in others] + MORE_OPEN

@@ -782,10 +782,22 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if any(content & words.phrase and content <= words.read.content for content in denied):
         return True
     about = _about(words)
+    if words.topic in SINGLE:
+        denied = _denied_of_place(words, later, about)
     # "The milk is gone" ends no allergy to milk.
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _denied_of_place(words: LastingWords, later: LastingWords, about: frozenset[str]) -> tuple[frozenset[str], ...]:
+    """Contents of the clauses that may end a home or a job: "I sold my car in Leeds" ends another thing there."""
+    own = (
+        clause
+        for clause in later.read.clauses
+        if clause.roles & {"home", "work", "moved", "hired"} or not clause.content - about - words.phrase
+    )
+    return tuple(_denied_in(own, load_signs(words.read.language)["ended"], words.read.language))
 
 
 def _is_left(words: LastingWords, later: LastingWords) -> bool:
@@ -1083,6 +1095,15 @@ def _is_about(about: frozenset[str], content: frozenset[str]) -> bool:
     """Whether a clause shares two words with a sentence, or all that the sentence has."""
     shared = about & content
     return len(shared) >= min(_MIN_SHARED, len(about)) > 0
+
+
+def ends_alone(words: LastingWords, later: LastingWords) -> bool:
+    """Whether a later sentence about a home or a job leaves no other beside it: "I work at Monzo now".
+
+    "I work at Monzo" may name a second job, and "I also work at Monzo now" does.
+    """
+    read = later.read
+    return not read.has("another") and (later.topic != words.topic or read.has("now") or read.has("hired"))
 
 
 def tells_change(text: str) -> bool:

@@ -39,6 +39,7 @@ from memwarden.statements.lasting import (
     adds_no_claim,
     confirms_beginning,
     describes,
+    ends_alone,
     find_lasting,
     is_clear,
     is_context_over,
@@ -218,12 +219,12 @@ def _has_newer_home(fact: Line, line: Line) -> bool:
 
 
 def _is_ended_by(fact: Line, turn: Memory) -> bool:
-    """Whether a turn after a fact says that its home or job is over, and names no other."""
+    """Whether a turn after a fact says that its home or job is over, or that another is so now."""
     words = fact.sentence
     if words is None or words.topic not in SINGLE or turn.created_at <= max(fact.memory.created_at, fact.memory.since):
         return False
     said = find_lasting(turn.text, turn.created_at)
-    return any(later.topic != words.topic and is_replaced_by(words, later) for later in said)
+    return any(is_replaced_by(words, later) and ends_alone(words, later) for later in said)
 
 
 def _takes_back(fact: Line, line: Line) -> bool:

@@ -110,7 +110,9 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return "value now"
     if shared and "corrected" in roles and _tell_other_values(old, new):
         return "corrected"
-    if shared and "over" in roles and not told_change and _says_no_more(old, new, shared, clause.content):
+    is_over = "over" in roles or ("left" in roles and old.has("work"))
+    said_over = shared and is_over and not told_change and not _is_only_place(clause, old, new)
+    if said_over and _says_no_more(old, new, shared, clause.content):
         return "over"
     if shared and "changed" in roles and _tell_other_values(old, new) and not (told_change and old.days == new.days):
         return "changed"
@@ -362,6 +364,13 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
         return False
     most = MAX_UNSHARED_SIGNS if old.glued else MAX_UNSHARED
     return len(rest) <= most and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
+
+
+def _is_only_place(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
+    """Whether a clause ends another thing at the place of a home or a job: "I sold my car in Leeds"."""
+    if clause.roles & {"home", "work"} or not (old.has("home") or old.has("work")):
+        return False
+    return bool(clause.content - old.content - stems_of_names(new))
 
 
 def stems_of_names(text: ReadText) -> frozenset[str]:
