@@ -140,13 +140,22 @@ class CitusCluster:
         self.workers.append(self._add())
         return self.workers[-1]
 
+    def join(self, url: str) -> Node:
+        """Start one more server and make it a node of a database that exists. It gets no shards yet."""
+        node, name = self.add_worker(), url.rpartition("/")[2]
+        _create_database(node, name)
+        with psycopg.connect(node.url(name), autocommit=True) as db:
+            db.execute("CREATE EXTENSION citus")
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("SELECT citus_add_node('127.0.0.1', %s)", [node.port])
+        return node
+
     def new_database(self, *, citus: bool = True) -> str:
         """Make a database on all nodes and return its URL at the coordinator. citus: as :meth:`install` does."""
         self._databases += 1
         name = f"memwarden_{self._databases}"
         for node in self.nodes:
-            with psycopg.connect(node.url(), autocommit=True) as db:
-                db.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0".encode())
+            _create_database(node, name)
         if citus:
             self.install(name)
         return self.coordinator.url(name)
@@ -160,6 +169,11 @@ class CitusCluster:
             db.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.coordinator.port])
             for node in self.workers:
                 db.execute("SELECT citus_add_node('127.0.0.1', %s)", [node.port])
+
+
+def _create_database(node: Node, name: str) -> None:
+    with psycopg.connect(node.url(), autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0".encode())
 
 
 @contextmanager

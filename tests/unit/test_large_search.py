@@ -106,6 +106,7 @@ def test_a_word_of_a_single_memory_is_not_misspelled() -> None:
     view: Any = SimpleNamespace(
         whole=make_digest(rows, 4, GAP, (), "chat"),
         passages=SimpleNamespace(postings=lambda term: ([], []), holds=lambda terms: np.zeros(len(terms), np.bool_)),
+        known_words=set(),
     )
     for word in ("desert", "dessert"):
         assert correct_spelling(f"Who was in the {word}?", view, lambda word: False) == f"Who was in the {word}?"

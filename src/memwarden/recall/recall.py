@@ -64,7 +64,7 @@ from memwarden.recall.index.encode import QuestionEncoder, index_ids
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.past import LargePast, LargePasts
-from memwarden.recall.large.registry import LargeBounds, LargeNamespaces
+from memwarden.recall.large.registry import LargeBounds, LargeNamespaces, read_known
 from memwarden.recall.large.search import LargeNamespace, RestoredRows, open_rows
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.combine import RELATION_WEIGHT, Spread
@@ -523,7 +523,7 @@ class Recall:
             return None
         index, ranking, echoes = ranked.found, ranked.ranking, ranked.echoes
         if past is None:
-            read = partial(ranked.read, namespace, partial(self._store.get, namespace))
+            read = partial(read_known, namespace, ranked.contents, partial(self._store.get, namespace))
             ctx = QueryContext(index, now, read, (), follows=False)
         else:
             ctx = await self._open_past(scope, past.view(index))

@@ -27,6 +27,8 @@ MIN_FOREIGN: Final = 5
 MAX_UNKNOWN: Final = 4
 # Words of a text in which misspelled ones are looked for.
 MAX_WORDS: Final = 60
+# Words that a view remembers as not misspelled. Questions repeat most of their words.
+MAX_KNOWN: Final = 4_096
 
 _WORD: Final = re.compile(rf"[^\W\d_]{{{MIN_LETTERS},}}")
 
@@ -63,14 +65,23 @@ def _has_begun(text: str) -> bool:
 
 
 def _is_unknown(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> bool:
-    if len(word) > MAX_LETTERS:
+    if len(word) > MAX_LETTERS or word in view.known_words:
         return False
+    if not _is_known(word, view, is_word):
+        return True
+    if len(view.known_words) >= MAX_KNOWN:
+        view.known_words.clear()
+    view.known_words.add(word)
+    return False
+
+
+def _is_known(word: str, view: NamespaceView, is_word: Callable[[str], bool]) -> bool:
     if _count_texts(view, surface_of(normalize_text(word))) or any(
         map(is_word, (word, word.lower(), word.capitalize()))
     ):
-        return False
+        return True
     stems = terms(word)  # last, since it takes most of the time
-    return bool(stems) and not any(_count_texts(view, fold(stem)) for stem in stems)
+    return not stems or any(_count_texts(view, fold(stem)) for stem in stems)
 
 
 def _find_held(words: Sequence[str], view: NamespaceView) -> list[str]:

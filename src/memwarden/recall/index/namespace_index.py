@@ -601,4 +601,5 @@ class NamespaceIndexes:
 
 
 def _is_own(row: IndexRow, width: int) -> bool:
-    return (row.vector is None or len(row.vector) == width) and not (row.pieces or b"").endswith(SECOND_MODEL)
+    vector, pieces = row.vector, row.pieces
+    return (vector is None or len(vector) == width) and (pieces is None or not pieces.endswith(SECOND_MODEL))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -274,8 +275,8 @@ def _divide_pieces(pieces: bytes, division: StoredPassages) -> list[bytes]:
 
 
 def _slice(whole: bytes, counts: Sequence[int], size: int) -> list[bytes]:
-    ends = np.cumsum(counts) * size
-    return [whole[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+    ends = accumulate(counts)
+    return [whole[(end - count) * size : end * size] for count, end in zip(counts, ends, strict=True)]
 
 
 def stack_vectors(stored: Sequence[bytes | None], dimensions: int) -> Floats:

@@ -146,6 +146,8 @@ def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
 
 
 def _cut(joined: bytes, lengths: npt.NDArray[Any]) -> list[bytes]:
+    if not joined:
+        return [b""] * len(lengths)
     ends = np.cumsum(lengths).tolist()
     return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 

@@ -152,6 +152,11 @@ class NamespaceView:
         return int(np.count_nonzero(self.alive)) if self.whole is None else self.whole.alive
 
     @cached_property
+    def known_words(self) -> set[str]:
+        """Words that were looked up and are not misspelled (:mod:`memwarden.recall.spelling`)."""
+        return set()
+
+    @cached_property
     def kept(self) -> Mask:
         """Which places hold what a person or a program had remembered: no turns, and nothing extracted from them."""
         return ~self.turns if self.extracted is None else ~self.turns & ~self.extracted
@@ -458,7 +463,7 @@ Places = npt.NDArray[np.int64]
 def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
     """Return the place of each stored span, and its first and last day, shape (spans, 2)."""
     blobs = list(stored)
-    counts = [len(blob) // 8 for blob in blobs]
+    counts = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 8
     places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
     days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
     return places, days

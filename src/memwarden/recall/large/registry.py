@@ -117,16 +117,24 @@ class LargeRanking(NamedTuple):
     echoes: Sequence[int]
     contents: Mapping[str, SurroundingRow]
 
-    async def read(
-        self, namespace: Namespace, rest: Callable[[Sequence[str]], Awaitable[list[Memory]]], ids: Sequence[str]
-    ) -> list[Memory]:
-        """Return memories in the order of ids. rest: reads those whose content was not read."""
-        missing = [item for item in ids if item not in self.contents]
-        known = {memory.id: memory for memory in await rest(missing)} if missing else {}
-        for item in ids:
-            if (found := self.contents.get(item)) is not None:
-                known[item] = found.content.join(namespace, found.row)
-        return [known[item] for item in ids if item in known]
+
+ReadMemories = Callable[[Sequence[str]], Awaitable[list[Memory]]]
+
+
+async def read_known(
+    namespace: Namespace, contents: Mapping[str, SurroundingRow], rest: ReadMemories, ids: Sequence[str]
+) -> list[Memory]:
+    """Return memories in the order of ids.
+
+    Args:
+        contents: of rows that were read, by id. rest: reads the other memories.
+    """
+    missing = [item for item in ids if item not in contents]
+    known = {memory.id: memory for memory in await rest(missing)} if missing else {}
+    for item in ids:
+        if (found := contents.get(item)) is not None:
+            known[item] = found.content.join(namespace, found.row)
+    return [known[item] for item in ids if item in known]
 
 
 RankPlaces = Callable[[Question, NamespaceView, Mask, int | None, Mapping[str, Spread] | None], Ranking]
@@ -220,7 +228,10 @@ class LargeNamespaces:
         if not self._note_digest(namespace, found):
             return None
         part, read = gathered.part, gathered.read
-        read_texts = partial(self._memories.get, namespace) if past is None else partial(past.read, self._memories)
+        if past is None:
+            read_texts = partial(read_known, namespace, gathered.contents, partial(self._memories.get, namespace))
+        else:
+            read_texts = partial(past.read, self._memories)
         echoing = await find_echoes(read_texts, part, bounds.said, bounds.words)
         echoed = part.rows.n[echoing]
         # The rows that stand for the namespace do not know their metadata.

@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from math import prod
 from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
@@ -259,8 +260,8 @@ async def gather(
     alone = np.full(len(rows), -1, np.int64)
     first = _view(rows, large, question, Links(alone, alone, 0))
     met = np.isin(large.index.order, rows.n)
-    spread = measure_question(question, sampled, large.view, large.whole, first, met)
     closeness = measure_closeness(replace(question, pieces=None), first)
+    spread = measure_question(question, sampled, large.view, large.whole, first, closeness.words.bm25, met)
     best, leading = _order_by_closeness(closeness, spread), _best_by_signal(closeness, rows.open)
     seeds = _seeds(rows, best, reach, _find_around(large.whole, reach))
     kept = np.concatenate([best[: reach.kept], np.flatnonzero(np.isin(rows.n, always_there.n)), leading])
@@ -368,7 +369,7 @@ def word_query(
             some = frozenset(together)
             if any(item <= some for item in chosen):
                 continue
-            expected = whole.alive * float(np.prod([share[term] for term in some])) * CO_OCCURRENCE ** (size - 1)
+            expected = whole.alive * prod([share[term] for term in some]) * CO_OCCURRENCE ** (size - 1)
             if expected <= left:
                 chosen.append(some)
                 left -= expected
@@ -578,25 +579,30 @@ def read_divisions(blobs: Sequence[bytes | None], terms: Ints, size: int) -> Div
         blobs: stored divisions, perhaps only their beginnings; None for short texts.
         terms: number of terms of each text. size: bytes of a vector.
     """
-    counted = [(place, blob[0] | blob[1] << 8) for place, blob in enumerate(blobs) if blob]
-    held = [(place, count) for place, count in counted if count and len(blobs[place] or b"") >= 2 + 4 * count]
-    if not held:
+    stored = [blob for blob in blobs if blob]
+    lengths = np.fromiter(map(len, stored), np.int64, len(stored))
+    joined = np.frombuffer(b"".join(stored), np.uint8)
+    begins = np.cumsum(lengths) - lengths
+    counts = joined[begins] | joined[begins + 1].astype(np.int64) << 8
+    held = (counts > 0) & (lengths >= 2 + 4 * counts)
+    if not held.any():
         none = np.zeros(0, np.int64)
         return Divisions(none, none, none, {})
-    places, counts = np.array(held, np.int64).T
-    joined = b"".join([(blobs[place] or b"")[2 : 2 + 4 * count] for place, count in held])
-    sizes = np.frombuffer(joined, "<u4").astype(np.int64)
+    places = np.flatnonzero([bool(blob) for blob in blobs])[held]
+    begins, counts, lengths = begins[held], counts[held], lengths[held]
+    ends = 4 * np.cumsum(counts)
+    steps = np.arange(ends[-1]) + np.repeat(begins + 2 - (ends - 4 * counts), 4 * counts)
+    sizes = joined[steps].view("<u4").astype(np.int64)
     fits = np.add.reduceat(sizes, np.cumsum(counts) - counts) == terms[places]
     if not fits.all():
         sizes = sizes[np.repeat(fits, counts)]
-        places, counts = places[fits], counts[fits]
+        places, counts, lengths = places[fits], counts[fits], lengths[fits]
     vectors = {}
     if size:
-        for place, count in zip(places.tolist(), counts.tolist(), strict=True):
-            blob = blobs[place] or b""
-            if len(blob) == 2 + 6 * count + (count - 1) * size:
-                halves = np.frombuffer(blob, "<f2", offset=2 + 6 * count)
-                vectors[place] = halves.reshape(count - 1, size // 2)
+        whole = lengths == 2 + 6 * counts + (counts - 1) * size
+        for place, count in zip(places[whole].tolist(), counts[whole].tolist(), strict=True):
+            halves = np.frombuffer(blobs[place] or b"", "<f2", offset=2 + 6 * count)
+            vectors[place] = halves.reshape(count - 1, size // 2)
     return Divisions(places, counts, sizes, vectors)
 
 

@@ -225,6 +225,7 @@ def measure_question(
     sample: NamespaceView,
     whole: NamespaceDigest,
     candidates: NamespaceView,
+    found: Floats,
     met: Mask,
 ) -> dict[str, Spread]:
     """Return how the signals of a question spread over the namespace.
@@ -234,7 +235,7 @@ def measure_question(
     that are too rare for the sample.
 
     Args:
-        sample: the rows that stand for the namespace. candidates: rows that a search found.
+        sample: the rows that stand for the namespace. candidates: rows that a search found. found: their BM25.
         met: places of the sample that are among the candidates.
     """
     common, rare, words, spread = measured
@@ -246,8 +247,7 @@ def measure_question(
     moments = _sum_rest(words * np.float32(share), ~met & sample.alive, whole, candidates.size)
     for word in zip(rare.terms, rare.idf_prior, strict=True):
         moments += _sum_rare(*word, question, whole, candidates) / (mass, mass**2)
-    found = match_words(question, candidates).bm25.astype(np.float64)
-    moments += (found.sum(), (found**2).sum())
+    moments += (found.sum(dtype=np.float64), (found.astype(np.float64) ** 2).sum())
     mean, square = moments / whole.alive
     variance = max(square - mean**2, 0.0) + PRIOR_ROWS * TYPICAL["words"] ** 2 / whole.alive
     return {**spread, "words": Spread(float(mean), float(np.sqrt(variance)))}
@@ -282,8 +282,8 @@ def _is_among(terms: TermIds, known: TermIds) -> Mask:
 
 def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
     """Return a number for each text, the same for equal texts; 0 for None."""
-    known: dict[str | None, int] = {None: 0}
-    return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int32, len(values))
+    codes = {value: code for code, value in enumerate(dict.fromkeys((None, *values)))}
+    return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
 
 
 def _mass(question: Question, whole: NamespaceDigest) -> float:

@@ -1,0 +1,143 @@
+"""A cluster of Citus grows: a node is added, shards move while others write, a large namespace gets its own shard."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from memwarden import AsyncWarden, Warden
+from memwarden.records import Namespace
+from memwarden.stores.postgres import PostgresStore
+from memwarden.surfaces.doctor import look_for_leaks
+from memwarden.testing.examples import a_batch, a_put
+from memwarden_bench.citus_cluster import CitusCluster, start_cluster
+
+pytestmark = pytest.mark.soak
+
+PEOPLE = [Namespace("default", f"user/p{number}") for number in range(24)]
+SETTINGS = {"fsync": "off", "citus.shard_count": "4"}
+_PLACE = """
+    SELECT shardid, nodeport FROM citus_shards WHERE table_name = 'memwarden.namespaces'::regclass
+    AND shardid = get_shard_id_for_distribution_column('memwarden.namespaces', %s::text)
+"""
+_ISOLATE = """
+    SELECT isolate_tenant_to_new_shard('memwarden.namespaces', %s::text, 'CASCADE', shard_transfer_mode => 'block_writes')
+"""
+_PATHS_OF_SHARD = """
+    SELECT count(*) FROM memwarden.namespaces WHERE rev > 0
+    AND get_shard_id_for_distribution_column('memwarden.namespaces', namespace) = %s
+"""
+_QUEUE = """
+    SELECT count(*) FROM pg_dist_partition
+    WHERE logicalrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'memwarden_jobs'::regnamespace)
+"""
+_MOVE = "SELECT citus_move_shard_placement(%s, '127.0.0.1', %s, '127.0.0.1', %s, 'force_logical')"
+
+
+@pytest.fixture
+def small_cluster(citus: CitusCluster) -> Any:
+    """A coordinator and one worker, to which the test adds others."""
+    with start_cluster(Path(os.environ["MEMWARDEN_CITUS"]), workers=1, settings=SETTINGS) as cluster:
+        yield cluster
+
+
+async def test_an_added_node_takes_shards_while_others_write(small_cluster: CitusCluster) -> None:
+    url = small_cluster.new_database()
+    store = PostgresStore(url)
+    await store.open()
+    kept: dict[Namespace, list[str]] = {person: [] for person in PEOPLE}
+    ended = asyncio.Event()
+
+    async def write() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            for person in PEOPLE:
+                await store.apply(a_batch(a_put(f"m{number}", namespace=person), namespace=person))
+                kept[person].append(f"m{number}")
+
+    writing = asyncio.create_task(write())
+    try:
+        before = await store.spread()
+        await asyncio.to_thread(small_cluster.join, url)
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as db:
+            await db.execute("SELECT citus_rebalance_start(shard_transfer_mode => 'force_logical')")
+            await db.execute("SELECT citus_rebalance_wait()")
+        rounds = len(kept[PEOPLE[-1]])
+        while len(kept[PEOPLE[-1]]) < rounds + 2 and not writing.done():
+            await asyncio.sleep(0.05)
+    finally:
+        ended.set()
+        await writing
+    after = await store.spread()
+    assert (len(before), len(after)) == (1, 2)
+    assert all(share.namespaces and share.bytes for share in after)
+    assert sum(share.namespaces for share in after) == len(PEOPLE)
+    for person, written in kept.items():
+        assert sorted(entry.memory_id for entry in await store.journal(person)) == sorted(written)
+    await store.close()
+    async with AsyncWarden.open(url) as warden:
+        for name in ("ana", "bo", "cy", "dee", "eli"):  # some of them are on the new node
+            me = warden.scope(user=name)
+            await me.remember(f"{name.title()} lives in Oslo.")
+            assert (await me.query(f"Where does {name.title()} live?")).items
+        leaks = await look_for_leaks(warden)
+    assert [item for item in leaks.tried if item.leaks] == []
+
+
+async def test_a_large_namespace_gets_a_shard_of_its_own(citus: CitusCluster) -> None:
+    url, large = citus.new_database(), PEOPLE[3]
+    async with AsyncWarden.open(url) as warden:
+        for person in PEOPLE:
+            await warden.scope(user=person.path.removeprefix("user/")).remember("Fay lives in Porto.")
+        me = warden.scope(user=large.path.removeprefix("user/"))
+        wanted = await me.query("Where does Fay live?")
+        with psycopg.connect(url, autocommit=True) as db:
+            before = place_of(db, large)
+            db.execute(_ISOLATE, [large.path])
+            shard, port = place_of(db, large)
+            assert shard != before[0]
+            held = db.execute(_PATHS_OF_SHARD, [shard]).fetchone()
+            (target,) = (node.port for node in citus.workers if node.port != port)
+            db.execute(_MOVE, [shard, port, target])
+            assert place_of(db, large) == (shard, target)
+        assert held == (1,)
+        await me.remember("Fay keeps bees.")
+        found = await me.query("Where does Fay live?")
+        assert found.items[0].text == wanted.items[0].text
+        assert sorted(await warden.store.namespaces()) == sorted(PEOPLE)
+        assert sum(share.namespaces for share in await warden.store.spread()) == len(PEOPLE)
+    async with AsyncWarden.open(url) as warden:
+        assert (await warden.scope(user=me.user).query("What does Fay keep?")).items
+
+
+def place_of(db: psycopg.Connection[Any], person: Namespace) -> tuple[int, int]:
+    """Return the shard of a namespace and the port of its node."""
+    (place,) = db.execute(_PLACE, [person.path]).fetchall()
+    return place
+
+
+def test_jobs_run_by_namespace_and_their_queue_stays_on_the_coordinator(citus_url: str) -> None:
+    with Warden.open(citus_url) as warden:
+        for person in PEOPLE[:6]:
+            warden.scope(user=person.path.removeprefix("user/")).remember("Fay keeps bees.")
+    command = [sys.executable, "-m", "memwarden", "worker", "--once", "--db", citus_url]
+    workers = [subprocess.Popen(command) for _ in range(2)]
+    assert [worker.wait(600) for worker in workers] == [0, 0]
+    with Warden.open(citus_url) as warden:
+        found = [item for item in warden.jobs.status() if item.job == "expire"]
+        assert len(found) == 6
+        assert all(item.last is not None for item in found)
+        for person in PEOPLE[:6]:
+            events = warden.scope(user=person.path.removeprefix("user/")).journal.events(node="worker", op="job")
+            assert [event.reason for event in events].count("expire") == 1
+    with psycopg.connect(citus_url) as db:
+        assert db.execute(_QUEUE).fetchone() == (0,)
+        assert db.execute("SELECT to_regclass('memwarden_jobs.procrastinate_jobs') IS NOT NULL").fetchone() == (True,)
