@@ -17,6 +17,7 @@ from memwarden.models.protocols import Embedder, EncodedQuestion, Reranker
 from memwarden.recall.answer import render as block
 from memwarden.recall.answer.echoes import drop_copies, find_prompt_echoes, fold_repeats
 from memwarden.recall.answer.explain import join_cuts
+from memwarden.recall.answer.frame import load_name_check
 from memwarden.recall.answer.gates import (
     Gates,
     default_conditions,
@@ -140,6 +141,8 @@ class Recall:
         self._left_out = left_out
         self._count = count
         self._now = now
+        self._name_check: asyncio.Future[None] | None = None
+        indexes.on_long_read = self._load_name_check
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query: one question, or several interleaved."""
@@ -597,6 +600,11 @@ class Recall:
     def _count_pending(self, asked: Iterable[RankedQuery]) -> int:
         """Return how many texts of the searched indexes have no vector yet."""
         return sum(len(index.lacking) for index in {id(each.ctx.index): each.ctx.index for each in asked}.values())
+
+    def _load_name_check(self) -> None:
+        """Load the check of names in a thread, once, while a namespace is read: its answer may show one."""
+        if self._name_check is None:
+            self._name_check = asyncio.get_running_loop().run_in_executor(None, load_name_check)
 
     async def _loaded_index(self, namespace: Namespace) -> NamespaceIndex:
         if self._encoder.ready:

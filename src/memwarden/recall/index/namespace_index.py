@@ -49,6 +49,8 @@ from memwarden.text.tokenizer import SURFACE_BIT
 
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
 THREAD_PAGE = 500
+# Changes of a namespace whose reading takes longer than to load the check of names: 20,000 take 200 to 300 ms.
+LONG_READ = 5_000
 
 _NUMBERS = count()
 
@@ -527,6 +529,8 @@ class NamespaceIndexes:
         self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
         self.on_lacking: Callable[[Namespace, Collection[str]], None] | None = None
         """Called with the rows that an index found without signals, in this process or another."""
+        self.on_long_read: Callable[[], None] | None = None
+        """Called before a namespace of at least :data:`LONG_READ` changes is read whole."""
 
     def list_held(self) -> list[Namespace]:
         return list(self._indexes)
@@ -547,6 +551,8 @@ class NamespaceIndexes:
         if index is not None and index.epoch == head.epoch and index.rev >= head.rev and not index.mostly_dead:
             self._indexes.move_to_end(namespace)
             return index
+        if index is None and head.rev >= LONG_READ and self.on_long_read is not None:
+            self.on_long_read()
         lock = self._building.setdefault(namespace, asyncio.Lock())
         async with lock:
             return await self._follow(namespace)
