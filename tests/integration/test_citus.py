@@ -44,6 +44,20 @@ _LOCAL = """
     SELECT relname FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r'
     AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = pg_class.oid)
 """
+# Groups of tables whose rows of the same path are on the same node.
+_PLACEMENTS = """
+    SELECT count(DISTINCT colocationid) FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid
+    WHERE relnamespace = 'memwarden'::regnamespace AND partmethod = 'h'
+"""
+# Unique and foreign keys that do not begin with the tenant and the path of a namespace.
+_KEYS = """
+    SELECT relname, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+    WHERE relnamespace = 'memwarden'::regnamespace AND indisunique AND relname <> 'meta'
+    AND pg_get_indexdef(indexrelid) NOT LIKE '%(tenant, namespace%'
+    UNION ALL SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE connamespace = 'memwarden'::regnamespace AND contype = 'f'
+    AND pg_get_constraintdef(oid) NOT LIKE '%(tenant, namespace%REFERENCES%(tenant, namespace%'
+"""
 WHILE_DISTRIBUTING = 60
 """Trips of a migration to the server after which a part of the tables is distributed."""
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
@@ -85,6 +99,8 @@ async def test_a_store_of_one_server_is_distributed_with_its_rows_when_it_is_ope
             assert [memory.id for memory in await warden.store.find(person)] == ["a"]
     with psycopg.connect(url) as db:
         assert db.execute(_LOCAL).fetchall() == []
+        assert db.execute(_PLACEMENTS).fetchone() == (1,)
+        assert db.execute(_KEYS).fetchall() == []
     with redirect_stdout(StringIO()) as out:
         assert await asyncio.to_thread(run, ["doctor", "--db", url, "--json"]) == 0
     nodes = json.loads(out.getvalue())["nodes"]

@@ -28,7 +28,8 @@ _PLACE = """
     AND shardid = get_shard_id_for_distribution_column('memwarden.namespaces', %s::text)
 """
 _ISOLATE = """
-    SELECT isolate_tenant_to_new_shard('memwarden.namespaces', %s::text, 'CASCADE', shard_transfer_mode => 'block_writes')
+    SELECT isolate_tenant_to_new_shard('memwarden.namespaces', %s::text, 'CASCADE',
+        shard_transfer_mode => 'block_writes')
 """
 _PATHS_OF_SHARD = """
     SELECT count(*) FROM memwarden.namespaces WHERE rev > 0
@@ -70,9 +71,7 @@ async def test_an_added_node_takes_shards_while_others_write(small_cluster: Citu
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as db:
             await db.execute("SELECT citus_rebalance_start(shard_transfer_mode => 'force_logical')")
             await db.execute("SELECT citus_rebalance_wait()")
-        rounds = len(kept[PEOPLE[-1]])
-        while len(kept[PEOPLE[-1]]) < rounds + 2 and not writing.done():
-            await asyncio.sleep(0.05)
+        await asyncio.sleep(1)  # some writes go to the new node
     finally:
         ended.set()
         await writing
@@ -113,15 +112,16 @@ async def test_a_large_namespace_gets_a_shard_of_its_own(citus: CitusCluster) ->
         found = await me.query("Where does Fay live?")
         assert found.items[0].text == wanted.items[0].text
         assert sorted(await warden.store.namespaces()) == sorted(PEOPLE)
+        assert isinstance(warden.store, PostgresStore)
         assert sum(share.namespaces for share in await warden.store.spread()) == len(PEOPLE)
     async with AsyncWarden.open(url) as warden:
-        assert (await warden.scope(user=me.user).query("What does Fay keep?")).items
+        assert (await warden.scope(user="p3").query("What does Fay keep?")).items
 
 
 def place_of(db: psycopg.Connection[Any], person: Namespace) -> tuple[int, int]:
     """Return the shard of a namespace and the port of its node."""
-    (place,) = db.execute(_PLACE, [person.path]).fetchall()
-    return place
+    ((shard, port),) = db.execute(_PLACE, [person.path]).fetchall()
+    return int(shard), int(port)
 
 
 def test_jobs_run_by_namespace_and_their_queue_stays_on_the_coordinator(citus_url: str) -> None:

@@ -23,7 +23,7 @@ from memwarden.recall.index.columns import Floats, Ints, Mask, TermIds, count_st
 from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import Links, NamespaceView, derive_links
 from memwarden.recall.question import Question
-from memwarden.recall.rank.bm25 import K1, PSEUDO_MASS, B, find_word, idf, match_words
+from memwarden.recall.rank.bm25 import K1, PSEUDO_MASS, B, find_word, idf
 from memwarden.recall.rank.combine import PRIOR_ROWS, TYPICAL, Spread, measure_closeness, measure_spread
 from memwarden.text.tokenizer import SURFACE_BIT
 
