@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -190,6 +191,8 @@ _NO_COUNTS: Counts = np.zeros(0, dtype=np.float32)
 # Below this many rows since the last merge the dictionary answers; a merge sorts everything (0.1 s at 100,000 rows).
 TAIL_ROWS = 2_000
 BULK_ROWS = 64
+# Rows that wait until a term is looked up. More are added at once, in the thread that builds an index.
+MAX_DEFERRED = 500
 # So many terms that were looked up are known without looking again.
 MAX_LOOKED_UP = 256
 
@@ -206,9 +209,24 @@ class Postings:
         self._looked_up: dict[int, tuple[Rows, Counts]] = {}
         self._tail: dict[int, tuple[list[int], list[int]]] = {}
         self._tail_rows = 0
+        # Rows that are added when a term is first looked up: the best of a large namespace are never looked up.
+        self._deferred: list[tuple[int, tuple[bytes, ...]]] = []
+        self._settling = Lock()
 
     def extend(self, first_row: int, texts: tuple[bytes, ...]) -> None:
         """Add rows ``first_row``, ``first_row + 1``, ... with their term ids (little-endian uint32)."""
+        self._deferred.append((first_row, texts))
+        if sum(len(texts) for _, texts in self._deferred) > MAX_DEFERRED:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Add the deferred rows."""
+        with self._settling:
+            for first_row, texts in self._deferred:
+                self._add(first_row, texts)
+            self._deferred = []
+
+    def _add(self, first_row: int, texts: tuple[bytes, ...]) -> None:
         if len(texts) > BULK_ROWS:
             self._merge(*flatten_terms(first_row, texts))
             return
@@ -224,6 +242,8 @@ class Postings:
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """Return the rows that hold a term, ascending, and how often each does."""
+        if self._deferred:
+            self._settle()
         held = self._looked_up.get(term)
         if held is None:
             if len(self._looked_up) >= MAX_LOOKED_UP:
@@ -233,6 +253,8 @@ class Postings:
 
     def holds(self, terms: TermIds) -> Mask:
         """Return which terms any row holds."""
+        if self._deferred:
+            self._settle()
         places = np.minimum(self._terms.searchsorted(terms), max(len(self._terms) - 1, 0))
         merged = self._terms[places] == terms if len(self._terms) else np.zeros(len(terms), np.bool_)
         if not self._tail:
@@ -241,6 +263,8 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
+        if self._deferred:
+            self._settle()
         arrays = (self._terms, self._starts, self._rows, self._counts)
         return sum(array.nbytes for array in arrays) + 200 * len(self._tail)
 

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from psycopg import Connection, DataError
@@ -456,10 +457,13 @@ class _ColumnDumper(Dumper):
     format = Format.BINARY
     element: int
     write: Callable[[Any], bytes]
+    packed: tuple[str, int] | None
 
     def dump(self, obj: Sequence[Any]) -> bytes:
         if not obj:
             return _EMPTY.pack(0, 0, self.element)
+        if self.packed is not None and None not in obj:
+            return self._dump_packed(obj, *self.packed)
         parts = [_HEAD.pack(1, 1, self.element, len(obj), 1)]
         write, length = type(self).write, _LENGTH.pack
         try:
@@ -473,16 +477,28 @@ class _ColumnDumper(Dumper):
             raise DataError(f"a value that this column cannot hold: {error}") from error
         return b"".join(parts)
 
+    def _dump_packed(self, obj: Sequence[Any], code: str, size: int) -> bytes:
+        """Return numbers in a single call, a third of the time."""
+        lengths_and_values = chain.from_iterable(zip(repeat(size), obj))
+        try:
+            body = struct.pack(f"!{f'i{code}' * len(obj)}", *lengths_and_values)
+        except (struct.error, TypeError) as error:
+            raise DataError(f"a value that this column cannot hold: {error}") from error
+        return _HEAD.pack(1, 1, self.element, len(obj), 1) + body
 
-def _kind(element: int, array: int, write: Callable[[Any], bytes]) -> tuple[type[_Column], type[_ColumnDumper]]:
-    body = {"element": element, "oid": array, "write": staticmethod(write)}
+
+def _kind(
+    element: int, array: int, write: Callable[[Any], bytes], packed: tuple[str, int] | None = None
+) -> tuple[type[_Column], type[_ColumnDumper]]:
+    """Return the types of a column and its dumper. packed: format and size of an element that struct packs."""
+    body = {"element": element, "oid": array, "write": staticmethod(write), "packed": packed}
     return type("_Values", (_Column,), {}), type("_ValuesDumper", (_ColumnDumper,), body)
 
 
 _KINDS = {
     "text": _kind(25, 1009, str.encode),
-    "int8": _kind(20, 1016, struct.Struct("!q").pack),
-    "float8": _kind(701, 1022, struct.Struct("!d").pack),
+    "int8": _kind(20, 1016, struct.Struct("!q").pack, ("q", 8)),
+    "float8": _kind(701, 1022, struct.Struct("!d").pack, ("d", 8)),
     "bool": _kind(16, 1000, struct.Struct("!?").pack),
     "bytea": _kind(17, 1001, bytes),
 }

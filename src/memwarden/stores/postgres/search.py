@@ -709,11 +709,10 @@ def _count_visited(near: int) -> int:
 
 
 def _decode_surrounding(row: tuple[Any, ...]) -> SurroundingRow:
-    index_row, is_open, content = row[:_INDEX_WIDTH], row[_INDEX_WIDTH], row[_INDEX_WIDTH + 1 :]
-    escaped = index_row[-1]
-    return SurroundingRow(
-        decode_index_row(index_row), is_open, RowContent._make(map(decode_text, content) if escaped else content)
-    )
+    index_row, content = row[:_INDEX_WIDTH], row[_INDEX_WIDTH + 1 :]
+    if index_row[-1]:
+        content = tuple(map(decode_text, content))
+    return SurroundingRow(decode_index_row(index_row), row[_INDEX_WIDTH], content)
 
 
 def _around_values(numbers: Sequence[int], seeds: Sequence[tuple[str, int, int]]) -> Values:

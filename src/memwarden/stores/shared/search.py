@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memwarden.clock import moment
 from memwarden.filters import Where
@@ -218,11 +218,20 @@ class RowContent(NamedTuple):
 
 
 class SurroundingRow(NamedTuple):
-    """A row that was read with its content. is_open: see :class:`OpenRows`."""
+    """A row that was read with its content.
+
+    Attributes:
+        is_open: see :class:`OpenRows`. values: of a :class:`RowContent`, which few of the rows need.
+    """
 
     row: IndexRow
     is_open: bool
-    content: RowContent
+    values: tuple[Any, ...]
+
+    @property
+    def content(self) -> RowContent:
+        """What the memory holds beside its index row."""
+        return RowContent._make(self.values)
 
 
 class Surroundings(NamedTuple):
