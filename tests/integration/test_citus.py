@@ -266,10 +266,9 @@ async def test_a_backup_comes_back_on_other_nodes(citus: CitusCluster, citus_url
         assert await other.examine() == []
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
     ("namespaces", "seconds", "transfer"),
-    [(40, 0.5, "block_writes"), (2_000, 30, "force_logical")],
+    [(12, 0.2, "block_writes"), pytest.param(2_000, 30, "force_logical", marks=pytest.mark.soak)],
 )
 async def test_writes_outlive_a_moved_shard_and_a_killed_node(
     citus: CitusCluster, namespaces: int, seconds: float, transfer: str

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import psutil
 import psycopg
 import pytest
 
@@ -18,10 +23,12 @@ from memwarden.stores.postgres import PostgresStore
 from memwarden.surfaces.doctor import look_for_leaks
 from memwarden.testing.examples import a_batch, a_put
 from memwarden_bench.citus_cluster import CitusCluster, start_cluster
+from server_process import free_port
 
 pytestmark = pytest.mark.soak
 
 PEOPLE = [Namespace("default", f"user/p{number}") for number in range(24)]
+SERVE = Path(__file__).parents[2] / "bench/scripts/serve_cluster.py"
 SETTINGS = {"fsync": "off", "citus.shard_count": "4"}
 _PLACE = """
     SELECT shardid, nodeport FROM citus_shards WHERE table_name = 'memwarden.namespaces'::regclass
@@ -141,3 +148,35 @@ def test_jobs_run_by_namespace_and_their_queue_stays_on_the_coordinator(citus_ur
     with psycopg.connect(citus_url) as db:
         assert db.execute(_QUEUE).fetchone() == (0,)
         assert db.execute("SELECT to_regclass('memwarden_jobs.procrastinate_jobs') IS NOT NULL").fetchone() == (True,)
+
+
+def test_the_demo_is_served_from_three_nodes_and_everything_stops(citus: CitusCluster) -> None:
+    """``make cluster``, without the environment that it sets up first."""
+    port = free_port()
+    command = [sys.executable, "-W", "ignore", str(SERVE), os.environ["MEMWARDEN_CITUS"], str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
+        try:
+            question = {"query": "What did the allergy clinic find out about Tomas?", "user_id": "ines"}
+            found = wait_for_answer(f"http://127.0.0.1:{port}/v1/memory/query", question, program)
+            parts = psutil.Process(program.pid).children(recursive=True)
+            names = [part.name() for part in parts if part.is_running()]
+        finally:
+            program.send_signal(signal.SIGINT)
+            out, _ = program.communicate(timeout=120)
+    assert found["items"]
+    assert names.count("postgres") > 3
+    assert out.count("Node 127.0.0.1:") == 2, out
+    assert out.rstrip().endswith("The server and its nodes are stopped.")
+    assert psutil.wait_procs(parts, timeout=30)[1] == []
+
+
+def wait_for_answer(url: str, question: dict[str, str], program: subprocess.Popen[str]) -> Any:
+    """Return the answer of a server that is being started."""
+    until = time.monotonic() + 240
+    while time.monotonic() < until and program.poll() is None:
+        with suppress(httpx2.TransportError):
+            answer = httpx2.post(url, json=question, timeout=60)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+        time.sleep(0.3)
+    raise AssertionError(f"no answer from {url}")
