@@ -23,6 +23,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from memwarden.records import Namespace
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres.backup import refuse_undecided
 from memwarden.stores.protocol import Store
@@ -498,3 +499,53 @@ def a_manifest(**changes: object) -> Manifest:
 
 def test_a_manifest_counts_revisions() -> None:
     assert a_manifest().revisions == 7
+
+
+# Backs up a database, waits until more was written to it, and says how much more memory the second backup takes.
+_MEASURED = """
+import asyncio, re, sys
+from pathlib import Path
+from memwarden.stores.postgres import PostgresStore
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+def back_up(name):
+    asyncio.run(PostgresStore(sys.argv[1]).back_up(Path(sys.argv[2]) / name))
+    return peak()
+
+before = back_up("little.zip")
+print("ready", flush=True)
+input()
+print(back_up("much.zip") - before)
+"""
+
+
+def test_a_backup_of_postgresql_streams(postgres_url: str, tmp_path: Path) -> None:
+    """16 MB of text take, held whole, that and more; by pages of COPY next to nothing beside the first page."""
+    fill_texts(postgres_url, "little", 100)
+    command = [sys.executable, "-c", _MEASURED, postgres_url, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        fill_texts(postgres_url, "much", 800)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        grown = int(child.stdout.readline())
+    assert sum(item.file_size for item in ZipFile(tmp_path / "much.zip").infolist()) > 16_000_000
+    assert grown < 8_000, grown
+
+
+def fill_texts(url: str, user: str, count: int) -> None:
+    """Write memories of 20 KB."""
+
+    async def fill() -> None:
+        store, here = store_at(url), Namespace("default", f"user/{user}")
+        await store.open()
+        for first in range(0, count, 100):
+            puts = [a_put(f"m{n}", namespace=here, text=f"{n} the sea " * 2000) for n in range(first, first + 100)]
+            await store.apply(a_batch(*puts, namespace=here))
+        await store.close()
+
+    asyncio.run(fill())

@@ -32,6 +32,8 @@ _NODE_REPEATS = 2
 
 # Executions after which psycopg prepares a statement. Its own default.
 _PREPARE_AFTER = 5
+# The same on Citus: only statements are prepared that say so.
+_PREPARE_NAMED_ALONE = 2**31
 _DEFAULTS = {
     "application_name": APPLICATION,
     "keepalives_idle": "30",  # seconds; a server that vanished is noticed within two minutes
@@ -75,9 +77,9 @@ class Connections:
         connection = connect(self._conninfo, autocommit=True, prepare_threshold=self._prepare_after)
         register_dumpers(connection)
         try:
-            if on_citus(connection):
-                # A prepared statement is planned for all values, hence for all nodes.
-                connection.prepare_threshold = None
+            if on_citus(connection) and self._prepare_after is not None:
+                # A prepared statement is planned for all values, hence for all nodes, unless it names its namespace.
+                connection.prepare_threshold = _PREPARE_NAMED_ALONE
         except BaseException:
             connection.close()
             raise

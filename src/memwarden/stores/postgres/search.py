@@ -503,7 +503,7 @@ class Searcher:
             self._always(scope, legs, open_, values, keep) if legs.always else None,
             self._filter(scope, legs, open_, values) if legs.filtered else None,
         )
-        counters = LegQuery(_COUNTERS, scope_values(namespace), prepared=True)
+        counters = LegQuery(_COUNTERS, scope_values(namespace), prepared=not self._on_citus)
         head, *found = self._ask(namespace, counters, *filter(None, wanted), near=legs.near)
         rows = iter(found)
         rev, epoch, digest = head[0] if head else (0, 0, None)
