@@ -555,9 +555,7 @@ def _is_certain(
         return _is_in_force(text, topic, read, at, signs, phrases)
     if topic in SINGLE and _is_of_named(read, phrases, signs):
         return False
-    if _is_denied(read, topic, phrases) or (
-        _is_of_another(read, phrases) and not _is_of_relative(read, topic, phrases)
-    ):
+    if _is_denied(read, topic, phrases) or _is_of_another(read, phrases):
         return False
     if topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]:
         return False
@@ -661,11 +659,6 @@ def _is_of_named(read: ReadText, phrases: re.Pattern[str], signs: Mapping[str, r
     return is_noun and all(mention.sort != "self" for mention in mentions)
 
 
-def _is_of_relative(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
-    """Whether a sentence is about a relative or pet that its phrase names first: "my daughter is 9, she has asthma"."""
-    return topic in ("family", "pets") and phrases.match(read.plain) is not None
-
-
 def _is_denied(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
     """Whether a phrase is denied before it: "I don't think I live there", or of a home also in or after it."""
     if topic == "likes":
@@ -744,8 +737,6 @@ def confirms_beginning(words: LastingWords, later: LastingWords, said_on: date) 
 def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     """Whether a later sentence of the same speaker may take back what lasts, however unsure that is."""
     if is_other_dose(words.read, later.read, _times_of_doses(words.read.language)):
-        return False
-    if words.topic == later.topic == "family" and _name_two_relatives(words.read, later.read):
         return False
     if later.topic == words.topic and (words.topic in SINGLE or _is_new_value(words, later)):
         return True
@@ -857,12 +848,6 @@ def _words_besides_days(text: str, language: str) -> Iterator[str]:
     for word in _WORD.findall(text):
         # A function word has no stem: "at".
         yield from terms(word, language) or (word,)
-
-
-def _name_two_relatives(earlier: ReadText, later: ReadText) -> bool:
-    """Whether both name a relative, and not the same: "my sister Orla", "my sister Mia". A person has one partner."""
-    named = bool(earlier.relatives and later.relatives) and earlier.relatives.isdisjoint(later.relatives)
-    return named and not (earlier.relations | later.relations) <= _PARTNERS
 
 
 def _tells_new_home(earlier: ReadText, later: ReadText) -> bool:
