@@ -63,11 +63,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", pytest.param("citus", marks=pytest.mark.soak)])
 def items_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store of each kind that keeps items."""
-    if request.param == "postgres":
-        return str(request.getfixturevalue("postgres_url"))
+    if request.param in ("postgres", "citus"):
+        return str(request.getfixturevalue(f"{request.param}_url"))
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 
