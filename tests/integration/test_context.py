@@ -346,3 +346,38 @@ def test_a_quoted_fact_shows_its_day_once() -> None:
         found = [replace(item, text=item.memory.text) for item in me.query("goats 养羊", threshold=0, top_k=2).items]
         shown = render_memories_block(order_items(found, LEAN_TEMPLATE), clock.now(), LEAN_TEMPLATE)
         assert '4 Sep 2025\n- 阿明: "我养羊。"\n3 Sep\n- Ana: "I keep goats."' in shown
+
+
+NOTES = [
+    "My sister Ada plays the cello in Lund.",
+    "The car needs winter tyres before November.",
+    "I'm allergic to walnuts.",
+    "Our landlord is called Mr. Pinto.",
+    "I started at the harbour office in March.",
+    "We adopted a grey cat named Moss.",
+    "My bike has a flat rear tyre.",
+    "I take the 7:40 ferry to work.",
+    "We painted the hall sage.",
+    "Ada had twins in spring.",
+    "The dentist moved to Mill Street.",
+    "I can't stand coriander.",
+    "The wifi password is on the fridge.",
+    "Dad turned seventy in Rome.",
+    "I broke my glasses on Tuesday.",
+    "The neighbours keep bees.",
+]
+
+
+def test_a_block_of_a_few_notes_leaves_out_what_hardly_answers() -> None:
+    with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 20}) as warden:
+        warden.scope(user="u", thread="notes").observe([{"role": "user", "content": text} for text in NOTES])
+        block = warden.scope(user="u", thread="asking").context("what is our cat called?", explain=True)
+        small = warden.scope(user="u", thread="again").context("what is our cat called?", 60)
+    assert "Moss" in block.text
+    unlikely = [cut for cut in block.cut if cut.gate == "unlikely"]
+    shown, left = (sum(each.score for each in some) for some in (block.items, unlikely))
+    # One more of the shown ones would be over 4 % of all.
+    assert unlikely
+    assert 0 < left <= 0.04 * (shown + left) < left + min(item.score for item in block.items)
+    assert max(cut.score for cut in unlikely) <= min(item.score for item in block.items)
+    assert {item.id for item in small.items} <= {item.id for item in block.items}

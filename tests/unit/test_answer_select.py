@@ -21,6 +21,22 @@ def test_forgotten_places_are_dropped_without_a_gate() -> None:
     assert (places(chosen), chosen.always, chosen.left_out) == ([2, 3], [], [])
 
 
+@pytest.mark.parametrize(("least", "kept"), [(0.0, [1]), (0.9, [1]), (0.91, [1, 2]), (1.4, [1, 2]), (9.0, [1, 2, 3])])
+def test_candidates_stay_until_their_scores_add_up(least: float, kept: list[int]) -> None:
+    chosen = selection()
+    chosen.leave_unlikely(least)
+    assert places(chosen) == kept
+    assert [(item.place, gate) for item, gate in chosen.left_out] == [
+        (place, "unlikely") for place in (1, 2, 3) if place not in kept
+    ]
+
+
+def test_of_no_candidates_none_are_left_out() -> None:
+    chosen = Selection([], [], [])
+    chosen.leave_unlikely(0.0)
+    assert (chosen.ranked, chosen.left_out) == ([], [])
+
+
 def test_a_repetition_is_left_out_and_lends_its_score() -> None:
     chosen = selection()
     chosen.fold({1: "echo"}, {3: 0.9})

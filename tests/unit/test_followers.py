@@ -15,13 +15,13 @@ from memwarden.statements.statement import PackedStatement, pack
 ALL = np.ones(3, np.bool_)
 
 
-def view_of(vectors: list[list[float]], created_at: list[int], short_share: float = 1.0) -> Any:
+def view_of(vectors: list[list[float]], created_at: list[int], mostly_short: float = 1.0) -> Any:
     rows = np.array(vectors, np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     passages = SimpleNamespace(second=rows, starts=np.arange(len(rows)))
     nothing, said = np.zeros(len(rows), np.bool_), np.array(created_at)
     return SimpleNamespace(
-        passages=passages, created_at=said, since=said, short_share=short_share, statements=None,
+        passages=passages, created_at=said, since=said, mostly_short=mostly_short, statements=None,
         says_doubt=nothing, asks_question=nothing, from_person=np.ones(len(rows), np.float32),
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ def test_a_newer_close_text_comes_up_to_the_best_and_not_above_it() -> None:
     [
         (view_of(VECTORS, [2, 1, 3]), 0.9),  # the close text is older
         (view_of(VECTORS, [1, 2, 3]), 0.5),  # the answer may not be in the store
-        (view_of(VECTORS, [1, 2, 3], 0.5), 0.9),  # the store holds long texts
+        (view_of(VECTORS, [1, 2, 3], 0.0), 0.9),  # the store holds long texts
     ],
 )
 def test_nothing_is_raised_where_it_may_not_replace_the_best(view: Any, answer: float) -> None:

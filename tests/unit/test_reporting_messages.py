@@ -108,6 +108,19 @@ def test_reports_are_told_from_wishes_plans_and_questions_in_six_languages() -> 
     assert np.mean([chances[report] - chances[wish] for _, _, wish, report in SAID]) > 0.4
 
 
+def test_among_long_texts_nothing_counts_for_reporting() -> None:
+    long = "The river bends twice below the mill and then runs straight for an hour through open fields of barley. " * 4
+    with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 20}) as warden:
+        me = warden.scope(user="u", thread="t")
+        weights = []
+        for texts in (["We painted the hall sage.", "We had soup."], [long, f"Long ago: {long}", f"Later: {long}"]):
+            me.observe([{"role": "user", "content": text} for text in texts])
+            (item,) = me.query("which colour is the hall?", top_k=1, threshold=0.0, explain=True).items
+            weights.append({each.name: each.contribution for each in item.why.features}["reports"])
+    assert weights[0] > 1
+    assert weights[1] == 0
+
+
 @pytest.mark.parametrize("settings", [{"embedder": "none"}, {"embedder": "wordllama"}])
 def test_without_the_multilingual_model_nothing_is_said_of_reports(settings: dict[str, str]) -> None:
     with Warden.open("memory://", settings) as warden:

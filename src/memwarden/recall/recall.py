@@ -98,6 +98,8 @@ MAX_RERANKED = 50
 SPARE_CANDIDATES = 5
 # Omissions named without ``explain``, nearest first.
 MAX_SHOWN_CUTS = 20
+# Share of all chances of an answer that the memories of a block add up to: the others seldom hold one.
+SHARE_IN_BLOCK = 0.96
 # Candidates among which importance and recency decide in a numbered block.
 MIN_WEIGHED = 10
 
@@ -320,6 +322,9 @@ class Recall:
         # All are chosen before anything is awaited, as for a query.
         choose = partial(self._select, request=request, limit=most, bar=CONTEXT_BAR)
         selected = [choose(item.ctx.index, item.ranking, item.gates) for item in chosen]
+        if request.template.by_day:
+            for item, selection in zip(chosen, selected, strict=True):
+                selection.leave_unlikely(SHARE_IN_BLOCK * float(item.ranking.scores[item.gates.open].sum()))
         searches = [
             QuestionSearch(item, selection, {}, await self._fetch(item, selection))
             for item, selection in zip(chosen, selected, strict=True)

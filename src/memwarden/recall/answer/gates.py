@@ -41,6 +41,7 @@ GATES: Mapping[str, str] = {
     "ended": "what was remembered of this turn is forgotten or no longer true",
     "rag_length": "its category's rag_length is used up by better memories",
     "top_k": "enough better memories are in the answer",
+    "unlikely": "the better memories hold almost all chances of an answer",
     "budget": "it does not fit into what is left of the token budget",
 }
 

@@ -34,7 +34,7 @@ from memwarden.text.small_talk import content_terms
 
 # Maximum characters of a memory in a block, half of it without spaces between words. At 500, a passage, fewer memories
 # fit and less of the answer is shown.
-MAX_IN_BLOCK: Final = 250
+MAX_IN_BLOCK: Final = 200
 
 
 def show_whole(question: Question, held: CachedMemory, passage: int) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +73,12 @@ class Selection:
         """Drop the candidates at other places."""
         self.always = [alway for alway in self.always if alway.place in places]
         self.ranked = [item for item in self.ranked if item.place in places]
+
+    def leave_unlikely(self, least: float) -> None:
+        """Leave out the last candidates, once the scores of the better ones add up to ``least``. One stays."""
+        kept = bisect_left(list(accumulate(item.score for item in self.ranked)), least) + 1
+        self.left_out[:0] = [(item, "unlikely") for item in self.ranked[kept:]]
+        del self.ranked[kept:]
 
     def fold(self, dropped: Mapping[int, str], best: Mapping[int, float]) -> None:
         """Leave out the ranked places that are dropped, by their gate, and raise others to a score."""

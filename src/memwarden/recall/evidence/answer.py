@@ -15,7 +15,7 @@ from memwarden.recall.evidence.weights import chance, load_weights, weigh
 from memwarden.recall.index.columns import Floats, Mask, personal
 from memwarden.recall.rank.combine import Combination
 from memwarden.recall.rank.dates import on_day
-from memwarden.recall.rank.shape import plainness_of, reports, share_asked
+from memwarden.recall.rank.shape import plainness_of
 from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.settings import DEFAULT_THRESHOLD
 from memwarden.text.small_talk import content_terms
@@ -80,7 +80,7 @@ def judge_answer(
     if plain > MIN_PLAIN:
         of_plain = _judge_plain(question, weights.plain, signals, combined, allowed)
         subject, answer = subject + plain * (of_plain - subject), answer + plain * (of_plain - answer)
-    others, reported = tells_of_others(question, view), reports(question, view)
+    others, reported = tells_of_others(question, view), combined.reports
     about = allowed if others is None else allowed & ~others
     if reported is not view.nothing:
         about = about & ((reported >= MIN_REPORT) | ~view.turns)
@@ -132,7 +132,7 @@ def answer_signals(
         "personal": 0.0 if question.second is None else personal(question.second),
         "small": SMALL_ROWS / (rows + SMALL_ROWS),
         "reason_or_list": float(reading is not None and reading.when in ("why", "list")),
-        "told": _most(share_asked(question, view), allowed),
+        "told": _most(combined.told, allowed),
         "named": float(question.names_somebody),
         "implicit": 0.0 if reading is None else reading.implicit,
         "english": float(question.english),

@@ -214,6 +214,11 @@ class NamespaceView:
         """Share of the live texts that are messages of a talk, not documents, 0..1."""
         return float(np.mean(self.length[self.alive] <= TALK_TERMS)) if self.alive.any() else 1.0
 
+    @property
+    def mostly_short(self) -> float:
+        """Return 0 where half of the texts are long or more, 1 where none is."""
+        return max(0.0, 2 * self.short_share - 1)
+
     @cached_property
     def reports(self) -> Floats:
         """How far a text reports what is or was, 0..1. The mean where that is not known."""

@@ -35,7 +35,7 @@ LEADING: Final = {"both": "answering", "multilingual": "answering", "first": "fi
 # the session is about.
 ASSISTANT: Final = -2.5
 # Weights of a message's shape and neighbours. They count as far as the namespace holds short messages: in a store of
-# documents they do harm.
+# documents they do harm. Those of :data:`OF_MOST` do so among a few long texts already.
 SHAPE: Final[Weights] = {
     "asks": -1.5,
     "reports": 2.0,
@@ -46,6 +46,8 @@ SHAPE: Final[Weights] = {
     "after": 0.3,
     "says_when": 0.7,
 }
+# Signals that count as far as most messages are short.
+OF_MOST: Final = ("reports", "unreported")
 SPEAKER: Final = 0.8
 ON_DAY: Final = 1.2
 # Weights of what is told of others: by how far it is what is asked for, and where people ask about themselves.
@@ -101,12 +103,16 @@ class Combination:
 
     Attributes:
         parts: the contributions. total: their weighted sum. closeness: the signals it is made from.
+        told: how far each place states the attribute that is asked for, 0..1.
+        reports: how far each place reports what is or was, 0..1.
     """
 
     parts: tuple[Part, ...]
     total: Floats
     closeness: Closeness
     passage_total: Floats
+    told: Floats
+    reports: Floats
 
     def without(self, *names: str) -> Floats:
         """Return the sum without some parts."""
@@ -216,9 +222,11 @@ def combine(
         if name in closeness.places
     }
     parts = [Part(name, values, weights[name]) for name, values in scaled.items()]
-    short = view.short_share
+    told = shape.share_asked(question, view)
+    reports = shape.reports(view, told)
     parts += [
-        Part(name, values, short * SHAPE[name]) for name, values in _shapes(question, view, closeness, scaled, weights)
+        Part(name, values, (view.mostly_short if name in OF_MOST else view.short_share) * SHAPE[name])
+        for name, values in _shapes(question, view, closeness, scaled, weights, reports)
     ]
     parts += [
         Part("speaker", speakers.said_by_named(question, view), SPEAKER),
@@ -239,7 +247,9 @@ def combine(
         if part.name not in left_out:
             parts.append(part)
             total = total + np.float32(part.weight) * part.values
-    return Combination(tuple(parts), total, closeness, _sum_passages(closeness, weights, spread))
+    return Combination(
+        tuple(parts), total, closeness, _sum_passages(closeness, weights, spread), told=told, reports=reports
+    )
 
 
 def add_talk(own: Combination, talk: Combination) -> Combination:
@@ -254,10 +264,14 @@ def add_talk(own: Combination, talk: Combination) -> Combination:
 
 
 def _shapes(
-    question: Question, view: NamespaceView, closeness: Closeness, scaled: Mapping[str, Floats], weights: Weights
+    question: Question,
+    view: NamespaceView,
+    closeness: Closeness,
+    scaled: Mapping[str, Floats],
+    weights: Weights,
+    reports: Floats,
 ) -> list[tuple[str, Floats]]:
     leading = scaled[LEADING[closeness.kind]]
-    reports = shape.reports(question, view)
     unreported = view.nothing
     if reports is not view.nothing:
         close = sum((np.float32(weights[name]) * values for name, values in scaled.items()), view.nothing)

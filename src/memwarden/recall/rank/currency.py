@@ -12,7 +12,7 @@ from memwarden.models.products import multiply
 from memwarden.recall.evidence.weights import MAX_LOGIT
 from memwarden.recall.index.columns import Floats, Ints, Mask
 from memwarden.recall.rank.combine import LEADING, Combination
-from memwarden.recall.rank.shape import plainness_of, share_asked
+from memwarden.recall.rank.shape import plainness_of
 from memwarden.recall.rank.speakers import tells_of_others
 from memwarden.text.question_words import opens_as_question
 
@@ -97,7 +97,7 @@ def find_pairs(
     sides = {"first": view.passages.vectors, "second": view.passages.second}
     if sides[leads] is None or combined.closeness.kind == "words":
         return None
-    told, best = share_asked(question, view), len(compared.passed)
+    told, best = combined.told, len(compared.passed)
     others = compared.passing[best:]
     # Of three values that tell what is asked for, the last passes the second, wherever that is.
     older = np.concatenate([compared.passed, others[told[others] >= MIN_TOLD][:MAX_TELLING]])

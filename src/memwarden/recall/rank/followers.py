@@ -32,8 +32,7 @@ def raise_followers(view: NamespaceView, total: Floats, allowed: Mask, answer: f
     In a store of long texts almost everything is close to the best one, so that this counts only as far as most texts
     are short. Without the multilingual model nothing is raised. answer: the chance that the store holds it.
     """
-    short = max(0.0, 2 * view.short_share - 1)
-    weight = WEIGHT * short * min(max((answer - LEAST_ANSWER) / (SURE_ANSWER - LEAST_ANSWER), 0.0), 1.0)
+    weight = WEIGHT * view.mostly_short * min(max((answer - LEAST_ANSWER) / (SURE_ANSWER - LEAST_ANSWER), 0.0), 1.0)
     vectors, starts = view.passages.second, view.passages.starts
     if weight == 0 or vectors is None:
         return total

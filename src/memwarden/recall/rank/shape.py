@@ -28,14 +28,14 @@ def share_asked(question: Question, view: NamespaceView) -> Floats:
     return view.statements.share_attribute(question.reading, view.size)
 
 
-def reports(question: Question, view: NamespaceView) -> Floats:
-    """Return how far each place reports what is or was, 0..1.
+def reports(view: NamespaceView, told: Floats) -> Floats:
+    """Return how far each place reports what is or was, 0..1. told: how far it states the attribute asked for.
 
     What states the attribute that is asked for reports something, so that two values of it differ by nothing here.
     """
     if view.second is None:
         return view.nothing
-    return np.maximum(view.reports, share_asked(question, view) * ~view.says_doubt)
+    return np.maximum(view.reports, told * ~view.says_doubt)
 
 
 def log_length(question: Question, view: NamespaceView) -> Floats:
