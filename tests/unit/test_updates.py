@@ -124,6 +124,7 @@ LANGUAGES: dict[str, list[tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 MORE_ENDED = [
     ("Trabajo en Zara.", "Dejé el trabajo en Zara."),
     ("I work at Barclays.", "I left my job at Barclays."),
+    ("Ik werk bij Solvia.", "Ik heb ontslag genomen bij Solvia."),
     ("Ich arbeite bei Siemens.", "Ich habe Siemens verlassen."),
     ("I live in Berlin.", "I don't live in Berlin anymore."),
     ("I have asthma.", "No asthma anymore."),

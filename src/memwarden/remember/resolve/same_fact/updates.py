@@ -370,6 +370,9 @@ def _is_only_place(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
     """Whether a clause ends another thing at the place of a home or a job: "I sold my car in Leeds"."""
     if clause.roles & {"home", "work"} or not (old.has("home") or old.has("work")):
         return False
+    # "I resigned from Solvia": its words are of the post.
+    if "left" in clause.roles and old.has("work"):
+        return False
     return bool(clause.content - old.content - stems_of_names(new))
 
 
