@@ -124,6 +124,9 @@ LANGUAGES: dict[str, list[tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 MORE_ENDED = [
     ("Trabajo en Zara.", "Dejé el trabajo en Zara."),
     ("I work at Barclays.", "I left my job at Barclays."),
+    ("Martin is my boss.", "Martin left, Aisha is my boss now."),
+    ("Martin es mi jefe.", "Aisha es mi jefa ahora."),
+    ("Dr. Kolb is my dentist.", "Dr. Weiss is my dentist now."),
     ("Ik werk bij Solvia.", "Ik heb ontslag genomen bij Solvia."),
     ("Ich arbeite bei Siemens.", "Ich habe Siemens verlassen."),
     ("I live in Berlin.", "I don't live in Berlin anymore."),
@@ -207,6 +210,10 @@ MORE_OPEN = [
     ("Lavoro alla Fiat.", "Ho lasciato la borsa alla Fiat."),
     ("Vivo en Cádiz.", "Vendí el coche en Cádiz."),
     ("I live in Leeds.", "I sold my car in Leeds."),
+    ("Martin is my boss.", "Aisha is my manager's boss now."),
+    ("Martin is my boss.", "Aisha is my sister's boss now."),
+    ("Martin is my boss.", "Martin likes my boss Aisha."),
+    ("Aisha is Tom's boss.", "Martin is my boss now."),
     ("Ich wohne in Kiel.", "Ich habe mein Boot in Kiel verkauft."),
 ]
 ENDED = [(old, new) for rows in LANGUAGES.values() for old, ends, _ in rows for new in ends] + MORE_ENDED

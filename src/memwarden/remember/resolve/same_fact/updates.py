@@ -264,9 +264,22 @@ def value_of(role: str, text: ReadText) -> Sequence[str]:
     place = next((place for place, word in enumerate(behind) if word in text.capitals), MAX_LINK_WORDS + 1)
     # "My boss Kai said", but "engaged to Kai".
     begin = 0 if role == "partner" or _COLON.match(text.plain, hit.end()) else 1
-    if not begin <= place <= MAX_LINK_WORDS or not all(_links(word, text) for word in behind[:place]):
+    if begin <= place <= MAX_LINK_WORDS and all(_links(word, text) for word in behind[:place]):
+        return list(itertools.takewhile(text.capitals.__contains__, behind[place:]))
+    # "Aisha is my manager's boss" names the holder of another post.
+    if role != "post" or _POSSESSED.match(text.plain, hit.end()):
         return ()
-    return list(itertools.takewhile(text.capitals.__contains__, behind[place:]))
+    return _value_before(text.plain[: hit.start()], text)
+
+
+def _value_before(words: str, text: ReadText) -> Sequence[str]:
+    """Return the name before a post and the words that join both: "aisha" of "aisha is my boss"."""
+    before = _WORDS.findall(words)[::-1]
+    grammar = (len(word) == 1 or text.is_grammar(word) for word in before)
+    place = next((place for place, known in enumerate(grammar) if not known), 0)
+    if not 0 < place <= MAX_LINK_WORDS:
+        return ()
+    return list(itertools.takewhile(text.capitals.__contains__, before[place:]))[::-1]
 
 
 def _links(word: str, text: ReadText) -> bool:
