@@ -410,3 +410,15 @@ def test_a_superseded_fact_goes_on_covering_its_turn(warden: Warden) -> None:
     assert {cut.gate for cut in found.cut if cut.id == old} == {"ended"}
     then = me.query("Where does Ana live, in Berlin or Hamburg?", threshold=0, top_k=10, as_of="2026-01-15")
     assert "Berlin" in then.text
+
+
+def test_a_month_ahead_is_found_by_its_name() -> None:
+    told = ("We are going to Sardinia in June.", "Last May we were in Rome.", "I hate coriander.")
+    with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 20}) as warden:
+        warden.scope(user="u", thread="told").observe(
+            [{"role": "user", "content": text, "created_at": "2026-11-20T10:00:00Z"} for text in told]
+        )
+        me = warden.scope(user="u", thread="asking")
+        for question in ("Where are we going in June?", "what's planned for June?", "What happens in June?"):
+            assert [item.memory.text for item in me.query(question).items] == [told[0]]
+        assert not me.query("What did I do in June?")

@@ -147,6 +147,26 @@ def test_a_question_without_a_year_asks_about_each_year_since() -> None:
     assert len(asked_spans("What did Ana do in May 2022?", FRIDAY, since=date(2021, 9, 1))) == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "years"),
+    [
+        ("Where are we going in June?", [2022, 2023, 2024]),
+        ("what's planned for June?", [2022, 2023, 2024]),
+        ("What will we do in June?", [2022, 2023, 2024]),
+        ("Wohin fahren wir im Juni?", [2022, 2023, 2024]),
+        ("¿adónde vamos en junio?", [2022, 2023, 2024]),
+        ("On part où en juin ?", [2022, 2023, 2024]),
+        ("Where did we go in June?", [2022, 2023]),
+        ("Wo waren wir im Juni?", [2022, 2023]),
+        ("¿dónde estuvimos en junio?", [2022, 2023]),
+        ("Où étais-tu en juin ?", [2022, 2023]),
+    ],
+)
+def test_a_month_of_a_question_that_is_not_of_the_past_may_lie_ahead(question: str, years: list[int]) -> None:
+    spans = asked_spans(question, datetime(2023, 11, 3, tzinfo=UTC), since=date(2022, 1, 9))
+    assert [span.first for span in spans] == [date(year, 6, 1) for year in years]
+
+
 def test_at_most_four_spans_are_stored_the_narrowest() -> None:
     spans = spans_in("in 2020, in 2021, yesterday, today, tomorrow and next week", FRIDAY)
     assert [last - first for first, last in decode(encode(spans))] == sorted(

@@ -309,7 +309,8 @@ def asked_spans(
     """Return the days that a question asks about; "When did ...?" names none.
 
     ``now``: when it is asked. A date without a year is the last such date, unless the question is of the future; with
-    ``since``, the day of the oldest memory, it stands for that date in each year from then on.
+    ``since``, the day of the oldest memory, it stands for that date in each year from then on, and in the next year
+    unless the question is of the past.
     """
     return read_days(question, now.date(), language, question=True, since=since) if may_name_days(question) else ()
 
@@ -334,7 +335,8 @@ _TO_BLANKS: Final = {code: " " for code in range(128) if not (chr(code).isalnum(
 def read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
-    spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
+    years = _years(said, since) if since else None
+    spans = glued_spans(text, said, years) if not text.isascii() and GLUED_SIGN.search(text) else ()
     if spans:
         spans = ask_of_earlier(text, spans, said) if question else drop_habits(text, spans)
     if language in ("ja", "zh"):
@@ -343,8 +345,8 @@ def read_days(
     if not _has_anchor(read.symbols):
         return spans
     found = join_dates(read, find_dates(read))
-    if since is not None:
-        found = [other for item in found for other in _in_each_year(item, _years(said, since))]
+    if years is not None:
+        found = [other for item in found for other in _in_each_year(item, read.add_next(years, item.start, item.end))]
     named = (DaySpan(*item.days, read.text_of(item.start, item.end), item.exact) for item in found)
     return (*spans, *(named if question else drop_habits(text, named)))
 
@@ -357,13 +359,13 @@ def _has_anchor(symbols: str) -> bool:
     return not _LETTERS_OF_DATES.isdisjoint(symbols) or _DAY_OF_MONTH in symbols
 
 
-def _years(said: date, since: date | None) -> range | None:
-    """Return the years for which a date without a year stands. None for the nearest."""
-    return None if since is None else range(max(since.year, said.year - 49), said.year + 1)
+def _years(said: date, since: date) -> range:
+    """Return the years until now for which a date without a year stands."""
+    return range(max(since.year, said.year - 49), said.year + 1)
 
 
-def _in_each_year(match: DateMatch, years: range | None) -> list[DateMatch]:
-    if match.in_year is None or years is None:
+def _in_each_year(match: DateMatch, years: range) -> list[DateMatch]:
+    if match.in_year is None:
         return [match]
     made = [(year, try_year(match.in_year, year)) for year in years]
     return [replace(match, days=days) for _, days in made if days is not None] or [match]
@@ -441,23 +443,42 @@ class SymbolText:
 
         yearless: whether a year is chosen. A question for what has to be then is of the future.
         """
+        told, until = self._told_tense(start, end)
+        if told or not self.question:
+            return told or int(until)
+        return 1 if yearless and (self.asks_ahead or (until and self._is_now(*self._clause(start, end)))) else -1
+
+    def add_next(self, years: range, start: int, end: int) -> range:
+        """Return years of a date and the next one, unless the sentence is of the past.
+
+        "Where do we go in June" and "what is booked for June" are not.
+        """
+        booked = not self.language.booked.isdisjoint(self.words[slice(*self._clause(start, end))])
+        is_past = self._told_tense(start, end)[0] < 0 and not booked
+        return years if is_past else range(years.start, years.stop + 1)
+
+    def _clause(self, start: int, end: int) -> tuple[int, int]:
+        """Return the bounds of the clause of words."""
         low, high = start, end
         while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in _ENDS:
             low -= 1
         while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in _ENDS:
             high += 1
+        return low, high
+
+    def _told_tense(self, start: int, end: int) -> tuple[int, bool]:
+        """Return the tense that the words of a clause tell, 0 for none, and whether it says "until"."""
+        low, high = self._clause(start, end)
         places = [*range(low, start), *range(end, high)]
         if any(self.words[n] in self.language.future for n in places) or self._lies_ahead(low, start, high):
-            return 1
+            return 1, False
         untils = [n for n in range(low, start) if self.is_token(n, "until")]
         until = bool(untils) and untils[-1] in self._right_before(low, start)
         if untils and not (until or self.question) and start - untils[-1] > _MAX_WORDS_BEFORE + 1:
             until, places = True, [n for n in places if n >= untils[-1]]  # "I got 600 till the loan comes on 12 May"
         if any(self.words[n] in self.language.past for n in places) or self._ends_as_past(places, until):
-            return -1
-        if self.question:
-            return 1 if yearless and (self.asks_ahead or (until and self._is_now(low, high))) else -1
-        return int(until)
+            return -1, until
+        return 0, until
 
     @cached_property
     def asks_ahead(self) -> bool:
