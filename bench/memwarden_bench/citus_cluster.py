@@ -68,6 +68,12 @@ class Node:
         """Return the URL of a database of this node."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def process_id(self) -> int:
+        """Id of the server's first process."""
+        assert self._process is not None, "start the node first"
+        return self._process.pid
+
     def start(self) -> None:
         """Start the server and wait until it answers. Raises RuntimeError with the end of its log."""
         options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
