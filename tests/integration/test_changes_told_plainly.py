@@ -42,6 +42,30 @@ MOVES = [
         marks=FAR,
     ),
     ("我住在泉州。", "我们已经搬到银川了。", "我住在哪里？", "我以前住在哪里？"),
+    (
+        "I live in Lorca.",
+        "I'm in Lindau now. We live in a small flat near the zoo.",
+        "Where do I live?",
+        "Where did I live before?",
+    ),
+    (
+        "Ich wohne in Husum.",
+        "Wir sind jetzt in Lindau. Wir wohnen in einer kleinen Wohnung am Zoo.",
+        "Wo wohne ich?",
+        "Wo habe ich vorher gewohnt?",
+    ),
+    (
+        "Vivo en Lorca.",
+        "Ya estoy en Lindau. Vivimos en un piso pequeño cerca del zoo.",
+        "¿Dónde vivo?",
+        "¿Dónde vivía antes?",
+    ),
+    (
+        "J'habite à Vannes.",
+        "On est à Lindau maintenant. On habite un petit appartement près du zoo.",
+        "Où est-ce que j'habite ?",
+        "Où est-ce que j'habitais avant ?",
+    ),
 ]
 JOBS = [
     ("I work at Farrow.", "I quit my job at Farrow; from May I'm at Selby.", "Where do I work?"),
@@ -73,6 +97,32 @@ def test_the_new_job_leads(before: str, after: str, now: str) -> None:
     with warden:
         assert me.query(now).items[0].memory.text == after
         assert me.context(now).items[0].memory.text == after
+
+
+HOLDERS = [
+    ("Martin is my boss.", "Aisha is my boss now.", "Who is my boss?"),
+    ("Martin ist mein Chef.", "Aisha ist jetzt meine Chefin.", "Wer ist mein Chef?"),
+    ("Martín es mi jefe.", "Aisha es ahora mi jefa.", "¿Quién es mi jefe?"),
+    ("Martin est mon chef.", "Aisha est maintenant ma cheffe.", "Qui est mon chef ?"),
+    ("Le mariage est le 12 juin.", "Le mariage est reporté au 19 juin.", "Quand est-ce que je me marie ?"),
+    ("We're getting married on 12 June.", "Our wedding will be on 19 June instead.", "When am I getting married?"),
+    ("The wedding is on 12 June.", "The wedding is moved to 19 June.", "When am I getting married?"),
+    ("Die Hochzeit ist am 12. Juni.", "Die Hochzeit wird auf den 19. Juni verschoben.", "Wann heirate ich?"),
+    ("La boda es el 12 de junio.", "La boda va a ser el 19 de junio en vez del 12.", "¿Cuándo me caso?"),
+    (
+        "Der Yogakurs ist immer dienstags.",
+        "Der Yogakurs ist jetzt donnerstags statt dienstags.",
+        "Wann ist mein Yogakurs?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "question"), HOLDERS)
+def test_the_new_holder_of_a_post_and_the_new_day_lead(before: str, after: str, question: str) -> None:
+    warden, me = told([before, after])
+    with warden:
+        assert me.query(question).items[0].memory.text == after
+        assert me.context(question).items[0].memory.text == after
 
 
 @pytest.mark.parametrize("month", ["February", "March"])

@@ -27,6 +27,10 @@ _CLAUSE_END: Final = re.compile(r"[,;:()]+\s|[.!?…]+(?=\s|$)|\s[–—-]+\s|[�
 _ABBREVIATION: Final = re.compile(
     rf"(?<!\w)({'|'.join(re.escape(word.lower()) for word in sorted(all_words('abbreviations')))})\.(?=\s)"
 )
+# The full stop of a day before its month, which ends no clause: "am 12. Juni".
+_DAY_OF_MONTH: Final = re.compile(
+    rf"(?<=\d)\.(?=\s(?:{'|'.join(re.escape(normalize_text(word)) for word in sorted(all_words('months')))})(?!\w))"
+)
 # Languages whose subjects are read by lists.
 _READ_SUBJECTS: Final = ("en", "de", "es", "fr", "ja", "zh")
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -40,7 +44,8 @@ _UNIT: Final = re.compile(r"\d[\s]*([^\W\d_]+)")
 _ANY_DAY: Final = datetime(2026, 6, 3, 12, tzinfo=UTC)
 # Roles whose words are grammar of a change and no part of what it is about.
 _GRAMMAR: Final = (
-    "over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses", "parted", "left",
+    "said", "over", "changed", "scaled", "corrected", "now", "moved", "hired", "negation", "uses", "parted", "left",
+    "usual",
 )  # fmt: skip
 _TOKEN: Final = re.compile(r"[\w'’@./:+#-]*[\w@/+#]")
 
@@ -140,7 +145,7 @@ def read_text(text: str, language: str | None = None) -> ReadText:
     if words is not None:
         numbers |= {words.numbers[word] for word in plain.split() if word in words.numbers}
         counted = {stem for word in words.numbers for stem in terms(word, code)}
-    whole = _ABBREVIATION.sub(r"\1", plain)
+    whole = _DAY_OF_MONTH.sub("", _ABBREVIATION.sub(r"\1", plain))
     parts = [part for part in _CLAUSE_END.split(whole) if part.strip()] if len(text) <= MAX_CHARACTERS else []
     dropped = dated | counted | _calendar(code)
     clauses = () if words is None else tuple(_read_clause(part, words, code, dropped) for part in parts)
@@ -202,7 +207,7 @@ def _read_clause(part: str, words: UpdateWords, code: str, dropped: Collection[s
     roles = frozenset(role for role, pattern in words.patterns.items() if pattern.search(part))
     bare = part
     for role in _GRAMMAR:
-        bare = words.patterns[role].sub(_keep_between, bare)
+        bare = words.patterns[role].sub(_keep_between, bare) if role in words.patterns else bare
     content = (term for term in terms(bare, code) if term not in dropped and not any(map(str.isdigit, term)))
     return ReadClause(part, roles, frozenset(content))
 

@@ -806,7 +806,7 @@ def _is_left(words: LastingWords, later: LastingWords) -> bool:
         rest = _rest_of(clause.text, signs[_LEAVES[words.topic]], language)
         if rest is not None and not rest:
             return True
-        named = _rest_of(clause.text, signs["quits"], language) if words.topic == "work" else None
+        named = names_quit(clause.text, language) if words.topic == "work" else None
         if named and named <= words.content:
             return True
     return False
@@ -823,6 +823,11 @@ def tells_break(read: ReadText) -> bool:
     """Whether a sentence ends with words for the end of a couple."""
     breaks = list(load_signs(read.language)["breaks"].finditer(read.plain))
     return bool(breaks) and not read.has("doubt") and not any(map(str.isalnum, read.plain[breaks[-1].end() :]))
+
+
+def names_quit(clause: str, language: str) -> frozenset[str]:
+    """Words of a clause, as stems, for what its speaker left. Empty if it left nothing."""
+    return _rest_of(clause, load_signs(language)["quits"], language) or frozenset()
 
 
 def _rest_of(clause: str, sign: re.Pattern[str], language: str) -> frozenset[str] | None:

@@ -11,7 +11,8 @@ from memwarden.statements.wording import SELF, find_mentions, names_in
 from memwarden.text.language import language_of, normalize_text
 from memwarden.text.lexicon import languages, load_lexicon, pattern_of
 from memwarden.text.question_words import read_question_words
-from memwarden.text.tokenizer import terms
+from memwarden.text.tokenizer import stop_words, terms
+from memwarden.text.update_words import load_update_words
 
 # Characters read of a clause.
 MAX_CHARACTERS: Final = 160
@@ -27,7 +28,7 @@ class HeldPost(NamedTuple):
 
     Attributes:
         attribute: of the statements.
-        start: place of the post in the clause.
+        start: place in the clause up to which its owners are named, -1 if it is the speaker's own.
     """
 
     attribute: str
@@ -37,8 +38,8 @@ class HeldPost(NamedTuple):
 def find_held_post(text: str, common: Collection[str]) -> HeldPost | None:
     """Return the post whose holder a clause names, None if it names none.
 
-    "My landlord is Mr. Osei" and "since May I have a new dentist, Dr. Kolb" name one, "my dentist is on holiday" does
-    not.
+    "My landlord is Mr. Osei", "Aisha is my boss" and "since May I have a new dentist, Dr. Kolb" name one, "my dentist
+    is on holiday" does not.
 
     Args:
         text: a clause.
@@ -47,8 +48,9 @@ def find_held_post(text: str, common: Collection[str]) -> HeldPost | None:
     code, some = language_of(text), text[:MAX_CHARACTERS]
     for attribute, pattern in _load_posts(code).items():
         if (hit := pattern.search(some)) is not None:
-            named = _names_holder(some[hit.end() :], code, common)
-            return HeldPost(attribute, hit.start()) if named else None
+            if _names_holder(some[hit.end() :], code, common):
+                return HeldPost(attribute, hit.start())
+            return HeldPost(attribute, -1) if _ends_with_holder(some[: hit.start()], code) else None
     return None
 
 
@@ -86,6 +88,18 @@ def _names_holder(behind: str, code: str, common: Collection[str]) -> bool:
     words = behind.split()[: MAX_LINK_WORDS + 1]
     near = " ".join(words)
     return pattern_of("titles", code).search(near) is not None or bool(names_in(near, common))
+
+
+def _ends_with_holder(before: str, code: str) -> bool:
+    """Whether the words before a post are a name, function words and a word for "my": "Aisha ist jetzt meine"."""
+    update_words = load_update_words(code)
+    own = load_lexicon(code).lasting.get("own", "").split(" | ")
+    words = normalize_text(before).split()
+    if update_words is None or not 2 < len(words) <= MAX_LINK_WORDS + 2 or not before[:1].isupper():
+        return False
+    now = update_words.patterns["now"]
+    between = [word for word in words[1:] if word not in stop_words(code) and now.fullmatch(word) is None]
+    return not {words[-1], words[-2]}.isdisjoint(own) and set(between) <= set(own) and words[0] not in stop_words(code)
 
 
 @cache

@@ -101,6 +101,7 @@ class Announcement(NamedTuple):
 
 
 _WORD: Final = re.compile(r"\w+")
+_DIGIT: Final = re.compile(r"\d")
 _WORD_OF_PHRASE: Final = re.compile(r"\w+\*?")
 # Roles of each part of an announcement, in its order.
 _ANNOUNCED: Final = (CHANGES, ("now",), ("doubt",))
@@ -108,14 +109,26 @@ _ANNOUNCED: Final = (CHANGES, ("now",), ("doubt",))
 
 def read_announcement(text: str) -> Announcement:
     """Return what a text announces. Nothing in a language without a list."""
-    phrases = _load_phrases(language_of(text))
+    language = language_of(text)
+    phrases = _load_phrases(language)
     if phrases is None:
         return Announcement(False, False, False)
     plain = normalize_text(" ".join(text.split())[:MAX_CHARACTERS])
+    parts = _find_announced(phrases, plain)
+    *news, doubt = parts
+    if doubt and any(news) and _DIGIT.search(plain):
+        # "The wedding will be on 19 June instead" gives a day, and is no plan.
+        words = load_update_words(language)
+        scheduled = None if words is None else words.patterns.get("scheduled")
+        parts = parts if scheduled is None else _find_announced(phrases, scheduled.sub(" ", plain))
+    return Announcement(*parts)
+
+
+def _find_announced(phrases: _PhrasesByWord, plain: str) -> list[bool]:
     parts = [False] * len(_ANNOUNCED)
     for part, pattern in phrases.find_likely(plain):
         parts[part] = parts[part] or pattern.search(plain) is not None
-    return Announcement(*parts)
+    return parts
 
 
 class _PhrasesByWord:

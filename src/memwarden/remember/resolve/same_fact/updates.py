@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from memwarden.statements.explicit import ReadClause, ReadText
 from memwarden.statements.homes import Home
+from memwarden.statements.lasting import load_signs, names_quit
 from memwarden.statements.wording import find_mentions, subject_words
 from memwarden.text.lexicon import load_lexicon
 from memwarden.text.tokenizer import terms
@@ -63,10 +64,15 @@ _MANY_RELATIONS: Final = frozenset(
         "grandparents", "teacher", "sibling",
     )
 )  # fmt: skip
+# Relations that are a post.
+_POST_RELATIONS: Final = frozenset({"relation:boss"})
 _WORD: Final = re.compile(r"\w[\w'’-]*")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _POSSESSED: Final = re.compile(r"['’]|\s+(?:&|\+)")
 _COLON: Final = re.compile(r"\s*[:=—–]\s")
+_NUMBERS: Final = re.compile(r"\d+")
+# Digits of a number that is a code, and no year.
+_CODE: Final = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
 
 
 def find_update(old: ReadText, new: ReadText) -> str | None:
@@ -77,16 +83,51 @@ def find_update(old: ReadText, new: ReadText) -> str | None:
         return None
     if len(old.clauses) > MAX_OLD_CLAUSES:
         return None
+    if _tells_right_number(old, new):
+        return "corrected"
     brief = len(new.clauses) <= MAX_BRIEF_CLAUSES
     for number, clause in enumerate(new.clauses):
         around = new.clauses[max(number - 1, 0) : number + 2]
-        if "doubt" in clause.roles | around[0].roles:
+        if _is_doubtful(clause, new) or _is_doubtful(around[0], new):
             continue
         near = frozenset[str]().union(*(each.content for each in around)) if brief else clause.content
         rule = _rule_of(clause, near, old, new)
         if rule is not None:
             return rule
     return None if new.has("doubt") else _denied(old, new) or _new_value(old, new)
+
+
+def _is_doubtful(clause: ReadClause, text: ReadText) -> bool:
+    """Whether a clause is in doubt. A day that is announced is none: "the wedding will be on 19 June instead"."""
+    if (
+        "doubt" not in clause.roles
+        or text.words is None
+        or "scheduled" not in clause.roles
+        or not _has_digit(clause.text)
+    ):
+        return "doubt" in clause.roles
+    patterns = text.words.patterns
+    return patterns["doubt"].search(patterns["scheduled"].sub(" ", clause.text)) is not None
+
+
+def _tells_right_number(old: ReadText, new: ReadText) -> bool:
+    """Whether the speaker takes back the only number of the older statement: "I said 2580: it is 2850".
+
+    A code says by itself what it is the number of, any other number needs another word of the statement.
+    """
+    right = new.counted - old.counted
+    if new.words is None or new.glued or len(old.counted) != 1 or len(right) != 1 or new.has("negation"):
+        return False
+    numbered = [clause for clause in new.clauses if _has_digit(clause.text)]
+    (wrong,), content = old.counted, {stem for each in numbered for stem in each.content if len(stem) > 1}
+    for clause in numbered:
+        hit = new.words.patterns["said"].search(clause.text) if "said" in clause.roles else None
+        if hit is None or wrong not in _NUMBERS.findall(clause.text):
+            continue
+        rest = " ".join(each.text for each in numbered).replace(hit[0], " ")
+        named = bool(content) or _CODE.fullmatch(wrong) is not None
+        return named and content <= old.content and new.words.patterns["doubt"].search(rest) is None
+    return False
 
 
 def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadText) -> str | None:
@@ -111,8 +152,8 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     if shared and "corrected" in roles and _tell_other_values(old, new):
         return "corrected"
     is_over = "over" in roles or ("left" in roles and old.has("work"))
-    said_over = shared and is_over and not told_change and not _is_only_place(clause, old, new)
-    if said_over and _says_no_more(old, new, shared, clause.content):
+    said_over = shared and is_over and not told_change and not _is_only_place(clause, shared, old, new)
+    if (said_over or _quits(clause, old)) and _says_no_more(old, new, shared, clause.content):
         return "over"
     if shared and "changed" in roles and _tell_other_values(old, new) and not (told_change and old.days == new.days):
         return "changed"
@@ -131,7 +172,8 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
     told_to_leave = "hired" in roles and any("left" in each.roles for each in new.clauses)
     if (len(new.clauses) > MAX_BRIEF_CLAUSES and not told_to_leave) or len(old.clauses) > 1 or _joins_two(old):
         return None
-    if "moved" in roles and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
+    moved = "moved" in roles or ("arrived" in roles and "home" not in roles and new.has("home"))
+    if moved and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
         return "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
@@ -275,8 +317,7 @@ def value_of(role: str, text: ReadText) -> Sequence[str]:
 def _value_before(words: str, text: ReadText) -> Sequence[str]:
     """Return the name before a post and the words that join both: "aisha" of "aisha is my boss"."""
     before = _WORDS.findall(words)[::-1]
-    grammar = (len(word) == 1 or text.is_grammar(word) for word in before)
-    place = next((place for place, known in enumerate(grammar) if not known), 0)
+    place = next((place for place, word in enumerate(before) if not _links(word, text)), 0)
     if not 0 < place <= MAX_LINK_WORDS:
         return ()
     return list(itertools.takewhile(text.capitals.__contains__, before[place:]))[::-1]
@@ -319,10 +360,16 @@ def _denies_value(clause: ReadClause, shared: frozenset[str], old: ReadText, new
 
 def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
     """Whether both name the holder of one post, and not the same."""
-    if not {"post", "now"} <= clause.roles:
+    if not {"post", "now"} <= clause.roles or not _name_holders(old, new):
         return False
-    before, after = value_of("post", old), value_of("post", new)
-    if not (before and after) or _names_again(before, clause, new):
+    if _names_again(value_of("post", old), clause, new):
+        return False
+    return _mean_same_one(old.singles & new.singles, old, new)
+
+
+def _name_holders(old: ReadText, new: ReadText) -> bool:
+    """Whether both name the holder of one post."""
+    if not (value_of("post", old) and value_of("post", new)):
         return False
     # "Jefe" and "jefa" are one post.
     first, second = (
@@ -330,7 +377,7 @@ def _has_value_now(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
         for text in (old, new)
         if text.words is not None
     )
-    return not first.isdisjoint(second) and _mean_same_one(old.singles & new.singles, old, new)
+    return not first.isdisjoint(second)
 
 
 def _shared(old: ReadText, near: frozenset[str]) -> frozenset[str]:
@@ -379,14 +426,37 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
     return len(rest) <= most and old.numbers <= new.numbers and old.dates <= new.dates and not old.names & rest
 
 
-def _is_only_place(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
+def _quits(clause: ReadClause, old: ReadText) -> bool:
+    """Whether the speaker left the employer of the older statement, and tells nothing else: "I left Barclays"."""
+    hit = old.words.patterns["work"].search(old.plain) if old.words is not None and not old.glued else None
+    if hit is None:
+        return False
+    employer = frozenset(terms(old.plain[hit.end() :], old.language)[:1])
+    return bool(employer) and names_quit(clause.text, old.language) == employer
+
+
+def _is_only_place(clause: ReadClause, shared: frozenset[str], old: ReadText, new: ReadText) -> bool:
     """Whether a clause ends another thing at the place of a home or a job: "I sold my car in Leeds"."""
-    if clause.roles & {"home", "work"} or not (old.has("home") or old.has("work")):
+    if clause.roles & {"home", "work"}:
+        return False
+    at_home = old.has("home") or old.has("work")
+    if not at_home and not _is_behind_place(shared, clause, new):
         return False
     # "I resigned from Solvia": its words are of the post.
     if "left" in clause.roles and old.has("work"):
         return False
     return bool(clause.content - old.content - stems_of_names(new))
+
+
+def _is_behind_place(stems: frozenset[str], clause: ReadClause, text: ReadText) -> bool:
+    """Whether all words of a clause with some stems are names behind a word for a place: "the meeting in Leeds"."""
+    if text.glued or text.language == "de":
+        return False
+    places = load_signs(text.language)["places"]
+    hits = [hit for hit in _WORDS.finditer(clause.text) if stems.intersection(terms(hit[0], text.language))]
+    begins = (clause.text[: hit.start()].rstrip().rpartition(" ")[2] for hit in hits)
+    named = all(hit[0] in text.capitals for hit in hits)
+    return bool(hits) and named and all(places.fullmatch(begin) for begin in begins)
 
 
 def stems_of_names(text: ReadText) -> frozenset[str]:
@@ -420,7 +490,9 @@ def _have_same_subject(old: ReadText, new: ReadText) -> bool:
     # "My boyfriend is Declan", "Declan and I split up": the name says who is meant.
     values = frozenset((*value_of("post", old), *value_of("partner", old)))
     named = _is_named({name[:MIN_GLUED_NAME] if old.glued else name for name in (*old.names, *values)}, new)
-    if old.relations != new.relations and not (new.relations < old.relations and named):
+    # "Chefin" is a word for one person, "Chef" is another word in other languages.
+    holders = old.relations ^ new.relations <= _POST_RELATIONS and _name_holders(old, new)
+    if old.relations != new.relations and not (holders or (new.relations < old.relations and named)):
         return False
     names = set(old.subject_names) | ({old.first_name} if old.language in _NAMED_FIRST else set())
     names = {name for name in names if not any(name in value or value in name for value in values)}
