@@ -84,6 +84,9 @@ _WORD: Final = re.compile(r"\w+")
 # Days of a clause are only left out.
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _COMMA: Final = re.compile(r"[、,，;；]")
+# Punctuation before an aside, and within it the end of a clause.
+_ENDS_BEFORE: Final = re.compile(r"\w\s?[,、，;(–—-]\s*$")
+_ASIDE_END: Final = re.compile(r"[,、，;]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
 _QUOTATION: Final = re.compile(r"[「『„“«\"][^」』”»\"]*[」』”»\"]?")
@@ -343,10 +346,20 @@ def _read_in(language: str, text: str, at: datetime) -> tuple[LastingWords, ...]
     for span in split_spans(text[:MAX_CHARACTERS], small_starts=True):
         own_words = not (pasted or is_inside_quotes(text, span.start))
         stated = statement_before_question(span.text) if asks_question(span.text) else ""
-        sentence = _read_sentence(stated or span.text, at, lists, drafts=drafts, own_words=own_words)
+        stated = _without_aside(stated or span.text, lists.signs["asides"])
+        sentence = _read_sentence(stated, at, lists, drafts=drafts, own_words=own_words)
         if sentence is not None:
             found.append(sentence)
     return tuple(found)
+
+
+def _without_aside(text: str, asides: re.Pattern[str]) -> str:
+    """A statement without a condition about later questions: "I'm allergic to nuts, in case I ask about food"."""
+    plain = normalize_text(text)
+    hit = asides.search(plain) if len(plain) == len(text) else None
+    if hit is None or not _ENDS_BEFORE.search(plain[: hit.start()]) or _ASIDE_END.search(plain, hit.end()):
+        return text
+    return text[: hit.start()].rstrip(" ,、，;(–—-")
 
 
 def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, own_words: bool) -> LastingWords | None:
@@ -564,8 +577,8 @@ def _is_certain(
     if topic == "health" and phrases is signs["retests"]:
         ahead = find_last_day(text, at, numbered=False) is not None
         return read.person == "self" and not (read.relations or ahead) and _tells_result(read, signs)
-    # A home lasts, whatever the day of the move.
-    if topic != "home" and _names_day(text, at, but_weekdays=topic == "habits"):
+    # A home lasts, whatever the day of the move, and "from today on" names no event.
+    if topic != "home" and _names_day(signs["from_today"].sub(" ", read.plain), at, but_weekdays=topic == "habits"):
         return False
     # "I live in Graz with my wife", but "my wife can't eat nuts".
     told_by_others = signs["hearsay"].search(read.plain) is not None
@@ -591,7 +604,9 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
-    if _doubts(read, phrases) or (topic != "codes" and (_is_joke(text) or _QUOTED.search(text))):
+    # "The wedding will be on 19 June" gives a day, and is no plan.
+    scheduled = read.words.patterns.get("scheduled") if topic == "upcoming" and read.words else None
+    if _doubts(read, scheduled or phrases) or (topic != "codes" and (_is_joke(text) or _QUOTED.search(text))):
         return False
     holder = _clause_of(read, phrases)
     hit = phrases.search(holder.text) if holder else None
@@ -599,7 +614,8 @@ def _is_in_force(
     person = read_text(holder.text if holder else read.plain, read.language).person
     if (person == "third" and not owned) or read.relations & _STRANGERS:
         return False
-    denied = holder is not None and "negation" in holder.roles
+    # "The code is not 2580 but 2850" denies one code and gives another.
+    denied = holder is not None and "negation" in holder.roles and not (topic == "codes" and read.has("corrected"))
     if topic in ("medicines", "codes") and (denied or signs["past"].search(read.plain)):
         return False
     if topic == "codes":
@@ -616,6 +632,8 @@ def _is_own_news(
     text: str, read: ReadText, at: datetime, phrases: re.Pattern[str], signs: Mapping[str, re.Pattern[str]]
 ) -> bool:
     """Whether a sentence gives a new value of the speaker, and no moment."""
+    if signs["lengths"].search(read.plain):
+        return False
     if read.relations or (read.first_name and read.person != "self"):
         return False
     # "After Easter my shifts are on Mondays now" gives a first day of what recurs.
@@ -1044,6 +1062,25 @@ def needs_context(words: LastingWords) -> bool:
     return words.topic in IN_FORCE or (words.topic == "habits" and not words.read.person)
 
 
+def opens_alone(text: str, words: LastingWords) -> bool:
+    """Whether a sentence before a quoted one may begin the quotation: not "Binned it.", which ends another story."""
+    read = read_text(text, words.read.language)
+    return bool(read.names or read.numbers) or pattern_of("objects", words.read.language).search(read.plain) is None
+
+
+def begins_with_phrase(words: LastingWords) -> bool:
+    """Whether an agreement begins with the words that show it, and needs nothing before them: "New rule: ..."."""
+    if words.topic != "rules":
+        return False
+    return load_topics(words.read.language)["rules"].match(words.read.plain) is not None
+
+
+def corrects(text: str, language: str) -> bool:
+    """Whether a sentence begins with words that correct the sentence before it: "No wait, York."."""
+    clauses = read_text(text, language).clauses
+    return any("corrected" in clause.roles for clause in clauses[:2])
+
+
 def is_clear(quoted: str, topic: str, language: str) -> bool:
     """Whether a quotation of a topic says by itself whom it is about, and is no reply to another text.
 
@@ -1052,9 +1089,10 @@ def is_clear(quoted: str, topic: str, language: str) -> bool:
     if topic not in IN_FORCE and topic != "habits":
         return True
     read = read_text(quoted, language)
-    if load_signs(language)["replies"].match(read.plain):
+    if load_signs(language)["replies"].match(read.plain) or _means_unnamed(read):
         return False
-    return not _means_unnamed(read)
+    # "4 days, Wednesdays off, a pension" says not whose days.
+    return topic != "habits" or read.glued or bool(read.person or read.relations or read.names)
 
 
 def _means_unnamed(read: ReadText) -> bool:

@@ -20,6 +20,8 @@ LASTING_RELATIONS: Final = (
     "mother", "father", "sister", "brother", "wife", "husband", "partner", "daughter", "son", "child", "niece",
     "nephew", "mother-in-law", "father-in-law", "sister-in-law", "brother-in-law", "aunt", "uncle", "cousin",
 )  # fmt: skip
+# Of these, those that a person may have many of. They are worth knowing if the person names them again.
+_DISTANT: Final = frozenset(("niece", "nephew", "aunt", "uncle", "cousin"))
 # Relation of an animal.
 PET: Final = "pet"
 # Beginning of the relation to somebody who holds a post for the speaker: "post:dentist".
@@ -55,6 +57,11 @@ class NamedRelative(NamedTuple):
     relation: str
     name: str
     is_subject: bool = False
+
+    @property
+    def is_distant(self) -> bool:
+        """Whether a person may have many of the relation, for example cousins."""
+        return self.relation in _DISTANT
 
     def is_replaced_by(self, newer: NamedRelative) -> bool:
         """Whether newer words name the same, or another where a speaker has only one."""

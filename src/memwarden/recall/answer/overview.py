@@ -37,7 +37,9 @@ from memwarden.statements.lasting import (
     SINGLE,
     LastingWords,
     adds_no_claim,
+    begins_with_phrase,
     confirms_beginning,
+    corrects,
     describes,
     ends_alone,
     find_lasting,
@@ -45,6 +47,7 @@ from memwarden.statements.lasting import (
     is_context_over,
     is_replaced_by,
     needs_context,
+    opens_alone,
     read_on,
     tells_change,
 )
@@ -68,7 +71,7 @@ LATELY_DAYS: Final = 45
 # Topics of what several speakers may have in common, so that each may say that it changed.
 _SHARED: Final = ("codes", "rules", "upcoming")
 # Topics that the next sentences describe.
-_DESCRIBED: Final = ("things", "pets")
+_DESCRIBED: Final = ("home", "things", "pets")
 _ASKS: Final = re.compile(r"[?？]")
 # A letter of a script with spaces between words.
 _SPACED: Final = re.compile(r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u2e80-\U0003ffff]")
@@ -346,12 +349,13 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
 
     sentences: of the speaker.
     """
-    described = words.topic in _DESCRIBED
-    if not described and not needs_context(words):
-        return words.text
     spans = list(split_spans(turn.text, small_starts=True))
     place = next((place for place, span in enumerate(spans) if span.text == words.text), None)
     if place is None:
+        return words.text
+    described = words.topic in _DESCRIBED
+    corrected = place + 1 < len(spans) and corrects(spans[place + 1].text, words.read.language)
+    if not (described or corrected or needs_context(words)):
         return words.text
     later = [said for other, said in sentences if other.created_at > turn.created_at]
 
@@ -360,9 +364,12 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
             return False
         return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
 
-    first = last = place
-    while first > 0 and not described and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
+    first, last = place, place + corrected
+    extends = needs_context(words) and not begins_with_phrase(words)
+    while first > 0 and extends and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
         first -= 1
+    while first < place and not opens_alone(spans[first].text, words):
+        first += 1
     while last + 1 < len(spans) and fits(spans[last + 1], spans[first].start, spans[last + 1].end):
         last += 1
     return turn.text[spans[first].start : spans[last].end]
@@ -389,6 +396,7 @@ def _name_relatives(
         Line(turn, relative.text, _topic_of_relation(relative.relation), speaker_name)
         for turn, relative in named
         if not (relative.is_subject or any(relative.name in line.words.lower() for line in lines))
+        and (not relative.is_distant or sum(_has_words(turn.text, relative.name) for turn in turns) > 1)
         and not any(relative.is_over(words) for later, words in sentences if later.created_at >= turn.created_at)
     ]
 

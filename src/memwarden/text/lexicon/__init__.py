@@ -159,6 +159,8 @@ LASTING_TOPICS: Final = (
 # drafts: a text or story that the speaker wants to be written, of which nothing is true of the speaker.
 # own: words for "my" and "our" in the languages that write only names with capitals.
 # from_day: before a day from which on something holds: from 1 May. day_on: behind such a day.
+# from_today: from today on. asides: begin a condition after a statement, which holds anyway: "in case I ask".
+# lengths: how long something has been so, which is outdated a year later.
 # is_called: joins the word for a post to the name of its holder: is, is called.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
@@ -215,6 +217,9 @@ LASTING_SIGNS: Final = (
     "is_called",
     "from_day",
     "day_on",
+    "from_today",
+    "asides",
+    "lengths",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
