@@ -160,6 +160,15 @@ def test_a_question_without_a_year_asks_about_each_year_since() -> None:
         ("Wo waren wir im Juni?", [2022, 2023]),
         ("¿dónde estuvimos en junio?", [2022, 2023]),
         ("Où étais-tu en juin ?", [2022, 2023]),
+        ("Was haben wir im Juni vor?", [2022, 2023, 2024]),
+        ("Bin ich im Juni in Bern?", [2022, 2023, 2024]),
+        ("Was haben wir im Juni gemacht?", [2022, 2023]),
+        ("Wohin sind wir im Juni gefahren?", [2022, 2023]),
+        ("¿adónde viajamos en junio?", [2022, 2023, 2024]),
+        ("¿he de viajar en junio?", [2022, 2023, 2024]),
+        ("¿qué hemos hecho en junio?", [2022, 2023]),
+        ("Qu'ai-je en juin ?", [2022, 2023, 2024]),
+        ("Où sommes-nous allés en juin ?", [2022, 2023]),
     ],
 )
 def test_a_month_of_a_question_that_is_not_of_the_past_may_lie_ahead(question: str, years: list[int]) -> None:

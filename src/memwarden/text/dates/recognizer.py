@@ -478,7 +478,7 @@ class SymbolText:
             until, places = True, [n for n in places if n >= untils[-1]]  # "I got 600 till the loan comes on 12 May"
         if any(self.words[n] in self.language.past for n in places) or self._ends_as_past(places, until):
             return -1, until
-        return 0, until
+        return (-1 if self._has_perfect(places) else 0), until
 
     @cached_property
     def asks_ahead(self) -> bool:
@@ -490,9 +490,15 @@ class SymbolText:
         words = [*self.words[low:high], ""]
         return any(word in self.language.present and after != "-" for word, after in pairwise(words))
 
+    def _has_perfect(self, places: list[int]) -> bool:
+        """Whether "haben" has its participle: "haben wir im Juni gemacht", but not "haben wir im Juni vor"."""
+        words = [self.words[place] for place in places]
+        return not self.language.perfect.isdisjoint(words) and any(map(self.language.participles.fullmatch, words))
+
     def _ends_as_past(self, places: list[int], until: bool) -> bool:
         """Whether a word ends as verbs of the past; "closed until June", "is it closed until June" are of now."""
-        endings = self.language.past_endings
+        language = self.language
+        endings = language.past_endings + (() if self.question else language.past_or_present_endings)
         if not endings:
             return False
         ended = [place for place in places if self.words[place].endswith(endings)]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from memwarden.text.dates.calendar import Days
 from memwarden.text.lexicon import LanguageLexicon, languages, load_lexicon
+from memwarden.text.update_words import make_word_pattern
 
 # The letter of each token.
 TOKENS: Final = {
@@ -110,6 +111,8 @@ class TimeWords:
     Attributes:
         words: the meaning of a word, a sign or a phrase (with blanks). phrases: those of several words.
         future, past: words that tell the tense of a sentence. past_endings: endings of verbs in the past.
+        past_or_present_endings: endings that verbs of both have, which tell nothing in a question.
+        perfect: verbs that tell the past beside a participle: "haben".
         booked: words for what was done for a day to come. present: forms of "is".
         appointment: words for what lies ahead, with or without "for"; had: words that say that it does not.
         duty: words that say what has to be. day_first: whether 8/5/2023 is in May.
@@ -120,6 +123,9 @@ class TimeWords:
     future: frozenset[str]
     past: frozenset[str]
     past_endings: tuple[str, ...]
+    past_or_present_endings: tuple[str, ...]
+    perfect: frozenset[str]
+    participles: re.Pattern[str]
     booked: frozenset[str]
     appointment: frozenset[str]
     had: frozenset[str]
@@ -158,6 +164,9 @@ def _load_language(code: str) -> TimeWords:
         future=frozenset(table.get("future", "").split()),
         past=frozenset(table.get("past", "").split()),
         past_endings=tuple(table.get("past_endings", "").split()),
+        past_or_present_endings=tuple(table.get("past_or_present_endings", "").split()),
+        perfect=frozenset(table.get("perfect", "").split()),
+        participles=re.compile("|".join(map(make_word_pattern, table.get("participles", "").split())) or "(?!)"),
         booked=frozenset(table.get("booked", "").split()),
         appointment=frozenset(table.get("appointment", "").split()),
         had=frozenset(table.get("had", "").split()),
