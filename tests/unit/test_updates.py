@@ -200,6 +200,11 @@ MORE_ENDED = [
     ("I live in Valencia.", "I'm in Leipzig now. We live in a small flat near the zoo."),
     ("Ich wohne in Valencia.", "Wir sind jetzt in Leipzig. Wir wohnen in einer kleinen Wohnung am Zoo."),
     ("J'habite à Valence.", "On est à Leipzig maintenant. On habite un petit appartement près du zoo."),
+    ("Mein Chef ist Martin.", "Mein neuer Chef heißt Kai."),
+    ("Mon chef est Martin.", "Aïcha est ma cheffe maintenant."),
+    ("Il mio capo è Martin.", "Aisha è il mio capo adesso."),
+    ("Meu chefe é Martin.", "Aisha é minha chefe agora."),
+    ("My dentist is Dr. Kolb.", "Good news: Dr. Weiss is my dentist now."),
 ]
 # Another subject of the same words: another rent, another one's boss, a name that only occurs.
 MORE_OPEN = [
@@ -288,6 +293,33 @@ MORE_OPEN = [
     ("Vivo en Valencia.", "Ya estoy en Leipzig."),
     ("Vivo en Valencia.", "Ya estoy en Leipzig. Mis padres viven cerca del zoo."),
     ("I live in Valencia.", "I'm in Leipzig now. My parents live near the zoo."),
+    # A name beside a post that does not hold it.
+    ("My landlord is Mr. Pinto.", "Ada works for my landlord now."),
+    ("My landlord is Mr. Pinto.", "Ada and my landlord are a couple now."),
+    ("My landlord is Mr. Pinto.", "Ada is my landlord's lawyer now."),
+    ("My dentist is Dr. Kolb.", "Since May my dentist works in Leeds now."),
+    ("My dentist is Dr. Kolb.", "Leeds is where my dentist is now."),
+    ("My dentist is Dr. Kolb.", "Ada is at my dentist now."),
+    ("My dentist is Dr. Kolb.", "In May my dentist is away now."),
+    ("My boss is Martin.", "On Monday my boss is back now."),
+    ("My boss is Martin.", "In Leeds my boss now has two offices."),
+    ("My boss is Martin.", "Ada is not my boss now."),
+    ("My boss is Martin.", "My boss is in Leeds now."),
+    ("Martin is my boss.", "Anna is with my boss now."),
+    ("Martin is my boss.", "Berlin is where my boss is now."),
+    ("Mein Zahnarzt ist Dr. Kolb.", "Im Urlaub ist mein Zahnarzt jetzt."),
+    ("Mein Chef ist Martin.", "Im Büro ist mein Chef jetzt nur noch montags."),
+    ("Mein Chef ist Martin.", "Montag ist mein Chef jetzt weg."),
+    ("Mein Chef ist Martin.", "Anna und mein Chef sind jetzt ein Paar."),
+    ("Mein Chef ist Martin.", "Mein Chef ist jetzt in Berlin."),
+    ("Mein Chef ist Martin.", "Krank ist jetzt mein Chef."),
+    ("Martin es mi jefe.", "En Madrid mi jefe ahora tiene dos oficinas."),
+    ("Martin es mi jefe.", "Ana y mi jefe son amigos ahora."),
+    ("Mon chef est Martin.", "Anna et mon chef sont amis maintenant."),
+    ("Mon chef est Martin.", "Mon chef est à Lyon maintenant."),
+    ("Il mio capo è Martin.", "Anna e il mio capo sono amici adesso."),
+    ("Meu chefe é Martin.", "Ana e meu chefe são amigos agora."),
+    ("Mijn baas heet Martin.", "Anna en mijn baas zijn nu vrienden."),
 ]
 ENDED = [(old, new) for rows in LANGUAGES.values() for old, ends, _ in rows for new in ends] + MORE_ENDED
 OPEN = [(old, new) for rows in LANGUAGES.values() for old, _, others in rows for new in others] + MORE_OPEN

@@ -15,8 +15,10 @@ from typing import Final, NamedTuple
 from memwarden.statements.explicit import ReadClause, ReadText
 from memwarden.statements.homes import Home
 from memwarden.statements.lasting import load_signs, names_quit
+from memwarden.statements.reader import CommonWords, load_weights
 from memwarden.statements.wording import find_mentions, subject_words
-from memwarden.text.lexicon import load_lexicon
+from memwarden.text.language import normalize_text
+from memwarden.text.lexicon import all_words, load_lexicon
 from memwarden.text.tokenizer import terms
 from memwarden.text.update_words import UpdateWords
 
@@ -45,8 +47,12 @@ MAX_ENDING: Final = 2
 MIN_POST_STEM: Final = 3
 # Words between a post and the name of who holds it: "is called", "is Dr".
 MAX_LINK_WORDS: Final = 3
+# Words that join a name to a post in front of it: "is my".
+MIN_LINK_WORDS: Final = 2
 # Signs of a name in a script without spaces.
 MIN_GLUED_NAME: Final = 2
+# Languages that begin a sentence with any of its parts, before the verb.
+_VERB_SECOND: Final = ("de", "nl", "sv", "da")
 # Languages whose common words are known, so that an unknown capitalised first word is a name.
 _NAMED_FIRST: Final = ("en", "es", "fr")
 # Roles whose words do not say which of several things is meant.
@@ -70,6 +76,8 @@ _WORD: Final = re.compile(r"\w[\w'’-]*")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _POSSESSED: Final = re.compile(r"['’]|\s+(?:&|\+)")
 _COLON: Final = re.compile(r"\s*[:=—–]\s")
+# What ends the words before a clause. A full stop behind a short word is one of a title: "Dr. Kolb".
+_CLAUSE_BEGIN: Final = re.compile(r"[,;:!?]\s|(?<=\w{5})\.\s")
 _NUMBERS: Final = re.compile(r"\d+")
 # Digits of a number that is a code, and no year.
 _CODE: Final = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
@@ -311,21 +319,65 @@ def value_of(role: str, text: ReadText) -> Sequence[str]:
     place = next((place for place, word in enumerate(behind) if word in text.capitals), MAX_LINK_WORDS + 1)
     # "My boss Kai said", but "engaged to Kai".
     begin = 0 if role == "partner" or _COLON.match(text.plain, hit.end()) else 1
-    if begin <= place <= MAX_LINK_WORDS and all(_links(word, text) for word in behind[:place]):
+    if begin <= place <= MAX_LINK_WORDS and _link_all(behind[:place], role, text):
         return list(itertools.takewhile(text.capitals.__contains__, behind[place:]))
-    # "Aisha is my manager's boss" names the holder of another post.
-    if role != "post" or _POSSESSED.match(text.plain, hit.end()):
-        return ()
-    return _value_before(text.plain[: hit.start()], text)
+    return _value_before(text, hit) if role == "post" else ()
 
 
-def _value_before(words: str, text: ReadText) -> Sequence[str]:
-    """Return the name before a post and the words that join both: "aisha" of "aisha is my boss"."""
-    before = _WORDS.findall(words)[::-1]
-    place = next((place for place, word in enumerate(before) if not _links(word, text)), 0)
-    if not 0 < place <= MAX_LINK_WORDS:
+def _value_before(text: ReadText, post: re.Match[str]) -> Sequence[str]:
+    """Return the name of a clause that says only who holds a post: "aisha" of "Aisha is my boss now".
+
+    "Ada works for my boss", "in Leeds is my boss", "Ada is my boss's lawyer" and "Ada is with my boss" name no holder.
+    """
+    own, called = _load_holding(text.language)
+    before, behind = (
+        _WORDS.findall(side)
+        for side in (_CLAUSE_BEGIN.split(text.plain[: post.start()])[-1], text.plain[post.end() :].partition(". ")[0])
+    )
+    if text.words is None or not own or _POSSESSED.match(text.plain, post.end()):
         return ()
-    return list(itertools.takewhile(text.capitals.__contains__, before[place:]))[::-1]
+    name = list(itertools.takewhile(text.capitals.__contains__, before))
+    now = text.words.patterns["now"].fullmatch
+    link = [word for word in before[len(name) :] if now(word) is None]
+    if len(link) < MIN_LINK_WORDS or link[-1] not in own or not set(link[:-1]) <= called:
+        return ()
+    # German begins sentences with anything: "Krank ist mein Chef jetzt".
+    rest = behind if text.language in _VERB_SECOND else [word for word in behind if now(word) is None]
+    return name if not rest and _may_name(name, text) else ()
+
+
+def _may_name(name: Sequence[str], text: ReadText) -> bool:
+    """Whether capitalised words are a name: none is a function word, a day or month, and one no title."""
+    titles = load_lexicon(text.language).words.get("titles", ())
+    parts = [word for word in name if word not in titles]
+    return bool(parts) and not any(
+        text.is_grammar(word) or word in _load_calendar() or word in _common() for word in parts
+    )
+
+
+@cache
+def _common() -> CommonWords:
+    return CommonWords(load_weights().common)
+
+
+@cache
+def _load_calendar() -> frozenset[str]:
+    return frozenset(normalize_text(word) for role in ("months", "weekdays") for word in all_words(role))
+
+
+@cache
+def _load_holding(language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words for "my" of a language and those that join a name to a post, both empty without a list."""
+    lasting = load_lexicon(language).lasting
+    own, called = (_WORDS.findall(normalize_text(lasting.get(key, ""))) for key in ("own", "is_called"))
+    return frozenset(own), frozenset(called)
+
+
+def _link_all(words: Sequence[str], role: str, text: ReadText) -> bool:
+    """Whether words join a post or a partner to a name: "is now called". "Is in" joins a post to a place."""
+    called = _load_holding(text.language)[1] if role == "post" else frozenset[str]()
+    grammar = [word for word in words if len(word) == 1 or text.is_grammar(word)]
+    return all(_links(word, text) for word in words) and (not called or called.issuperset(grammar))
 
 
 def _links(word: str, text: ReadText) -> bool:
@@ -647,6 +699,9 @@ def find_gap(old: ReadText, new: ReadText) -> ValueGap | None:
     sides = first[head : len(first) - tail], second[head : len(second) - tail]
     joint = "" if old.glued else " "
     most = MAX_VALUE_SIGNS if old.glued else MAX_VALUE_WORDS
-    if not head or not all(0 < len(side) <= most for side in sides) or any(map(old.is_grammar, (*sides[0], *sides[1]))):
+    if not head or not all(0 < len(side) <= most for side in sides):
+        return None
+    # "Mon chef est à Lyon" is no value: a single letter is grammar.
+    if any(old.is_grammar(word) or (not old.glued and len(word) == 1 and word.isalpha()) for word in sum(sides, ())):
         return None
     return ValueGap(joint.join(first[:head]), *sides, joint.join(first[len(first) - tail :]))
