@@ -14,6 +14,7 @@ from memwarden.text.sentences import split_sentences, split_spans
         ("Is it on? Yes! Good…", ["Is it on?", "Yes!", "Good…"]),
         ("Dr. Patel called at 3.15 p.m. today.", ["Dr. Patel called at 3.15 p.m. today."]),
         ("Wir treffen uns am 3. Mai. Bring Brot.", ["Wir treffen uns am 3. Mai.", "Bring Brot."]),
+        ("Trabajo en el hospital Sta. Fe. Vivo cerca.", ["Trabajo en el hospital Sta. Fe.", "Vivo cerca."]),
         ("J. R. wrote it. Then left.", ["J. R. wrote it.", "Then left."]),
         ("first line\nsecond line", ["first line", "second line"]),
         ("我搬家了。你呢？", ["我搬家了。", "你呢？"]),

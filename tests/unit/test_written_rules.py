@@ -232,6 +232,19 @@ def test_a_question_about_a_relation_keeps_its_words() -> None:
         ("Hi, Orla here, 44, physiotherapist, living in Sligo.", ["I'm physiotherapist", "I'm living in Sligo."]),
         ("Hallo, ich bin Britta, 51, Optikerin aus Goslar", ["ich bin Optikerin", "ich bin aus Goslar"]),
         ("我叫陈芳，今年41岁，住在苏州，是护士", ["我住在苏州", "我是护士"]),
+        (
+            "I'm Nina, 31, a nurse at hospital St. Marien, living in Ulm.",
+            [
+                "I'm a nurse at hospital St. Marien",
+                "I'm living in Ulm.",
+            ],
+        ),
+        (
+            "Ich bin Nina, 31, Krankenschwester im Hospital St. Marien.",
+            ["ich bin Krankenschwester im Hospital St. Marien."],
+        ),
+        ("Soy Ana, enfermera en el hospital Sta. Fe.", ["soy enfermera en el hospital Sta. Fe."]),
+        ("I'm Dr. Kolb and this is my dog.", []),
         ("The train is late, 41 minutes, again", []),
     ],
 )

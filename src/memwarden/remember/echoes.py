@@ -13,7 +13,7 @@ from memwarden.stores.protocol import StoreReader
 from memwarden.text.sentences import split_sentences
 from memwarden.text.small_talk import content_terms
 
-_ECHO_STAYS: Final = "an answer of the assistant repeats it and stays; forget it, too: "
+_ECHO_STAYS: Final = "An answer of the assistant repeats it and stays. Forget it, too: "
 _BEFORE_ECHO: Final = ". "
 # Maximum memories of a call whose echoes are looked for. A whole conversation is forgotten with its answers.
 MAX_FORGOTTEN: Final = 20

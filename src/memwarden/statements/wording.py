@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from memwarden.text.language import UNSPACED_SIGN, has_capital_nouns, language_of
 from memwarden.text.lexicon import all_words, either_of, languages, load_lexicon, pattern_of
 from memwarden.text.question_words import opens_as_question
+from memwarden.text.sentences import ends_abbreviation
 from memwarden.text.streets import find_streets
 from memwarden.text.tokenizer import stop_words
 
@@ -582,12 +583,13 @@ def parts_of_introduction(text: str) -> list[Introduced]:
     """
     text = text[:MAX_SIGNS]
     begins = _INTRODUCES.match(text) or _INTRODUCES_UNSPACED.match(text)
-    if begins is None:
+    if begins is None or ends_abbreviation(text, len(begins[0].rstrip()) - 1):  # "I'm Dr. Kolb"
         return []
     first = _FIRST.get(language_of(text), _FIRST["en"])
     found: list[Introduced] = []
     start = begins.end()
-    for end, following in [*(match.span() for match in _PART_END.finditer(text, start)), (len(text), len(text))]:
+    ends = [match.span() for match in _PART_END.finditer(text, start) if not ends_abbreviation(text, match.start())]
+    for end, following in [*ends, (len(text), len(text))]:
         is_whole = _OWN_SUBJECT.match(text, start) is not None
         cuts = [start, *(match.end() for match in _PLACE.finditer(text, start, end) if not is_whole), end]
         for left, right in pairwise(cuts):

@@ -66,6 +66,11 @@ def _ends_sentence(text: str, begin: int, hit: re.Match[str], small_starts: bool
     return _abbreviation().search(before) is None
 
 
+def ends_abbreviation(text: str, stop: int) -> bool:
+    """Whether the full stop at a place of a text belongs to an abbreviation: "St. Marien"."""
+    return _abbreviation().search(text[max(0, stop - _MAX_ABBREVIATION) : stop + 1]) is not None
+
+
 @cache
 def _abbreviation() -> re.Pattern[str]:
     words = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in sorted(all_words("abbreviations")))
