@@ -58,7 +58,7 @@ CHAT_ROWS = ((20, 1), (60, 0), (400, 0))
 """Facts that short chats are made of, and their seeds."""
 HELD, NEAR_TOLD = 0.6, 0.5
 """Shares of these facts whose answer is told, and whose near miss is."""
-CHAT_SHARE, CHAT_SUBJECT_SHARE, CHAT_WORLD = 0.3, 0.5, 6
+CHAT_SHARE, CHAT_SUBJECT_SHARE, CHAT_WORLD = 0.1, 0.5, 6
 """Weights of all questions to short chats in the fits of the answer and of the subject, beside 1 for those to the
 histories, and questions about the world that are put to each chat."""
 RIDGE, ANSWER_RIDGE = 3e-3, 1e-2

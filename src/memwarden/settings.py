@@ -344,4 +344,4 @@ class ItemBar(NamedTuple):
 QUERY_BAR: Final = ItemBar(0.005, 1 / 3)
 CONTEXT_BAR: Final = ItemBar(0.001, 1 / 60)
 # Share of the best score that a memory must reach in a query. A less likely one is about another subject.
-SHARE_BESIDE_BEST: Final = 0.4
+SHARE_BESIDE_BEST: Final = 0.45

@@ -381,3 +381,17 @@ def test_a_block_of_a_few_notes_leaves_out_what_hardly_answers() -> None:
     assert 0 < left <= 0.04 * (shown + left) < left + min(item.score for item in block.items)
     assert max(cut.score for cut in unlikely) <= min(item.score for item in block.items)
     assert {item.id for item in small.items} <= {item.id for item in block.items}
+
+
+def test_a_small_block_takes_more_than_twelve_only_where_they_are_likely() -> None:
+    fruits = ["apples", "pears", "figs", "plums"]
+    with Warden.open("memory://", {"embedder": "auto", "vector_seconds": 20}) as warden:
+        texts = [f"I bought {fruit} at the {place}." for fruit in fruits for place in ("market", "harbour", "station")]
+        warden.scope(user="u", thread="talk").observe([{"role": "user", "content": text} for text in [*texts, *NOTES]])
+        small = warden.scope(user="u", thread="asking").context("where did I buy figs?", 500, explain=True)
+        large = warden.scope(user="u", thread="again").context("where did I buy figs?")
+    chances = sorted((item.score for item in small.items), reverse=True)
+    assert 12 <= len(chances) < len(large.items)
+    assert min(chances[12:], default=0.03) >= 0.03
+    assert {item.id for item in small.items} < {item.id for item in large.items}
+    assert any(cut.gate == "unlikely" and cut.score < 0.03 for cut in small.cut)

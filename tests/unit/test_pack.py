@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.recall.answer.pack import BudgetedAnswer, pack_items
+from memwarden.recall.answer.pack import BudgetedAnswer, count_least_items, pack_items
 from memwarden.recall.answer.render import order_items, render_memories_block
 from memwarden.recall.answer.template import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Why
@@ -59,6 +61,20 @@ def test_the_best_are_taken_and_what_is_covered_gives_its_place() -> None:
     covered = pack(items, None, covering={"3": ("0",)})
     assert ids(covered) == [*"012456789", "10"]
     assert [(item.id, gate) for item, gate in covered.dropped] == [("3", "covered")]
+
+
+def test_after_a_few_only_likely_ones_are_taken() -> None:
+    chances = [0.5, 0.01, 0.01, 0.029, 0.03, 0.01, 0.4]
+    items = [replace(item, score=chance) for item, chance in zip(make_items([40] * 7), chances, strict=True)]
+    packed = pack(items, 500, few=3)
+    assert ids(packed) == ["0", "1", "2", "4", "6"]
+    assert [(item.id, gate) for item, gate in packed.dropped] == [("3", "unlikely"), ("5", "unlikely")]
+    assert ids(pack(items, 500)) == list("0123456")
+
+
+@pytest.mark.parametrize(("budget", "least"), [(100, 12), (500, 12), (1_500, 22), (6_800, 100), (None, None)])
+def test_a_small_budget_asks_for_a_chance_after_twelve(budget: int | None, least: int | None) -> None:
+    assert count_least_items(budget) == least
 
 
 def test_nothing_shorter_is_taken_in_place_of_what_does_not_fit() -> None:

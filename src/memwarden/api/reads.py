@@ -125,8 +125,8 @@ class ScopeReads(ScopeHandle):
         Args:
             messages: the conversation so far, the message to answer last, or its text alone. What stands in it is not
                 repeated.
-            budget_tokens: the most tokens that the whole block may take. A limit: up to 22 memories, and one for 68
-                tokens of a larger budget, go in.
+            budget_tokens: the most tokens that the whole block may take. A limit: up to 22 memories, or one for 68
+                tokens of a larger budget, go in; after 12, or one for 68 tokens, only likely ones.
             threshold: the least chance, 0..1, that the block holds the answer. Memories with a sixtieth of it as
                 their score go in. None: the calibrated bar.
             participants: only memories in which any of these takes part. Capitals make no difference. A filter of

@@ -36,6 +36,7 @@ from memwarden.recall.answer.overview import MAX_READ, find_overview_item, read_
 from memwarden.recall.answer.pack import (
     BudgetedAnswer,
     classic_order,
+    count_least_items,
     limit_items,
     pack_items,
     tell_words_once,
@@ -280,6 +281,7 @@ class Recall:
             covering=covering,
             used=self._count(header) if header else 0,
             fill=filling,
+            few=count_least_items(budget) if template.by_day else None,
         )
         packed = replace(packed, items=tuple(block.order_items(packed.items, template)))
         cut = join_cuts(searches, packed, (), None if request.explain else MAX_SHOWN_CUTS)

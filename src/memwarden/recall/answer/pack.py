@@ -22,11 +22,19 @@ ALWAYS_SHARE = 0.4
 # 34 tokens on average, and beyond one for 68 it seldom holds the answer. Measured in docs/why/recall.md.
 MIN_ITEMS = 22
 TOKENS_PER_ITEM = 68
+# Items of a block at a small budget after which each needs a chance, and that chance. Measured in docs/why/recall.md.
+FEW_ITEMS = 12
+LIKELY = 0.03
 
 
 def limit_items(most: int, budget: int | None) -> int:
     """Return the maximum number of items in a block. most: what the caller allows."""
     return most if budget is None else min(most, max(MIN_ITEMS, budget // TOKENS_PER_ITEM))
+
+
+def count_least_items(budget: int | None) -> int | None:
+    """Return the number of items after which a block takes only likely ones. None: it takes any."""
+    return None if budget is None else max(FEW_ITEMS, budget // TOKENS_PER_ITEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ def pack_items(
     covering: Mapping[str, Collection[str]] = MappingProxyType({}),
     used: int = 0,
     fill: Iterable[RecallItem] = (),
+    few: int | None = None,
 ) -> BudgetedAnswer:
     """Take the best items of a list whose rendered text fits the budget.
 
@@ -69,6 +78,7 @@ def pack_items(
         covering: for an item's id, the ids of items any of which makes it superfluous.
         used: tokens of the text without any item.
         fill: items tried after all ranked ones fit, for at most 40 % of the budget.
+        few: ranked items after which only likely ones are taken. None: any are.
     """
     fits = _Fitting(render, count)
     share = None if budget is None else used + int((budget - used) * ALWAYS_SHARE)
@@ -80,6 +90,9 @@ def pack_items(
     for item in ranked:
         if not known.isdisjoint(covering.get(item.id, ())):
             dropped.append((item, "covered"))
+            continue
+        if few is not None and len(wanted) >= few and item.score < LIKELY:
+            dropped.append((item, "unlikely"))
             continue
         known.add(item.id)
         wanted.append(item)
