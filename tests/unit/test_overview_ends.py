@@ -52,6 +52,10 @@ def quote(*texts: str) -> list[str]:
         ("We have a dog called Rex.", "Rex died on sunday"),
         ("Unser Hund heißt Rex.", "Rex ist am Sonntag gestorben."),
         ("Mi perro se llama Rex.", "Rex murió el domingo."),
+        ("京都に住んでいます。", "京都の家を売りました。"),
+        ("我住在成都。", "我把成都的房子卖了。"),
+        ("I live in Leeds.", "My time in Leeds is over."),
+        ("Ich wohne in Kiel.", "Meine Zeit in Kiel ist vorbei."),
     ],
 )
 def test_a_line_goes_when_its_speaker_says_that_it_is_over(earlier: str, later: str) -> None:
@@ -91,6 +95,10 @@ def test_a_line_goes_when_its_speaker_says_that_it_is_over(earlier: str, later: 
         ("Trabajo en Santander.", "Dejé el bolso en Santander."),
         ("Vivo en Cádiz.", "Vendí el coche en Cádiz."),
         ("I live in Leeds.", "I sold my car in Leeds."),
+        ("京都に住んでいます。", "京都の車を売りました。"),
+        ("京都に住んでいます。", "京都の祖父の家を売りました。"),
+        ("我住在成都。", "我把成都的车卖了。"),
+        ("我住在成都。", "我把成都爸妈的房子卖了。"),
     ],
 )
 def test_a_line_stays_when_something_else_is_over(earlier: str, later: str) -> None:

@@ -188,6 +188,15 @@ def read_text(text: str, language: str | None = None) -> ReadText:
     )
 
 
+def names_dwelling(clause: ReadClause, stems: frozenset[str], text: ReadText) -> bool:
+    """Whether a clause names a dwelling or a time in a place: "my time in Leeds".
+
+    In a script without spaces the place is in front of it, so that the flat of a friend there is not the speaker's.
+    """
+    hits = text.words.patterns["dwelling"].finditer(clause.text) if "dwelling" in clause.roles and text.words else ()
+    return any(not text.glued or clause.text[: hit.start()].endswith(tuple(stems)) for hit in hits)
+
+
 def says_whom(text: str) -> bool:
     """Whether words are whole written sentences that name whom they are about: the speaker, or somebody by name.
 

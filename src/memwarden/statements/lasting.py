@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText, read_text
+from memwarden.statements.explicit import ReadClause, ReadText, names_dwelling, read_text
 from memwarden.statements.in_force import (
     IN_FORCE,
     find_last_day,
@@ -804,7 +804,9 @@ def _denied_of_place(words: LastingWords, later: LastingWords, about: frozenset[
     own = (
         clause
         for clause in later.read.clauses
-        if clause.roles & {"home", "work", "moved", "hired"} or not clause.content - about - words.phrase
+        if clause.roles & {"home", "work", "moved", "hired"}
+        or not clause.content - about - words.phrase
+        or names_dwelling(clause, words.content & clause.content, later.read)
     )
     return tuple(_denied_in(own, load_signs(words.read.language)["ended"], words.read.language))
 

@@ -110,6 +110,7 @@ UPDATE_ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "now": "weak signs of a change, which count only in the same sentence",
     "moved": "a new home",
     "home": "tells a home",
+    "dwelling": "names a dwelling or a time in a place, before the place or behind it: my time in",
     "housed": "of these, those before an address: live at",
     "addressed": "of these, those that may be the address of a shop, too: address",
     "hired": "a new place of work",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText
+from memwarden.statements.explicit import ReadClause, ReadText, names_dwelling
 from memwarden.statements.homes import Home
 from memwarden.statements.lasting import load_signs, names_quit
 from memwarden.statements.reader import CommonWords, load_weights
@@ -161,7 +161,9 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return "corrected"
     is_over = "over" in roles or ("left" in roles and old.has("work"))
     said_over = shared and is_over and not told_change and not _is_only_place(clause, shared, old, new)
-    if (said_over or _quits(clause, old)) and _says_no_more(old, new, shared, clause.content):
+    if (said_over or (_quits(clause, old) and not _tells_hour(clause, new))) and _says_no_more(
+        old, new, shared, clause.content
+    ):
         return "over"
     if shared and "changed" in roles and _tell_other_values(old, new) and not (told_change and old.days == new.days):
         return "changed"
@@ -494,15 +496,29 @@ def _quits(clause: ReadClause, old: ReadText) -> bool:
 
 def _is_only_place(clause: ReadClause, shared: frozenset[str], old: ReadText, new: ReadText) -> bool:
     """Whether a clause ends another thing at the place of a home or a job: "I sold my car in Leeds"."""
-    if clause.roles & {"home", "work"}:
+    at_work = old.has("work")
+    if at_work and "left" in clause.roles:
+        # "I resigned from my job at Solvia", but "the CEO resigned from Solvia", "I left the choir of Solvia".
+        return bool(clause.content - old.content - _stems_of_role("work", clause, new)) or _tells_hour(clause, new)
+    if clause.roles & {"home", "work"} or names_dwelling(clause, shared, new):
         return False
-    at_home = old.has("home") or old.has("work")
-    if not at_home and not _is_behind_place(shared, clause, new):
+    if not (at_work or old.has("home") or _is_behind_place(shared, clause, new)):
         return False
-    # "I resigned from Solvia": its words are of the post.
-    if "left" in clause.roles and old.has("work"):
-        return False
-    return bool(clause.content - old.content - stems_of_names(new))
+    return bool(clause.content - old.content - stems_of_names(new)) or (at_work and _tells_hour(clause, new))
+
+
+def _stems_of_role(role: str, clause: ReadClause, text: ReadText) -> frozenset[str]:
+    hits = text.words.patterns[role].finditer(clause.text) if text.words is not None else ()
+    return frozenset(stem for hit in hits for stem in terms(hit[0], text.language))
+
+
+def _tells_hour(clause: ReadClause, text: ReadText) -> bool:
+    """Whether a clause has a number of no day, which may be a time: "I left Siemens at six"."""
+    numbers = text.words.numbers if text.words is not None else {}
+    words = clause.text.split()
+    return any(word in numbers and word not in text.day_tokens for word in words) or not text.counted.isdisjoint(
+        _NUMBERS.findall(clause.text)
+    )
 
 
 def _is_behind_place(stems: frozenset[str], clause: ReadClause, text: ReadText) -> bool:
