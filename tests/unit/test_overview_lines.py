@@ -120,3 +120,51 @@ def test_a_distant_relative_is_shown_if_named_again() -> None:
 )
 def test_an_agreement_has_no_end_of_another_story_before_it(said: str, line: str) -> None:
     assert quote(said) == [line]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "said yes to the canteen. start monday 5 october",
+        "i got the uni job!!!! outreach office. 3.5 days, 31k pro rata",
+        "médiathèque : OUI ! je commence le 12 octobre",
+        "Primer día en Sagunto!! Ya soy FIJO.",
+        "mein erster Tag in der Buchhandlung, die Chefin heißt Frau Wendt",
+        "我换工作了，在一家宠物医院当前台",
+        "I run a tea shop called Luma.",
+        "german and dutch into english. Freelance, eleven years now. mostly law",
+        "会社＝ソラノネ。",
+    ],
+)
+def test_news_of_a_job_is_quoted_with_the_words_that_name_it(said: str) -> None:
+    assert quote(said) == [said]
+
+
+@pytest.mark.parametrize("said", ["I got the job!", "start monday 5 october", "i start the diet on monday"])
+def test_news_of_no_named_job_is_not_quoted_later(said: str) -> None:
+    assert [line for line in quote(said) if line == said] == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "oh and latex confirmed positive, mild",
+        "almond's fine its only hazelnut.",
+        "No red meat still.",
+        "shellfish and me don't mix",
+        "I'm Rhys, 20, second year in Leeds, from Swansea originally.",
+        "when i ask for code: diff only, no explanation unless i ask.",
+    ],
+)
+def test_short_statements_are_quoted(said: str) -> None:
+    assert quote(said) == [said]
+
+
+@pytest.mark.parametrize("said", ["can't have the egg now", "is walnut confirmed?", "my boss runs a tea shop"])
+def test_moments_questions_and_others_are_not_quoted(said: str) -> None:
+    assert quote(said) == []
+
+
+def test_hours_that_changed_later_are_not_quoted_around_a_job() -> None:
+    said = "got the job!! IT desk at the library, tuesdays and thursdays 4 to 8"
+    assert all("tuesdays" not in line for line in quote(said, "the desk changed my shifts, mondays and fridays now"))

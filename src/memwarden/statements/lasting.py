@@ -243,6 +243,7 @@ def _make_lists(lexicon: LanguageLexicon) -> dict[str, str]:
         "other": [word for key in _OTHERS for word in lexicon.kin.get(key, ())],
         "animal": lexicon.words.get("animals", ()),
         "vehicle": lexicon.words.get("vehicles", ()),
+        "allergen": lexicon.words.get("allergens", ()),
         "weekday": lexicon.words.get("weekdays") or lexicon.words.get("weekdays_short", ()),
         "month": lexicon.words.get("months", ()),
         "post": [phrase.strip() for phrase in lexicon.updates.get("post", "").split("|") if phrase.strip()],
@@ -502,9 +503,11 @@ def _phrases_of(
     """The phrases that show a topic in a sentence."""
     if topic == "upcoming":
         return _NOTHING
+    if topic == "health" and signs["retests"].search(plain) and signs["results"].search(plain):
+        return signs["retests"]
     if topic in topics and topics[topic].search(plain):
         return topics[topic]
-    return signs["retests"] if topic == "health" else signs["verbs"]
+    return signs["verbs"]
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -604,6 +607,9 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
+    # "When I ask for code: a diff only, no words unless I ask" has an exception, and is no doubt.
+    if topic == "rules" and signs["instructs"].match(read.plain):
+        return not _is_joke(text)
     # "The wedding will be on 19 June" gives a day, and is no plan.
     scheduled = read.words.patterns.get("scheduled") if topic == "upcoming" and read.words else None
     if _doubts(read, scheduled or phrases) or (topic != "codes" and (_is_joke(text) or _QUOTED.search(text))):
@@ -1061,7 +1067,12 @@ def needs_context(words: LastingWords) -> bool:
     """
     if words.topic == "codes":
         return words.read.glued or not words.core
-    return words.topic in IN_FORCE or (words.topic == "habits" and not words.read.person)
+    if words.topic in IN_FORCE or words.announces_job:
+        return True
+    if words.topic == "work" and "work" in words.begins:
+        return True
+    drops = words.read.language in _DROPS_SUBJECT
+    return not words.read.person and (words.topic == "habits" or (words.topic == "work" and not drops))
 
 
 def opens_alone(text: str, words: LastingWords) -> bool:
@@ -1115,7 +1126,8 @@ def adds_no_claim(text: str, language: str, later: Iterable[LastingWords]) -> bo
         return False
     about = read.content - load_common(language)
     return not any(
-        (words.parts and read.relations & _PARTNERS)
+        (read.weekdays and words.read.weekdays and words.read.has("changed") and about & words.read.content)
+        or (words.parts and read.relations & _PARTNERS)
         or any(clause.roles & _NEWS and _is_about(about, clause.content) for clause in words.read.clauses)
         for words in later
     )

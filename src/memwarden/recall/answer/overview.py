@@ -319,7 +319,14 @@ def _is_taken_back(words: LastingWords, later: Sentences) -> bool:
 
 
 def _is_clear(line: Line) -> bool:
-    return line.sentence is None or is_clear(line.words, line.topic, line.sentence.read.language)
+    sentence = line.sentence
+    if sentence is None:
+        return True
+    # "I start on Monday" and "I got the job" need the words that name the job.
+    news = line.topic == "work" and (sentence.announces_job or "work" in sentence.begins)
+    if news and not sentence.core and line.words == sentence.text:
+        return False
+    return is_clear(line.words, line.topic, sentence.read.language)
 
 
 def _is_over(words: LastingWords, now: datetime) -> bool:

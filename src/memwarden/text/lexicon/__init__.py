@@ -82,6 +82,7 @@ ROLES: Final[Mapping[str, str]] = MappingProxyType({
     "jobs": "names of jobs",
     "animals": "animals that people keep",
     "vehicles": "vehicles that people own",
+    "allergens": "foods, medicines and other things that people are often allergic to",
     "doses": "units of a dose of medicine",
     "person_verbs": "verbs before or after the name of a person, in a language where every noun has a capital",
     "unnamed": "words for persons without a name, in a language where every noun has a capital: who, no one",
@@ -162,6 +163,7 @@ LASTING_TOPICS: Final = (
 # from_day: before a day from which on something holds: from 1 May. day_on: behind such a day.
 # from_today: from today on. asides: begin a condition after a statement, which holds anyway: "in case I ask".
 # lengths: how long something has been so, which is outdated a year later.
+# instructs: begins a standing instruction for the assistant: "when I ask for".
 # is_called: joins the word for a post to the name of its holder: is, is called.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
@@ -221,6 +223,7 @@ LASTING_SIGNS: Final = (
     "from_today",
     "asides",
     "lengths",
+    "instructs",
 )
 _FOLDER: Final = Path(__file__).parent
 _SETTINGS: Final = frozenset(("name", "stemmer", "frequent", "spaced", "day_with_full_stop", "capital_nouns"))
