@@ -324,7 +324,8 @@ def _is_clear(line: Line) -> bool:
         return True
     # "I start on Monday" and "I got the job" need the words that name the job.
     news = line.topic == "work" and (sentence.announces_job or "work" in sentence.begins)
-    if news and not sentence.core and line.words == sentence.text:
+    # Of an announced job the verb is part of the content.
+    if news and len(sentence.core) <= sentence.announces_job and line.words == sentence.text:
         return False
     return is_clear(line.words, line.topic, sentence.read.language)
 
