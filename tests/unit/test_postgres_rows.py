@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg import DataError, adapters
+from psycopg.adapt import AdaptersMap, PyFormat
 
-from memwarden.stores.postgres.rows import array_text, decode_text, encode_put, encode_text
+from memwarden.stores.postgres.rows import array, array_text, decode_text, encode_put, encode_text, register_dumpers
 from memwarden.testing.examples import FULL, NAMESPACE, SIGNALS, a_memory, a_put
 
 _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.text(max_size=6)
@@ -52,3 +56,32 @@ def test_an_escaped_id_marks_its_row() -> None:
     put = replace(a_put("a"), memory=a_memory("a\x00"), signals=SIGNALS)
     assert encode_put(put, NAMESPACE).content[-1] is True
     assert encode_put(replace(put, memory=FULL), NAMESPACE).content[-1] is True
+
+
+def _dump(kind: str, values: list[Any]) -> bytes:
+    """Return the parameter of a column of values."""
+    connection = MagicMock(adapters=AdaptersMap(adapters))
+    register_dumpers(connection)
+    column = array(kind, values)
+    return bytes(connection.adapters.get_dumper(type(column), PyFormat.BINARY)(type(column)).dump(column))
+
+
+@given(st.lists(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
+def test_whole_numbers_travel_as_elements_of_eight_bytes(values: list[int | None]) -> None:
+    head = struct.pack("!iiIii", 1, 1, 20, len(values), 1)
+    elements = (struct.pack("!i", -1) if value is None else struct.pack("!iq", 8, value) for value in values)
+    assert _dump("int8", values) == head + b"".join(elements)
+
+
+@given(st.lists(st.none() | st.integers(-(2**70), 2**70) | st.floats(), min_size=1, max_size=20))
+def test_numbers_travel_as_elements_of_eight_bytes(values: list[float | None]) -> None:
+    head = struct.pack("!iiIii", 1, 1, 701, len(values), 1)
+    elements = (struct.pack("!i", -1) if value is None else struct.pack("!id", 8, value) for value in values)
+    assert _dump("float8", values) == head + b"".join(elements)
+
+
+@pytest.mark.parametrize("value", [2**70, 1.5, "7", [7], b"7"])
+def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+    for values in ([value], [1, value]):
+        with pytest.raises(DataError):
+            _dump("int8", values)

@@ -12,9 +12,9 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from itertools import chain, repeat
 from typing import Any, NamedTuple
 
+import numpy as np
 from psycopg import Connection, DataError
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -457,13 +457,13 @@ class _ColumnDumper(Dumper):
     format = Format.BINARY
     element: int
     write: Callable[[Any], bytes]
-    packed: tuple[str, int] | None
+    packed: tuple[str, np.dtype[Any]] | None
 
     def dump(self, obj: Sequence[Any]) -> bytes:
         if not obj:
             return _EMPTY.pack(0, 0, self.element)
-        if self.packed is not None and None not in obj:
-            return self._dump_packed(obj, *self.packed)
+        if self.packed is not None and (body := self._dump_packed(obj, *self.packed)) is not None:
+            return body
         parts = [_HEAD.pack(1, 1, self.element, len(obj), 1)]
         write, length = type(self).write, _LENGTH.pack
         try:
@@ -477,28 +477,36 @@ class _ColumnDumper(Dumper):
             raise DataError(f"a value that this column cannot hold: {error}") from error
         return b"".join(parts)
 
-    def _dump_packed(self, obj: Sequence[Any], code: str, size: int) -> bytes:
-        """Return numbers in a single call, a third of the time."""
-        lengths_and_values = chain.from_iterable(zip(repeat(size), obj))
+    def _dump_packed(self, obj: Sequence[Any], kinds: str, layout: np.dtype[Any]) -> bytes | None:
+        """Return numbers as an array, in a third of the time. None if a value is of another kind."""
         try:
-            body = struct.pack(f"!{f'i{code}' * len(obj)}", *lengths_and_values)
-        except (struct.error, TypeError) as error:
-            raise DataError(f"a value that this column cannot hold: {error}") from error
-        return _HEAD.pack(1, 1, self.element, len(obj), 1) + body
+            values = np.asarray(obj)
+        except ValueError:
+            return None
+        if values.ndim != 1 or values.dtype.kind not in kinds:
+            return None
+        body = np.empty(len(obj), layout)
+        body["length"], body["value"] = layout["value"].itemsize, values
+        return _HEAD.pack(1, 1, self.element, len(obj), 1) + body.tobytes()
 
 
 def _kind(
-    element: int, array: int, write: Callable[[Any], bytes], packed: tuple[str, int] | None = None
+    element: int, array: int, write: Callable[[Any], bytes], packed: tuple[str, np.dtype[Any]] | None = None
 ) -> tuple[type[_Column], type[_ColumnDumper]]:
-    """Return the types of a column and its dumper. packed: format and size of an element that struct packs."""
+    """Return the types of a column and its dumper. packed: kinds and layout of numbers."""
     body = {"element": element, "oid": array, "write": staticmethod(write), "packed": packed}
     return type("_Values", (_Column,), {}), type("_ValuesDumper", (_ColumnDumper,), body)
 
 
+def _layout(number: str) -> np.dtype[Any]:
+    """Return the layout of an element of an array: its length in bytes and its value."""
+    return np.dtype([("length", ">i4"), ("value", number)])
+
+
 _KINDS = {
     "text": _kind(25, 1009, str.encode),
-    "int8": _kind(20, 1016, struct.Struct("!q").pack, ("q", 8)),
-    "float8": _kind(701, 1022, struct.Struct("!d").pack, ("d", 8)),
+    "int8": _kind(20, 1016, struct.Struct("!q").pack, ("bi", _layout(">i8"))),
+    "float8": _kind(701, 1022, struct.Struct("!d").pack, ("bif", _layout(">f8"))),
     "bool": _kind(16, 1000, struct.Struct("!?").pack),
     "bytea": _kind(17, 1001, bytes),
 }
