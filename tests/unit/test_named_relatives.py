@@ -89,6 +89,14 @@ def test_others_stories_and_quotes_name_no_relative(text: str) -> None:
         (("dinner with my girlfriend Ana", "a present for my girlfriend Bea?"), ["my girlfriend Bea"]),
         (("dinner with my girlfriend Ana", "we broke up last week"), []),
         (("took our dog Rex along", "Rex passed away"), []),
+        (
+            ("I went to see my dentist Dr. Weiss.", "I met my former dentist Dr. Kolb at the market."),
+            ["my dentist Dr. Weiss"],
+        ),
+        (
+            ("I went to see my dentist Dr. Weiss.", "Or should it be my dentist Dr. Kolb?"),
+            ["my dentist Dr. Kolb", "my dentist Dr. Weiss"],
+        ),
         (("took our dog Rex along", "we have a dog called Rex"), ["we have a dog called Rex"]),
     ],
 )
@@ -121,6 +129,19 @@ def test_the_holder_of_a_post_with_a_title_is_quoted(text: str, words: str) -> N
         "my boss is Mr. Osei",
         "your dentist is Dr. Kolb",
         "my dentist and Dr. Kolb",
+        # Patterns that ignore case take a dotless or dotted Turkish i for an i.
+        "I paid my dentıst Dr. Kolb yesterday.",
+        "my sıster Ana lives here",
+        "my sİster Ana lives here",
+        "I met my former dentist Dr. Kolb at the market.",
+        "Our old landlord Mr. Pinto wrote.",
+        "Should I book with my next dentist Dr. Kolb?",
+        "Mein früherer Zahnarzt Dr. Kolb hat mich gegrüßt.",
+        "Mein ehemaliger Vermieter ist Herr Pinto.",
+        "J'ai vu mon ancien dentiste M. Prat, mon ex dentiste docteur Prat",
+        "Vi a mi antiguo dentista don Vicente.",
+        "Ho visto il mio vecchio dentista dottor Zanella.",
+        "Mijn vorige tandarts dokter Smit is met pensioen.",
     ],
 )
 def test_no_holder_of_a_post_is_read_from_other_words(text: str) -> None:

@@ -40,6 +40,7 @@ MAX_CHARACTERS: Final = 2_000
 _OVER: Final = frozenset(("over", "parted", "left", "corrected"))
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
+_ASKS: Final = re.compile(r"[?？]")
 _NAME: Final = r"(?P<name>[^\W\d_a-z][^\W\d_]+)"
 
 
@@ -51,12 +52,14 @@ class NamedRelative(NamedTuple):
         relation: key of the relation, "pet" for an animal, "post:dentist" for a dentist.
         name: in lower case.
         is_subject: whether an age, an illness, a job or a place follows. Then the words alone are a fragment.
+        is_asked: whether a question says so.
     """
 
     text: str
     relation: str
     name: str
     is_subject: bool = False
+    is_asked: bool = False
 
     @property
     def is_distant(self) -> bool:
@@ -64,9 +67,14 @@ class NamedRelative(NamedTuple):
         return self.relation in _DISTANT
 
     def is_replaced_by(self, newer: NamedRelative) -> bool:
-        """Whether newer words name the same, or another where a speaker has only one."""
+        """Whether newer words name the same, or another where a speaker has only one.
+
+        A question may be about another who could hold a post.
+        """
         if self.name == newer.name:
             return True
+        if newer.is_asked and newer.relation.startswith(POST):
+            return False
         both = {self.relation, newer.relation}
         single = self.relation in _SINGLE or self.relation.startswith(POST)
         return both <= COUPLE or (self.relation == newer.relation and single)
@@ -87,10 +95,11 @@ class NamedRelative(NamedTuple):
 
 
 def find_named_relatives(text: str) -> list[NamedRelative]:
-    """Return the relatives and pets that a turn names with their relation to the speaker, in the order of the text.
+    """Return the relatives, pets and holders of posts that a turn names with their relation to the speaker.
 
-    Such words hold in a question and a plan, too: "Shall I call my sister Ana?". Quoted words and drafts of texts are
-    left out. Languages that write all nouns with capitals, or that have none, are not read.
+    They are in the order of the text. Such words hold in a question and a plan, too: "Shall I call my sister Ana?".
+    Quoted words, drafts of texts and who held a post before, or will hold it, are left out. Relatives and pets are not
+    read in languages that write all nouns with capitals, or that have none. Holders of posts need a title there.
     """
     language = language_of(text)
     patterns, some = (*_load_patterns(language), *_load_titled(language)), text[:MAX_CHARACTERS]
@@ -100,16 +109,29 @@ def find_named_relatives(text: str) -> list[NamedRelative]:
     return [
         NamedRelative(
             hit[0],
-            relations[normalize_text(hit["kin"])],
+            relation,
             hit["name"].lower(),
             states.match(normalize_text(span.text[hit.end() :].lstrip(" ,"))) is not None,
+            _ASKS.search(span.text) is not None,
         )
         for span in split_spans(some, small_starts=True)
         if not _QUOTED.search(span.text)
         for pattern in patterns
         for hit in pattern.finditer(span.text)
-        if _is_name(span.text, hit)
+        # Patterns that ignore case take "ı" and "İ" for "i".
+        if (relation := relations.get(normalize_text(hit["kin"]))) is not None
+        if _is_name(span.text, hit) and not _is_of_another_time(hit, relation, language)
     ]
+
+
+def _is_of_another_time(hit: re.Match[str], relation: str, language: str) -> bool:
+    """Whether words name who held a post or was a partner before, or who will: "my former dentist"."""
+    passes = relation in COUPLE or relation.startswith(POST)
+    return (
+        passes
+        and load_signs(language)["other_time"].search(normalize_text(hit[0][: hit.start("kin") - hit.start()]))
+        is not None
+    )
 
 
 def _is_name(text: str, hit: re.Match[str]) -> bool:

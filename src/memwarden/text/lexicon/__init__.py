@@ -165,6 +165,7 @@ LASTING_TOPICS: Final = (
 # lengths: how long something has been so, which is outdated a year later.
 # instructs: begins a standing instruction for the assistant: "when I ask for".
 # is_called: joins the word for a post to the name of its holder: is, is called.
+# other_time: before a post or a partner: who held it before or will hold it: former, next.
 # verbs: what the speaker does. With a word of "regular", for example "every week", it is a habit.
 # replies: begin a sentence that answers another, and is not clear alone.
 # hearsay: the speaker repeats the words of another person.
@@ -218,6 +219,7 @@ LASTING_SIGNS: Final = (
     "kin_states",
     "written_out",
     "is_called",
+    "other_time",
     "from_day",
     "day_on",
     "from_today",
