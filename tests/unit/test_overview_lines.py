@@ -168,3 +168,26 @@ def test_moments_questions_and_others_are_not_quoted(said: str) -> None:
 def test_hours_that_changed_later_are_not_quoted_around_a_job() -> None:
     said = "got the job!! IT desk at the library, tuesdays and thursdays 4 to 8"
     assert all("tuesdays" not in line for line in quote(said, "the desk changed my shifts, mondays and fridays now"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Anil is allergic to cats",
+        "Emil ist hochallergisch gegen Haselnüsse",
+        "Léa est allergique aux noix",
+        "Marta es alérgica a las nueces",
+    ],
+)
+def test_an_allergy_of_a_named_person_is_quoted(said: str) -> None:
+    assert quote(said) == [said]
+
+
+@pytest.mark.parametrize("said", ["Kuchen ist vegan", "This cheese is vegan", "la jefa es celíaca", "Tom was vegan"])
+def test_a_diet_of_nobody_by_name_is_not_quoted(said: str) -> None:
+    assert quote(said) == []
+
+
+def test_a_new_test_ends_the_allergy_of_a_named_person() -> None:
+    assert quote("Anil is allergic to cats", "so Anil had his allergy test, it went well") == []
+    assert quote("Anil is allergic to cats", "so Anil is no longer allergic to cats") == []

@@ -477,6 +477,8 @@ def _find_topics(plain: str, topics: Mapping[str, re.Pattern[str]], signs: Mappi
     ][:1]
     if "health" in topics and signs["retests"].search(plain) and signs["results"].search(plain):
         lasting = ["health"]
+    if not lasting and "family" in topics and signs["kin_health"].search(plain):
+        lasting = ["family"]
     if not lasting and "habits" in topics and signs["verbs"].search(plain) and signs["regular"].search(plain):
         lasting = ["habits"]
     return lasting + [topic for topic in hits if topic in IN_FORCE]
@@ -507,7 +509,7 @@ def _phrases_of(
         return signs["retests"]
     if topic in topics and topics[topic].search(plain):
         return topics[topic]
-    return signs["verbs"]
+    return signs["kin_health"] if topic == "family" else signs["verbs"]
 
 
 def _content_of(read: ReadText, topic: str, phrases: re.Pattern[str]) -> tuple[frozenset[str], ...]:
@@ -571,6 +573,8 @@ def _is_certain(
         return _is_in_force(text, topic, read, at, signs, phrases)
     if topic in SINGLE and _is_of_named(read, phrases, signs):
         return False
+    if phrases is signs["kin_health"] and not _is_after_name(read, phrases, signs["diets"]):
+        return False
     if _is_denied(read, topic, phrases) or _is_of_another(read, phrases):
         return False
     if topic in _WITH_CONTENT and not _content_of(read, topic, phrases)[0]:
@@ -607,10 +611,10 @@ def _is_in_force(
     phrases: re.Pattern[str],
 ) -> bool:
     """Whether a sentence gives a dose, an agreement, a code, a new value or a day to come of the speaker."""
-    # "When I ask for code: a diff only, no words unless I ask" has an exception, and is no doubt.
+    # "When I ask for code: a diff only, no words unless I ask" gives an exception.
     if topic == "rules" and signs["instructs"].match(read.plain):
         return not _is_joke(text)
-    # "The wedding will be on 19 June" gives a day, and is no plan.
+    # "The wedding will be on 19 June" gives a day.
     scheduled = read.words.patterns.get("scheduled") if topic == "upcoming" and read.words else None
     if _doubts(read, scheduled or phrases) or (topic != "codes" and (_is_joke(text) or _QUOTED.search(text))):
         return False
@@ -681,6 +685,18 @@ def _is_of_named(read: ReadText, phrases: re.Pattern[str], signs: Mapping[str, r
         return signs["company"].search(leading) is None
     is_noun = any(noun.end() == len(before.rstrip()) for noun in signs["nouns"].finditer(before))
     return is_noun and all(mention.sort != "self" for mention in mentions)
+
+
+def _is_after_name(read: ReadText, phrases: re.Pattern[str], diets: re.Pattern[str]) -> bool:
+    """Whether the words right before a phrase are a name: "Emil is allergic to nuts", and not "the boss is".
+
+    A diet may be of a meal: "Kuchen ist vegan".
+    """
+    hit = phrases.search(read.plain)
+    if hit is None or read.person or diets.search(read.plain):
+        return False
+    names = read.names | ({read.first_name} - {""})
+    return any(read.plain[: hit.start()].rstrip().endswith(name) for name in names)
 
 
 def _is_denied(read: ReadText, topic: str, phrases: re.Pattern[str]) -> bool:
@@ -771,6 +787,8 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in IN_FORCE:
         return _is_out_of_force(words, later)
     if words.allergic and later.retests and (later.read.person == "self" or not later.read.first_name):
+        return True
+    if words.topic == "family" and later.retests and not words.read.names.isdisjoint(later.read.names):
         return True
     if words.diets and later.returns and words.topic in _MANY and not later.diets:
         return later.read.person != "third" and not later.read.relations
