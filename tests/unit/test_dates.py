@@ -169,6 +169,16 @@ def test_a_question_without_a_year_asks_about_each_year_since() -> None:
         ("¿qué hemos hecho en junio?", [2022, 2023]),
         ("Qu'ai-je en juin ?", [2022, 2023, 2024]),
         ("Où sommes-nous allés en juin ?", [2022, 2023]),
+        ("Cosa abbiamo in programma a giugno?", [2022, 2023, 2024]),
+        ("Cosa abbiamo fatto a giugno?", [2022, 2023]),
+        ("6月の予定は？", [2022, 2023, 2024]),
+        ("6月に私たちはどこへ行きますか？", [2022, 2023, 2024]),
+        ("6月に何をしましたか？", [2022, 2023]),
+        ("6月はどこにいたの？", [2022, 2023]),
+        ("六月有什么安排？", [2022, 2023, 2024]),
+        ("我们6月去哪里？", [2022, 2023, 2024]),
+        ("我们6月去了哪里？", [2022, 2023]),
+        ("你6月去过哪里？", [2022, 2023]),
     ],
 )
 def test_a_month_of_a_question_that_is_not_of_the_past_may_lie_ahead(question: str, years: list[int]) -> None:

@@ -46,7 +46,7 @@ from memwarden.text.dates.symbols import (
     compile_tokens,
     letters,
 )
-from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, ask_of_earlier, glued_spans
+from memwarden.text.dates.unspaced import GLUED_SIGN, LATELY, LONG_AGO, add_next, ask_of_earlier, glued_spans
 from memwarden.text.language import language_of, lower_in_place
 from memwarden.text.lexicon import pattern_of
 from memwarden.text.question_words import asks_in_a_clause
@@ -336,7 +336,8 @@ def read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
     years = _years(said, since) if since else None
-    spans = glued_spans(text, said, years) if not text.isascii() and GLUED_SIGN.search(text) else ()
+    is_glued = not text.isascii() and GLUED_SIGN.search(text) is not None
+    spans = glued_spans(text, said, years and add_next(years, text)) if is_glued else ()
     if spans:
         spans = ask_of_earlier(text, spans, said) if question else drop_habits(text, spans)
     if language in ("ja", "zh"):

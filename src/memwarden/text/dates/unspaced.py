@@ -178,6 +178,10 @@ LATELY: Final = timedelta(7)
 _GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
 # What has to be is to come. What is so until a day lies not before it.
 _GLUED_DUTY: Final = re.compile(r"なければ|なきゃ|ないと|べき|必須|必须|应该|需要|得[在把去做]")
+# What was so: a past verb ends a Japanese question, a sign of what was done is in a Chinese one.
+_GLUED_PAST: Final = re.compile(
+    r"た(?:の|ん)?(?:です|だ)?(?:か|け|っけ|よね)?[?？。.!！\s]*$|了|[过過](?!年)|去年|昨年"
+)
 # "3月から6月まで" asks of the months between.
 _RANGE: Final = re.compile(r"(?:から|[从自].{1,20}[到至]|[年月日][到至])[\d年月日号一二三四五六七八九十]*$")
 
@@ -188,6 +192,11 @@ def ask_of_earlier(text: str, spans: tuple[DaySpan, ...], said: date) -> tuple[D
         return spans
     is_past = "た" in text
     return tuple(_glued_earlier(text, span, said, is_past) for span in spans)
+
+
+def add_next(years: range, text: str) -> range:
+    """Return years of a date and the next one, unless a question in Japanese or Chinese is of the past."""
+    return years if _GLUED_PAST.search(text) else range(years.start, years.stop + 1)
 
 
 def _glued_earlier(text: str, span: DaySpan, said: date, is_past: bool) -> DaySpan:
