@@ -335,7 +335,18 @@ def test_a_value_from_a_day_on_holds_after_the_day(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["we are away from 10 to 14 May, room 12", "off work from 10 May", "the fair is on 10 May, tickets are 8"]
+    "text",
+    [
+        "we are away from 10 to 14 May, room 12",
+        "off work from 10 May",
+        "the fair is on 10 May, tickets are 8",
+        "The film runs from 10 May at 20:15.",
+        "We're on holiday from 10 May, flight 2231.",
+        "I have 3 exams from 10 May.",
+        "I'm in room 214 from 10 May.",
+        "La exposición abre desde el 10 de mayo a las 10.",
+        "Unser Zug 2231 fährt ab dem 10. Mai.",
+    ],
 )
 def test_an_event_is_over_after_its_day(text: str) -> None:
     assert quote(text, days=60) == []
@@ -355,4 +366,19 @@ def test_a_later_value_ends_the_one_from_a_day_on() -> None:
     ],
 )
 def test_a_dose_that_holds_now_is_quoted(text: str) -> None:
+    assert quote(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Türcode vom „Keller“ ist 4417.",
+        "Der Türcode vom »Keller« ist 4417.",
+        "Der Türcode vom «Keller» ist 4417.",
+        'Der Türcode vom "Keller" ist 4417.',
+        "The gate code for the “Annexe” is 4417.",
+        "Le code du « Cellier » est 4417.",
+    ],
+)
+def test_a_quoted_name_hides_no_code_behind_it(text: str) -> None:
     assert quote(text) == [text]

@@ -8,6 +8,7 @@ from typing import Final
 
 from memwarden.statements.explicit import ReadText
 from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.tokenizer import terms
 
 # Topics of what is in force.
 IN_FORCE: Final = ("medicines", "rules", "codes", "current", "upcoming")
@@ -32,6 +33,9 @@ _DIGIT: Final = re.compile(r"\d")
 _AMOUNT: Final = re.compile(r"\d[.,:]?\d")
 # A number that is no year.
 _VALUE: Final = re.compile(r"(?<![\d.])(?!(?:19|20)\d\d(?!\d))\d")
+_HOUR: Final = re.compile(r"\d{1,2}:\d\d")
+# A number with the words before and behind it.
+_ALONE: Final = re.compile(r"(\w+)\s+[€$£]?\d[\d.,]*(?![:\d])\s*[€$£%]?\s*(\w*)")
 # Lines of a message that somebody types. A longer one is a list or a pasted text.
 _MAX_LINES: Final = 4
 
@@ -84,22 +88,34 @@ def find_last_day(text: str, at: datetime, *, most: int = MAX_DAYS_AHEAD, number
     return max((span.last for span in spans), default=None)
 
 
-def find_start(text: str, at: datetime, before: re.Pattern[str], after: re.Pattern[str]) -> date | None:
+def find_start(text: str, at: datetime, before: re.Pattern[str], after: re.Pattern[str], read: ReadText) -> date | None:
     """Return the day from which on a value holds: "labour is 48 from 1 September". None if it was not ahead.
 
-    A span of days is an event: "from 3 to 9 May".
+    A span of days is an event: "from 3 to 9 May". So is what has only the number of a flight, a room or an hour.
 
     Args:
         before: words before the day, such as "from".
         after: words after the day, for languages that write them there.
+        read: the text as read.
     """
     plain = text.lower()
     spans = spans_in(text, at)
     if len(spans) != 1 or spans[0].first != spans[0].last or spans[0].first <= at.date():
         return None
     head, _, tail = plain.partition(spans[0].text.lower())
-    begins = (
-        any(not head[hit.end() :].strip() for hit in before.finditer(head)) or after.match(tail.lstrip()) is not None
+    begin = next((hit for hit in before.finditer(head) if not head[hit.end() :].strip()), None)
+    if (begin is None and after.match(tail.lstrip()) is None) or not _DIGIT.search(spans[0].text):
+        return None
+    rest = f"{head if begin is None else head[: begin.start()]} {tail}"
+    return spans[0].first if _gives_value(rest, spans[0].text, read) else None
+
+
+def _gives_value(rest: str, day: str, read: ReadText) -> bool:
+    """Whether a text has a number besides a day that is of a thing with one value, changes or alone follows a verb."""
+    if not _VALUE.search(rest) or read.words is None:
+        return False
+    if read.singles - frozenset(terms(day, read.language)) or len(_HOUR.findall(rest)) > 1:
+        return True
+    return any(
+        read.words.patterns["uses"].fullmatch(hit[1]) is not None and hit[2] == "" for hit in _ALONE.finditer(rest)
     )
-    rest = head + tail
-    return spans[0].first if begins and _VALUE.search(rest) and _DIGIT.search(spans[0].text) else None

@@ -89,7 +89,10 @@ _ENDS_BEFORE: Final = re.compile(r"\w\s?[,、，;(–—-]\s*$")
 _ASIDE_END: Final = re.compile(r"[,、，;]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
-_QUOTATION: Final = re.compile(r"[「『„“«\"][^」』”»\"]*[」』”»\"]?")
+# Quoted words between signs that are a pair. German closes with a sign that begins a quotation in English.
+_QUOTATION: Final = re.compile(
+    r"「[^」]*」|『[^』]*』|„[^“”\"]*[“”\"]|“[^”]*”|«[^»]*»|»[^«]*«|\"[^\"]*\"",
+)
 # Topics of which only the newest sentence counts.
 SINGLE: Final = ("home", "work")
 # Topics whose phrases may name relatives of the speaker.
@@ -421,7 +424,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         allergic=topic == "health" and signs["allergies"].search(plain) is not None,
         retests=signs["retests"].search(plain) is not None,
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
-        starts_on=find_start(text, at, signs["from_day"], signs["day_on"]) if topic == "upcoming" else None,
+        starts_on=find_start(text, at, signs["from_day"], signs["day_on"], read) if topic == "upcoming" else None,
         announces_job=topic == "upcoming" and signs["announces"].search(plain) is not None,
     )
 
