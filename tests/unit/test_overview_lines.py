@@ -191,3 +191,9 @@ def test_a_diet_of_nobody_by_name_is_not_quoted(said: str) -> None:
 def test_a_new_test_ends_the_allergy_of_a_named_person() -> None:
     assert quote("Anil is allergic to cats", "so Anil had his allergy test, it went well") == []
     assert quote("Anil is allergic to cats", "so Anil is no longer allergic to cats") == []
+
+
+def test_a_home_is_quoted_with_its_town_and_its_house() -> None:
+    said = "I moved to Bristol last week. My new address is 12 Elm Street."
+    assert quote(said) == [said]
+    assert quote("A blue door. I live in Leeds. I moved to York.") == ["I moved to York."]

@@ -72,6 +72,7 @@ LATELY_DAYS: Final = 45
 _SHARED: Final = ("codes", "rules", "upcoming")
 # Topics that the next sentences describe.
 _DESCRIBED: Final = ("home", "things", "pets")
+_NUMBER: Final = re.compile(r"\d")
 _ASKS: Final = re.compile(r"[?？]")
 # A letter of a script with spaces between words.
 _SPACED: Final = re.compile(r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u2e80-\U0003ffff]")
@@ -368,12 +369,16 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
     later = [said for other, said in sentences if other.created_at > turn.created_at]
 
     def fits(added: SentenceSpan, start: int, end: int) -> bool:
+        if words.topic == "home" and _completes_home(added.text, words, turn.created_at):
+            return _fits(turn.text, added, start, end)
+        if words.topic == "home" and added.start < spans[place].start:
+            return False
         if described and not describes(added.text, words):
             return False
         return _fits(turn.text, added, start, end) and adds_no_claim(added.text, words.read.language, later)
 
     first, last = place, place + corrected
-    extends = needs_context(words) and not begins_with_phrase(words)
+    extends = words.topic == "home" or (needs_context(words) and not begins_with_phrase(words))
     while first > 0 and extends and fits(spans[first - 1], spans[first - 1].start, spans[last].end):
         first -= 1
     while first < place and not opens_alone(spans[first].text, words):
@@ -381,6 +386,12 @@ def _quote_around(turn: Memory, words: LastingWords, sentences: Sentences) -> st
     while last + 1 < len(spans) and fits(spans[last + 1], spans[first].start, spans[last + 1].end):
         last += 1
     return turn.text[spans[first].start : spans[last].end]
+
+
+def _completes_home(text: str, words: LastingWords, at: datetime) -> bool:
+    """Whether one of two sentences names the town and the other the house: "I moved to Ulm. My address is Gasse 3."."""
+    numbered = [bool(_NUMBER.search(each)) for each in (text, words.text)]
+    return numbered[0] != numbered[1] and any(said.topic == "home" for said in find_lasting(text, at))
 
 
 def _fits(text: str, added: SentenceSpan, start: int, end: int) -> bool:
