@@ -273,6 +273,41 @@ def test_a_new_job_of_a_later_month_is_a_day_to_come(told: str, untold: str) -> 
     assert quote(told, *["It rains."] * 3) == [told]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Inizio al corso di yoga il 16 luglio.",
+        "Entro en quirófano el 16 de julio.",
+        "Empiezo en la piscina el 16 de julio.",
+        "Je commence au club de tennis le 16 juillet.",
+        "Je commence en fac le 16 juillet.",
+        "I start at the gym on 16 July.",
+        "I start work at 9 on 16 July.",
+        "Ich fange am 16. Juli als ehrenamtlicher Helfer im Verein an.",
+        "Ich starte am 16. Juli bei der Physio.",
+        "Ik begin op 16 juli bij de fysio.",
+        "Começo na natação no dia 16 de julho.",
+    ],
+)
+def test_the_start_of_a_course_or_a_treatment_is_no_job(text: str) -> None:
+    assert not any(words.announces_job for words in find_lasting(text, SAID_AT))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I start at Monzo on 16 July.",
+        "I start at the BBC on 16 July.",
+        "Ich fange am 16. Juli bei Siemens an.",
+        "Empiezo en Zara el 16 de julio.",
+        "Je commence à la Poste le 16 juillet.",
+        "Inizio alla Fiat il 16 luglio.",
+    ],
+)
+def test_the_start_at_an_employer_is_a_job(text: str) -> None:
+    assert [words.announces_job for words in find_lasting(text, SAID_AT)] == [True]
+
+
 def test_a_new_job_is_the_job_after_its_month() -> None:
     text = "I start my new job at Siemens in July"
     turn = Memory(

@@ -86,6 +86,7 @@ _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _COMMA: Final = re.compile(r"[、,，;；]")
 # Punctuation before an aside, and within it the end of a clause.
 _ENDS_BEFORE: Final = re.compile(r"\w\s?[,、，;(–—-]\s*$")
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ASIDE_END: Final = re.compile(r"[,、，;]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
@@ -374,7 +375,7 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
     language, topics, signs = lists.language, lists.topics, lists.signs
     plain = normalize_text(text)
     last_day = find_last_day(text, at)
-    if last_day is None and signs["announces"].search(plain):
+    if last_day is None and _announces_job(text, plain, lists):
         last_day = find_last_day(text, at, most=MAX_DAYS_ANNOUNCED, numbered=False)
     matches = [*_find_topics(plain, topics, signs), *(["upcoming"] if last_day else [])]
     if "home" in matches and _moves_indoors(text, topics["home"], signs["spots"]):
@@ -425,8 +426,25 @@ def _read_sentence(text: str, at: datetime, lists: _WordLists, *, drafts: bool, 
         retests=signs["retests"].search(plain) is not None,
         ends_unnamed=_ends_unnamed(read, signs["ended"]),
         starts_on=find_start(text, at, signs["from_day"], signs["day_on"], read) if topic == "upcoming" else None,
-        announces_job=topic == "upcoming" and signs["announces"].search(plain) is not None,
+        announces_job=topic == "upcoming" and _announces_job(text, plain, lists),
     )
+
+
+def _announces_job(text: str, plain: str, lists: _WordLists) -> bool:
+    """Whether a sentence tells the start of a job: by a word for work, or at somebody with a name.
+
+    "I start at the gym", "entro en quirófano" and "ich fange bei der Physio an" name no employer.
+    """
+    if lists.signs["announces"].search(plain):
+        return True
+    for hit in lists.signs["announces_at"].finditer(plain):
+        read, code = read_text(text, lists.language), lists.language
+        grammar = frozenset[str]() if load_lexicon(code).capital_nouns else stop_words(code)
+        behind = (word for word in _LETTERS.findall(plain[hit.end() :]) if word not in read.day_tokens)
+        first = next((word for word in behind if word not in grammar), "")
+        if first in read.capitals:
+            return True
+    return False
 
 
 def _moves_indoors(text: str, phrases: re.Pattern[str], spots: re.Pattern[str]) -> bool:

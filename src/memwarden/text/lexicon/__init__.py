@@ -170,6 +170,7 @@ LASTING_TOPICS: Final = (
 # replies: begin a sentence that answers another, and is not clear alone.
 # hearsay: the speaker repeats the words of another person.
 # announces: the speaker starts a new job, at a time that the sentence names.
+# announces_at: of these, those before the name of an employer.
 # written_out: contractions with their long forms, by which phrases are found, too: "i'm = i am".
 # relocates, retires: the speaker left a home or working life, in a clause that names nothing else. quits: the speaker
 # left the employer that the clause names. breaks: a couple is over, at the end of a sentence that names the partner.
@@ -207,6 +208,7 @@ LASTING_SIGNS: Final = (
     "replies",
     "hearsay",
     "announces",
+    "announces_at",
     "relocates",
     "retires",
     "quits",
