@@ -61,7 +61,7 @@ async def test_an_added_node_takes_shards_while_others_write(small_cluster: Citu
     store = PostgresStore(url)
     await store.open()
     kept: dict[Namespace, list[str]] = {person: [] for person in PEOPLE}
-    ended = asyncio.Event()
+    ended, rounds = asyncio.Event(), asyncio.Queue[int]()
 
     async def write() -> None:
         number = 0
@@ -70,6 +70,7 @@ async def test_an_added_node_takes_shards_while_others_write(small_cluster: Citu
             for person in PEOPLE:
                 await store.apply(a_batch(a_put(f"m{number}", namespace=person), namespace=person))
                 kept[person].append(f"m{number}")
+            rounds.put_nowait(number)
 
     writing = asyncio.create_task(write())
     try:
@@ -78,7 +79,10 @@ async def test_an_added_node_takes_shards_while_others_write(small_cluster: Citu
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as db:
             await db.execute("SELECT citus_rebalance_start(shard_transfer_mode => 'force_logical')")
             await db.execute("SELECT citus_rebalance_wait()")
-        await asyncio.sleep(1)  # some writes go to the new node
+        while not rounds.empty():
+            rounds.get_nowait()
+        async with asyncio.timeout(120):  # the second of two rounds begins after the move
+            moved_before, _ = await rounds.get(), await rounds.get()
     finally:
         ended.set()
         await writing
@@ -86,6 +90,7 @@ async def test_an_added_node_takes_shards_while_others_write(small_cluster: Citu
     assert (len(before), len(after)) == (1, 2)
     assert all(share.namespaces and share.bytes for share in after)
     assert sum(share.namespaces for share in after) == len(PEOPLE)
+    assert all(len(written) > moved_before for written in kept.values())
     for person, written in kept.items():
         assert sorted(entry.memory_id for entry in await store.journal(person)) == sorted(written)
     await store.close()
