@@ -195,8 +195,9 @@ def ask_of_earlier(text: str, spans: tuple[DaySpan, ...], said: date) -> tuple[D
 
 
 def add_next(years: range, text: str) -> range:
-    """Return years of a date and the next one, unless a question in Japanese or Chinese is of the past."""
-    return years if _GLUED_PAST.search(text) else range(years.start, years.stop + 1)
+    """Return years of a date and the next one, unless a question in Japanese or Chinese is of the time before."""
+    before = _GLUED_PAST.search(text) or _GLUED_EARLIER.search(text)
+    return years if before else range(years.start, years.stop + 1)
 
 
 def _glued_earlier(text: str, span: DaySpan, said: date, is_past: bool) -> DaySpan:
