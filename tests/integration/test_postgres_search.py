@@ -433,6 +433,20 @@ async def fill_again(warden: AsyncWarden, turns: int) -> None:
         )
 
 
+async def test_a_build_that_waits_too_long_says_so(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    store = PostgresStore(url, statement_seconds=0.3)
+    async with opened(url, above=10**6) as warden:
+        await store.open()
+        await fill(warden, 5)
+        with psycopg.connect(url) as other:
+            other.execute("SELECT FROM memwarden.namespaces FOR UPDATE")
+            with pytest.raises(StoreUnavailable, match="did not answer within the time-out"):
+                await store.make_search(HERE, 128)
+        assert await store.make_search(HERE, 128) is True
+    await store.close()
+
+
 async def test_nobody_waits_for_a_build_and_a_killed_one_is_made_anew(new_database: Callable[[], str]) -> None:
     url = new_database()
     store, other = PostgresStore(url), PostgresStore(url)

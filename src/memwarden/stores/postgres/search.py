@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from psycopg import Connection, Error, errors
+from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memwarden.errors import StoreUnavailable
@@ -261,6 +262,7 @@ def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
         yield bool(got)
     finally:
         if got and not db.closed:
+            _end_failed(db)
             db.execute(b"SELECT pg_advisory_unlock(%s, %s)", (_LOCK, key))
 
 
@@ -272,7 +274,14 @@ def _lock_making(db: Connection[Any]) -> Iterator[bool]:
         yield bool(got)
     finally:
         if got and not db.closed:
+            _end_failed(db)
             db.execute(b"SELECT pg_advisory_unlock(%s)", (_LOCK,))
+
+
+def _end_failed(db: Connection[Any]) -> None:
+    """End a transaction that failed, so that what follows does not hide its error by one of its own."""
+    if db.info.transaction_status == TransactionStatus.INERROR:
+        db.execute(b"ROLLBACK")
 
 
 _BETWEEN = "\x01\x04"
