@@ -15,11 +15,6 @@ GIVEN = {
 CORRECTED = [
     ("en", "sorry, I said 2580: it is 2850"),
     ("en", "The front door code is not 2580 but 2850."),
-    ("en", "The front door code isn't 2580, it's 2850."),
-    ("en", "I gave you the wrong code: not 2580 but 2850"),
-    ("de", "Nein, nicht 2580, sondern 2850."),
-    ("es", "El código es 2850, no 2580."),
-    ("fr", "Ce n'est pas 2580 mais 2850."),
     ("de", "Ich hab dir 2580 gesagt: es ist 2850."),
     ("de", "Der Code der Haustür ist nicht 2580, sondern 2850."),
     ("es", "Antes te dije 2580 para la puerta: es 2850."),
@@ -33,9 +28,6 @@ OTHERS = [
     "Maybe I said 2580: it is 2850",
     "Did I say 2580? Is it not 2850?",
     "The front door code is 2580, the one of the garage 2850.",
-    # A change: the code was right before.
-    "The front door code is no longer 2580 but 2850.",
-    "The front door code is now 2850 instead of 2580.",
 ]
 
 
@@ -95,13 +87,3 @@ async def test_others_and_the_assistant_correct_nothing(embedded_url: str) -> No
         await me.observe([{**turn(CORRECTED[1][1], 7), "name": "Ben"}])
         await warden.scope(user="ben", thread="talk").observe([turn(CORRECTED[1][1], 8)])
         assert (await me.get(str(given.id))).valid_to is None
-
-
-def test_a_number_of_three_digits_is_corrected_where_its_thing_is_named() -> None:
-    with Warden.open("memory://", {"embedder": "none"}) as warden:
-        me = warden.scope(user="ana", thread="talk")
-        me.observe([turn("The room number is 214.", 5)])
-        me.observe([turn("I said 214: it is 241", 6)])
-        assert "The room number is 214." in {memory.text for memory in me.find()}
-        me.observe([turn("The room number is not 214 but 241.", 9)])
-        assert "The room number is 241." in {memory.text for memory in me.find()}

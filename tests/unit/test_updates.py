@@ -122,10 +122,6 @@ LANGUAGES: dict[str, list[tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 }
 # Ends in words of their own: denied where one lives, who left a post, who is a partner no more, a value denied.
 MORE_ENDED = [
-    ("The front door code is 2580.", "It's 2850, not 2580."),
-    ("Der Code der Haustür ist 2580.", "Nein, nicht 2580, sondern 2850."),
-    ("El código de la puerta es 2580.", "No es 2580 sino 2850."),
-    ("Le code de la porte est 2580.", "Le code est 2850, pas 2580."),
     ("Trabajo en Zara.", "Dejé el trabajo en Zara."),
     ("I work at Barclays.", "I left my job at Barclays."),
     ("Martin is my boss.", "Martin left, Aisha is my boss now."),
@@ -232,10 +228,6 @@ MORE_ENDED = [
 ]
 # Another subject of the same words: another rent, another one's boss, a name that only occurs.
 MORE_OPEN = [
-    ("The front door code is 2580.", "The workshop code is not 2580 but 2850."),
-    ("The front door code is 2580.", "The back door code is 2850, not 2580."),
-    ("The meeting is in room 7.", "I'm in room 9, not 7."),
-    ("I have 12 hens.", "I have 13 eggs, not 12."),
     ("My rent is 700 euros.", "The garage rent went up to 80 euros."),
     ("My rent is 700.", "Garage rent raised to 80"),
     ("My rent is 700 euros.", "The gym fee went up to 80 euros."),

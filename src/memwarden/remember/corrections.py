@@ -41,7 +41,7 @@ MAX_LATER: Final = 200
 MAX_CORRECTING: Final = 300
 # Maximum turns before a correction that are read for the code that it corrects.
 MAX_EARLIER: Final = 200
-_CODES: Final = re.compile(r"\d{3,}")
+_CODES: Final = re.compile(r"\d{4,}")
 # Before and after quoted words: not within a word, but for scripts that write no spaces.
 _LETTER: Final = rf"[^\W{GLUED}]"
 _NOT_WITHIN: Final = (f"(?:(?<!{_LETTER})|(?!{_LETTER}))", f"(?:(?!{_LETTER})|(?<!{_LETTER}))")

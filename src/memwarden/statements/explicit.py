@@ -216,12 +216,12 @@ def _read_clause(part: str, words: UpdateWords, code: str, dropped: Collection[s
     roles = frozenset(role for role, pattern in words.patterns.items() if pattern.search(part))
     bare = part
     for role in _GRAMMAR:
-        bare = words.patterns[role].sub(keep_between, bare) if role in words.patterns else bare
+        bare = words.patterns[role].sub(_keep_between, bare) if role in words.patterns else bare
     content = (term for term in terms(bare, code) if term not in dropped and not any(map(str.isdigit, term)))
     return ReadClause(part, roles, frozenset(content))
 
 
-def keep_between(match: re.Match[str]) -> str:
+def _keep_between(match: re.Match[str]) -> str:
     """The words between the two parts of a phrase, which are part of what a clause is about."""
     return f" {' '.join(filter(None, match.groups()))} "
 

@@ -117,7 +117,7 @@ def read_announcement(text: str) -> Announcement:
     parts = _find_announced(phrases, plain)
     *news, doubt = parts
     if doubt and any(news) and _DIGIT.search(plain):
-        # "The wedding will be on 19 June instead" gives a day, not a plan.
+        # "The wedding will be on 19 June instead" gives a day, and is no plan.
         words = load_update_words(language)
         scheduled = None if words is None else words.patterns.get("scheduled")
         parts = parts if scheduled is None else _find_announced(phrases, scheduled.sub(" ", plain))

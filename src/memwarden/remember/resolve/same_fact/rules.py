@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from memwarden.remember.resolve.same_fact.updates import find_update
+from memwarden.remember.resolve.same_fact.updates import find_update, is_code
 from memwarden.statements.explicit import ReadText, read_text
 from memwarden.statements.statement import quoted_words, shows_context
 from memwarden.text.language import normalize_text, read_evidence
@@ -15,9 +15,6 @@ Label = Literal["same", "supersede", "link", "different", "check"]
 MIN_COSINE: Final = 0.55
 # Share of the content words of the longer statement from which two statements are related.
 MIN_SHARED: Final = 0.5
-
-# Roles of words for a value that was right before.
-_OF_CHANGE: Final = ("over", "changed", "scaled", "now")
 
 # Punctuation around a word, and signs that end a phrase in scripts without spaces.
 _AROUND: Final = ".,;:!?…\"'“”‘’()«»„"
@@ -67,8 +64,7 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
 def find_right_code(old: str, new: str) -> tuple[str, str] | None:
     """Return the code of a statement that a new one calls wrong, and the right one. None if it corrects no code.
 
-    "The code is not 2580 but 2850" and "I said 2580: it is 2850" name both. "The code is no longer 2580 but 2850"
-    corrects nothing, because 2580 was right before.
+    "The code is not 2580 but 2850" and "I said 2580: it is 2850" name both.
     """
     code = read_evidence(old).join(read_evidence(new)).likely()
     before, after = read_text(old, code), read_text(new, code)
@@ -76,10 +72,10 @@ def find_right_code(old: str, new: str) -> tuple[str, str] | None:
     if len(before.counted) != 1 or not before.counted <= after.counted or len(right) != 1:
         return None
     (wrong,), (corrected,) = before.counted, right
-    if find_update(before, after) != "corrected":
+    if not (is_code(wrong) and is_code(corrected)) or find_update(before, after) != "corrected":
         return None
-    named = any(each.roles & {"contrast", "negation", "said"} and wrong in each.text for each in after.clauses)
-    return (wrong, corrected) if named and not any(map(after.has, _OF_CHANGE)) else None
+    named = any(each.roles & {"contrast", "said"} and wrong in each.text for each in after.clauses)
+    return (wrong, corrected) if named else None
 
 
 def _words_of(text: str) -> list[str]:

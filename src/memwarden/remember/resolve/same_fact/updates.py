@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText, keep_between, names_dwelling
+from memwarden.statements.explicit import ReadClause, ReadText, names_dwelling
 from memwarden.statements.homes import Home
 from memwarden.statements.lasting import load_signs, names_quit
 from memwarden.statements.reader import CommonWords, load_weights
@@ -57,8 +57,6 @@ _VERB_SECOND: Final = ("de", "nl", "sv", "da")
 _NAMED_FIRST: Final = ("en", "es", "fr")
 # Roles whose words do not say which of several things is meant.
 _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "single", "of")
-# Digits of a number that few things have.
-MIN_DIGITS: Final = 3
 # Days of a month.
 MAX_DAY: Final = 31
 # Relations to animals, which are things that somebody has.
@@ -81,7 +79,7 @@ _COLON: Final = re.compile(r"\s*[:=—–]\s")
 # What ends the words before a clause. A full stop behind a short word is one of a title: "Dr. Kolb".
 _CLAUSE_BEGIN: Final = re.compile(r"[,;:!?]\s|(?<=\w{5})\.\s")
 _NUMBERS: Final = re.compile(r"\d+")
-# Digits of a code. A year does not match.
+# Digits of a number that is a code, and no year.
 _CODE: Final = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
 
 
@@ -126,41 +124,17 @@ def _tells_right_number(old: ReadText, new: ReadText) -> bool:
     A code says by itself what it is the number of, any other number needs another word of the statement.
     """
     right = new.counted - old.counted
-    if new.words is None or new.glued or len(old.counted) != 1 or len(right) != 1 or not old.counted <= new.counted:
+    if new.words is None or new.glued or len(old.counted) != 1 or len(right) != 1 or new.has("negation"):
         return False
     numbered = [clause for clause in new.clauses if _has_digit(clause.text)]
-    (wrong,), rest = old.counted, " ".join(each.text for each in numbered)
-    content = _name_things(rest, new.words, new.language)
-    things = _name_things(old.plain, new.words, new.language)
-    if not content <= things or not (content or is_code(wrong)):
-        return False
-    said = next((hit[0] for hit in new.words.patterns["said"].finditer(rest)), "") if new.has("said") else ""
-    if new.words.patterns["doubt"].search(rest.replace(said, " ") if said else rest):
-        return False
-    denied = any(_denies_number(clause, wrong, new) for clause in numbered)
-    # "I'm in room 9, not 7" is not about the meeting in room 7.
-    return (denied and (len(wrong) >= MIN_DIGITS or content == things)) or (bool(said) and not new.has("negation"))
-
-
-def _name_things(text: str, words: UpdateWords, language: str) -> frozenset[str]:
-    """Stems of a text without numbers, function words and words that correct it.
-
-    The content of a clause lacks "workshop", because the verbs of the lexicon include "work*".
-    """
-    for role in ("said", "corrected", "negation", "contrast"):
-        text = words.patterns[role].sub(keep_between, text) if role in words.patterns else text
-    return frozenset(term for term in terms(text, language) if len(term) > 1 and not _has_digit(term))
-
-
-def _denies_number(clause: ReadClause, number: str, text: ReadText) -> bool:
-    """Whether a clause denies a number: "it is not 2580", "it isn't 2580"."""
-    if text.words is None:
-        return False
-    for role in ("contrast", "negation"):
-        for hit in text.words.patterns[role].finditer(clause.text):
-            behind = [word for word in clause.text[hit.end() :].split() if not text.is_grammar(word)]
-            if behind[:1] == [number]:
-                return True
+    (wrong,), content = old.counted, {stem for each in numbered for stem in each.content if len(stem) > 1}
+    for clause in numbered:
+        hit = new.words.patterns["said"].search(clause.text) if "said" in clause.roles else None
+        if hit is None or wrong not in _NUMBERS.findall(clause.text):
+            continue
+        rest = " ".join(each.text for each in numbered).replace(hit[0], " ")
+        named = bool(content) or is_code(wrong)
+        return named and content <= old.content and new.words.patterns["doubt"].search(rest) is None
     return False
 
 
@@ -319,7 +293,7 @@ def _is_speaker(words: str) -> bool:
 
 
 def is_code(number: str) -> bool:
-    """Whether a number has the length of a code and cannot be a year."""
+    """Whether a number is a code by its length, and no year."""
     return _CODE.fullmatch(number) is not None
 
 
