@@ -95,9 +95,6 @@ class AsyncScope(ScopeChanges):
         with the reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken
         Unicode). The others are stored all the same. What is stored is stored whole or not at all.
 
-        A message that takes a code back ("the code is not 2580 but 2850") corrects the earlier message as
-        :meth:`update` does. The correction is a decision of its own, and the reason names it.
-
         Raises InvalidInput, Conflict, StoreError.
         """
         result = await self._log.store(messages, key, progress)

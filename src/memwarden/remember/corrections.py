@@ -7,23 +7,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memwarden.checks import quote as shorten
 from memwarden.errors import InvalidInput
 from memwarden.filters import Condition
-from memwarden.records import (
-    CORRECTED,
-    EXTRACTED_BY,
-    QUOTATION,
-    UNDOES,
-    Channel,
-    Event,
-    Memory,
-    Trust,
-    leave_part_tags,
-    read_part,
-)
+from memwarden.records import CORRECTED, EXTRACTED_BY, QUOTATION, UNDOES, Channel, Event, Memory, Trust, leave_part_tags
 from memwarden.remember.ingest.messages import Draft
 from memwarden.remember.ingest.screening import trust_of
 from memwarden.stores.protocol import StoreReader
@@ -37,11 +26,6 @@ from memwarden.text.tokenizer import GLUED
 MAX_QUOTATIONS: Final = 50
 # Maximum memories said after a turn that are read for what replaced its right words. People correct what is recent.
 MAX_LATER: Final = 200
-# Characters of a message that corrects a code. A longer one says several things.
-MAX_CORRECTING: Final = 300
-# Maximum turns before a correction that are read for the code that it corrects.
-MAX_EARLIER: Final = 200
-_CODES: Final = re.compile(r"\d{4,}")
 # Before and after quoted words: not within a word, but for scripts that write no spaces.
 _LETTER: Final = rf"[^\W{GLUED}]"
 _NOT_WITHIN: Final = (f"(?:(?<!{_LETTER})|(?!{_LETTER}))", f"(?:(?!{_LETTER})|(?<!{_LETTER}))")
@@ -222,49 +206,6 @@ async def _find_ends(
             if ends[place] is None and any(find_update(right, each) for each in news):
                 ends[place] = later.since
     return ends
-
-
-class CorrectedCode(NamedTuple):
-    """A turn whose code the speaker corrected: its text says ``wrong`` where it should say ``right``."""
-
-    turn: Memory
-    wrong: str
-    right: str
-
-
-def may_correct_code(text: str) -> bool:
-    """Whether a text may correct a code, so that the turns before it are worth reading."""
-    return len(text) <= MAX_CORRECTING and len(set(_CODES.findall(text))) > 1
-
-
-async def find_wrong_codes(store: StoreReader, turn: Memory, readable: Collection[str] | None) -> list[CorrectedCode]:
-    """Return the earlier turns of the speaker of a turn whose code it corrects, the latest first.
-
-    Only the newest turns are read. readable: categories of the turns. None: all.
-    """
-    where: tuple[Condition, ...] = (
-        Condition("channel", "$eq", str(Channel.TURN)),
-        Condition("role", "$eq", turn.role),
-        Condition("name", "$eq", turn.name),
-        Condition("valid_to", "$eq", None),
-        Condition("created_at", "$lte", turn.created_at),
-    )
-    if readable is not None:
-        where = (*where, Condition("category", "$in", tuple(readable)))
-    # They load numpy, which a command need not wait for.
-    from memwarden.remember.resolve.same_fact.rules import find_right_code
-
-    codes, wrong = set(_CODES.findall(turn.text)), list[CorrectedCode]()
-    for earlier in await store.find(turn.namespace, where, limit=MAX_EARLIER):
-        if (
-            earlier.id == turn.id
-            or read_part(earlier.tags) is not None
-            or codes.isdisjoint(_CODES.findall(earlier.text))
-        ):
-            continue
-        pairs = (find_right_code(sentence, turn.text) for sentence in split_sentences(earlier.text))
-        wrong += (CorrectedCode(earlier, *pair) for pair in pairs if pair is not None)
-    return wrong
 
 
 def make_correction(turn: Memory, changes: Mapping[str, Any], end: datetime | None = None) -> Draft:

@@ -10,7 +10,6 @@ from typing import Final
 from memwarden.filters import Condition
 from memwarden.records import Channel, Memory, MessageResult, Namespace, WriteResult
 from memwarden.stores.protocol import StoreReader
-from memwarden.text.sentences import split_sentences
 from memwarden.text.small_talk import content_terms
 
 _ECHO_STAYS: Final = "An answer of the assistant repeats it and stays. Forget it, too: "
@@ -25,8 +24,6 @@ SHARED: Final = 0.5
 REPEATED: Final = 0.75
 # Content terms of a memory, a name among them, that its echo in other words has.
 MIN_NAMED: Final = 2
-# Sentences of an answer that says a code and little else: "Thanks! I noted 2580."
-MAX_ECHO_SENTENCES: Final = 2
 # Digits of a number that tells a code, an amount or a date by itself.
 _CODE: Final = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d.,:-]*\d\d(?![\w])")
@@ -84,12 +81,6 @@ def list_echoes(result: WriteResult) -> list[str]:
     """Return the ids of the answers that the results of a forgetting or a correction name."""
     reasons = (item.reason.partition(_ECHO_STAYS)[2] for item in result.results)
     return list(dict.fromkeys(id for named in reasons if named for id in named.split(", ")))
-
-
-def repeats_code(answer: str, wrong: str, right: str) -> bool:
-    """Whether an answer says a wrong code, not the right one, and little else: "Noted, the code is 2580"."""
-    numbers = _NUMBER.findall(answer)
-    return wrong in numbers and right not in numbers and len(split_sentences(answer)) <= MAX_ECHO_SENTENCES
 
 
 def repeats(answer: str, told: str) -> bool:

@@ -6,7 +6,6 @@ transaction starts; :meth:`memwarden.stores.protocol.Store.apply` is the only pl
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +16,7 @@ from memwarden import clock, filters
 from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.clock import DEFAULT_THREAD, new_id
 from memwarden.concurrency.optimistic import change_atomically
-from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound
+from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.models.reasoning import strip_reasoning
@@ -48,19 +47,7 @@ from memwarden.records import (
     leave_part_tags,
     read_part,
 )
-from memwarden.remember.corrections import (
-    CorrectedCode,
-    correct_sentences,
-    find_quotations,
-    find_wrong_codes,
-    make_correction,
-    make_rest,
-    mark_corrected,
-    may_correct_code,
-    replace_quoted,
-    stands_alone,
-)
-from memwarden.remember.echoes import find_echoes, repeats_code
+from memwarden.remember.corrections import find_quotations, make_rest, mark_corrected
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.new_turns import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.own_context import list_retold, strip_context, strip_retold
@@ -84,7 +71,6 @@ STORED_IN_PARTS = "longer than a memory may be: stored in {count} linked parts"
 # Reasons of the correction of a turn.
 REPLACES_TURN: Final = "replaces message {turn}, which ended."
 KEEPS_REPLACED: Final = "The right words that were replaced later are memory {id}."
-CORRECTS_TURN: Final = "corrects message {turn}, which ended; the right words are memory {id}."
 KEEPS_REST: Final = "The rest of the message is memory {id}."
 # Fields of a memory that a correction changes, besides its text.
 CORRECTED_FIELDS: Final = (
@@ -100,8 +86,6 @@ UNSTORED_ROLES = {
     "function": "function output is not part of what people said; remember what matters of it with kind='tool_output'",
 }
 _NO_SIGNALS: Final = Signals()
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T", Message, Draft)
 
@@ -553,49 +537,11 @@ class Writer:
         changes = iter(applied)
         results = [text.result or _observe_result(text, next(changes), others) for text in texts]
         await self._remove_misplaced(call, texts, results)
-        outcomes = [await self._correct_codes(call, *each) for each in zip(texts, results, strict=True)]
-        rev, results = max(rev, *(each.rev for each in outcomes), 0), [each.results[0] for each in outcomes]
         undated = sum(
             text.result is None and text.source.created_at is None and result.reason != ALREADY and text.part == 1
             for text, result in zip(texts, results, strict=True)
         )
         return replace(_write_result(rev, texts, results), undated=undated)
-
-    async def _correct_codes(self, call: WriteCall, text: IncomingText[Message], result: MessageResult) -> WriteResult:
-        """Correct the turns whose code a new turn calls wrong, each as a decision of its own, and name them.
-
-        Returns the result of the turn, with revision 0 if it corrects none.
-        """
-        turn, unchanged = text.memory, WriteResult(0, (result,))
-        if result.outcome != Outcome.CREATED or result.reason or turn is None or turn.role != "user":
-            return unchanged
-        if text.parts > 1 or not may_correct_code(turn.text):
-            return unchanged
-
-        async def correct() -> WriteResult:
-            wrong = await find_wrong_codes(self._store, turn, call.readable)
-            pairs = [(each, await self._correct_code(call, each)) for each in wrong]
-            reasons = [CORRECTS_TURN.format(turn=each.turn.id, id=right.results[0].id) for each, right in pairs]
-            rev = max((right.rev for _, right in pairs), default=0)
-            return WriteResult(rev, (replace(result, reason=" ".join(reasons)),))
-
-        try:
-            return await change_atomically(call.scope.namespace, correct)
-        except MemwardenError as error:  # the turn is stored, and the older one stays as it was
-            log.warning("message %r corrects nothing: %s", result.id, error)
-            return unchanged
-
-    async def _correct_code(self, call: WriteCall, wrong: CorrectedCode) -> WriteResult:
-        """Correct the code of a turn, and end it with the answers of the assistant that repeat it."""
-        turn = wrong.turn
-        words, rest = correct_sentences(turn.text, wrong.wrong, wrong.right)
-        if rest and not stands_alone(rest):
-            words, rest = replace_quoted(turn.text, wrong.wrong, wrong.right), ""
-        draft = replace(make_correction(turn, {"text": words}), trust=turn.trust)
-        echoes = (await find_echoes(self._store, turn.namespace, [turn], call.readable)).get(turn.id, [])
-        answers = await self._store.get(turn.namespace, echoes)
-        wrong_answers = [each for each in answers if repeats_code(each.text, wrong.wrong, wrong.right)]
-        return await self.correct_turn(call.scope, turn, [draft], rest, wrong_answers)
 
     async def _remove_misplaced(
         self, call: WriteCall, texts: Sequence[IncomingText[Message]], results: Sequence[MessageResult]
@@ -700,15 +646,12 @@ class Writer:
         result = MessageResult(new.id, Outcome.UPDATED, parts=_count_parts(put.memory))
         return WriteResult(receipt.rev, (_name_secrets(kinds, result),))
 
-    async def correct_turn(
-        self, scope: Scope, turn: Memory, right: Sequence[Draft], rest: str, echoes: Sequence[Memory] = ()
-    ) -> WriteResult:
+    async def correct_turn(self, scope: Scope, turn: Memory, right: Sequence[Draft], rest: str) -> WriteResult:
         """Store the right words of a turn and the rest of it and end it with its quotations, as a single decision.
 
         Args:
             turn: as it was read. Raises Conflict when its stored version is another.
             right: the right words, of which later ones have ended. rest: the other words of the turn, which stay true.
-            echoes: answers that say the wrong words and nothing else, which end with it.
         """
         at = self.now()
         call = WriteCall(
@@ -736,7 +679,7 @@ class Writer:
             changes += await self._change_other_parts(scope, turn, ended, at)
         changes += [
             Put(mark_corrected(quotation, at), None, WriteMode.UPDATE, expected_version=quotation.version, meta=meta)
-            for quotation in (*await find_quotations(self._store, turn), *echoes)
+            for quotation in await find_quotations(self._store, turn)
         ]
         batch = Batch(scope.namespace, tuple(changes), at, actor=_actor(scope), agent=scope.agent)
         receipt = await self._store.apply(batch)

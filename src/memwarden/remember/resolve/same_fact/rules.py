@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from memwarden.remember.resolve.same_fact.updates import find_update, is_code
+from memwarden.remember.resolve.same_fact.updates import find_update
 from memwarden.statements.explicit import ReadText, read_text
 from memwarden.statements.statement import quoted_words, shows_context
 from memwarden.text.language import normalize_text, read_evidence
@@ -59,23 +59,6 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
         return Judgement("check", "near", guards)
     related = shared and len(shared) >= MIN_SHARED * max(len(before.content), len(after.content))
     return Judgement("link", "related", guards) if related else Judgement("different", "apart", guards)
-
-
-def find_right_code(old: str, new: str) -> tuple[str, str] | None:
-    """Return the code of a statement that a new one calls wrong, and the right one. None if it corrects no code.
-
-    "The code is not 2580 but 2850" and "I said 2580: it is 2850" name both.
-    """
-    code = read_evidence(old).join(read_evidence(new)).likely()
-    before, after = read_text(old, code), read_text(new, code)
-    right = after.counted - before.counted
-    if len(before.counted) != 1 or not before.counted <= after.counted or len(right) != 1:
-        return None
-    (wrong,), (corrected,) = before.counted, right
-    if not (is_code(wrong) and is_code(corrected)) or find_update(before, after) != "corrected":
-        return None
-    named = any(each.roles & {"contrast", "said"} and wrong in each.text for each in after.clauses)
-    return (wrong, corrected) if named else None
 
 
 def _words_of(text: str) -> list[str]:

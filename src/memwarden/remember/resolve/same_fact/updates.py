@@ -133,7 +133,7 @@ def _tells_right_number(old: ReadText, new: ReadText) -> bool:
         if hit is None or wrong not in _NUMBERS.findall(clause.text):
             continue
         rest = " ".join(each.text for each in numbered).replace(hit[0], " ")
-        named = bool(content) or is_code(wrong)
+        named = bool(content) or _CODE.fullmatch(wrong) is not None
         return named and content <= old.content and new.words.patterns["doubt"].search(rest) is None
     return False
 
@@ -290,11 +290,6 @@ def _tells_which(token: str, text: ReadText) -> bool:
 
 def _is_speaker(words: str) -> bool:
     return any(each.sort == "self" for each in find_mentions(words, ()))
-
-
-def is_code(number: str) -> bool:
-    """Whether a number is a code by its length, and no year."""
-    return _CODE.fullmatch(number) is not None
 
 
 def _ends_named(clause: ReadClause, old: ReadText, new: ReadText) -> str | None:
