@@ -90,7 +90,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ASIDE_END: Final = re.compile(r"[,、，;]")
 # Words of others.
 _QUOTED: Final = re.compile(r"[「『„“«\"]")
-# Quoted words between signs that are a pair. German closes with a sign that begins a quotation in English.
+# Quoted words between marks that are a pair. German closes with the mark that begins a quotation in English.
 _QUOTATION: Final = re.compile(
     r"「[^」]*」|『[^』]*』|„[^“”\"]*[“”\"]|“[^”]*”|«[^»]*»|»[^«]*«|\"[^\"]*\"",
 )

@@ -178,7 +178,7 @@ LATELY: Final = timedelta(7)
 _GLUED_EARLIER: Final = re.compile(r"(?:まで|以前|より前|之前|为止|の?前(?![后後半期夜几\d一二两三四五六七八九十日]))")
 # What has to be is to come. What is so until a day lies not before it.
 _GLUED_DUTY: Final = re.compile(r"なければ|なきゃ|ないと|べき|必須|必须|应该|需要|得[在把去做]")
-# What was so: a past verb ends a Japanese question, a sign of what was done is in a Chinese one.
+# What was so: a past verb ends a Japanese question, a particle of what was done is in a Chinese one.
 _GLUED_PAST: Final = re.compile(
     r"た(?:の|ん)?(?:です|だ)?(?:か|け|っけ|よね)?[?？。.!！\s]*$|了|[过過](?!年)|去年|昨年"
 )

@@ -495,7 +495,7 @@ def _is_only_place(clause: ReadClause, shared: frozenset[str], old: ReadText, ne
     if at_work and "left" in clause.roles:
         # "I resigned from my job at Solvia", but "the CEO resigned from Solvia", "I left the choir of Solvia".
         told = clause.content - old.content - _stems_of_role("work", clause, new)
-        if new.glued:  # pieces of two signs overlap with those that both texts have
+        if new.glued:  # pieces of two characters overlap with those that both texts have
             told = frozenset(piece for piece in told if set(piece).isdisjoint("".join(old.content)))
         return bool(told) or _tells_hour(clause, new)
     if clause.roles & {"home", "work"} or names_dwelling(clause, shared, new):
