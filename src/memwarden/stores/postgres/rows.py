@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
+from array import array as number_array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import numpy as np
 from psycopg import Connection, DataError
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -457,12 +458,12 @@ class _ColumnDumper(Dumper):
     format = Format.BINARY
     element: int
     write: Callable[[Any], bytes]
-    packed: tuple[str, np.dtype[Any]] | None
+    packed: str | None
 
     def dump(self, obj: Sequence[Any]) -> bytes:
         if not obj:
             return _EMPTY.pack(0, 0, self.element)
-        if self.packed is not None and (body := self._dump_packed(obj, *self.packed)) is not None:
+        if self.packed is not None and (body := self._dump_packed(obj, self.packed)) is not None:
             return body
         parts = [_HEAD.pack(1, 1, self.element, len(obj), 1)]
         write, length = type(self).write, _LENGTH.pack
@@ -477,36 +478,34 @@ class _ColumnDumper(Dumper):
             raise DataError(f"a value that this column cannot hold: {error}") from error
         return b"".join(parts)
 
-    def _dump_packed(self, obj: Sequence[Any], kinds: str, layout: np.dtype[Any]) -> bytes | None:
-        """Return numbers as an array, in a third of the time. None if a value is of another kind."""
+    def _dump_packed(self, obj: Sequence[Any], code: str) -> bytes | None:
+        """Return numbers as one array, a byte of all of them at a time. None if a value is of another kind."""
         try:
-            values = np.asarray(obj)
-        except ValueError:
+            numbers = number_array(code, obj)
+        except (TypeError, ValueError, OverflowError):
             return None
-        if values.ndim != 1 or values.dtype.kind not in kinds:
-            return None
-        body = np.empty(len(obj), layout)
-        body["length"], body["value"] = layout["value"].itemsize, values
-        return _HEAD.pack(1, 1, self.element, len(obj), 1) + body.tobytes()
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        values, size, head = numbers.tobytes(), numbers.itemsize, _LENGTH.size
+        body = bytearray((head + size) * len(obj))
+        body[head - 1 :: head + size] = bytes([size]) * len(obj)
+        for place in range(size):
+            body[head + place :: head + size] = values[place::size]
+        return _HEAD.pack(1, 1, self.element, len(obj), 1) + body
 
 
 def _kind(
-    element: int, array: int, write: Callable[[Any], bytes], packed: tuple[str, np.dtype[Any]] | None = None
+    element: int, array: int, write: Callable[[Any], bytes], packed: str | None = None
 ) -> tuple[type[_Column], type[_ColumnDumper]]:
-    """Return the types of a column and its dumper. packed: kinds and layout of numbers."""
+    """Return the types of a column and its dumper. packed: code of its numbers in the module array."""
     body = {"element": element, "oid": array, "write": staticmethod(write), "packed": packed}
     return type("_Values", (_Column,), {}), type("_ValuesDumper", (_ColumnDumper,), body)
 
 
-def _layout(number: str) -> np.dtype[Any]:
-    """Return the layout of an element of an array: its length in bytes and its value."""
-    return np.dtype([("length", ">i4"), ("value", number)])
-
-
 _KINDS = {
     "text": _kind(25, 1009, str.encode),
-    "int8": _kind(20, 1016, struct.Struct("!q").pack, ("bi", _layout(">i8"))),
-    "float8": _kind(701, 1022, struct.Struct("!d").pack, ("bif", _layout(">f8"))),
+    "int8": _kind(20, 1016, struct.Struct("!q").pack, "q"),
+    "float8": _kind(701, 1022, struct.Struct("!d").pack, "d"),
     "bool": _kind(16, 1000, struct.Struct("!?").pack),
     "bytea": _kind(17, 1001, bytes),
 }
