@@ -184,7 +184,7 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return None
     moved = "moved" in roles or ("arrived" in roles and "home" not in roles and new.has("home"))
     if moved and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
-        return "moved"
+        return None if _moves_thing(clause, old, new) else "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
@@ -591,6 +591,17 @@ def _names_place(roles: frozenset[str], old: ReadText, new: ReadText) -> bool:
     if "premises" in roles:
         return False
     return "work" not in roles if new.glued else bool(new.capitals - old.capitals - {new.first_name, new.tokens[0]})
+
+
+def _moves_thing(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
+    """Whether words before a move are of something else: "my dentist has moved", "Nora's interview was moved"."""
+    hit = new.words.patterns["moved"].search(clause.text) if new.words is not None and not new.glued else None
+    if hit is None:
+        return False
+    words, before = subject_words(), clause.text[: hit.start()]
+    if not (words.self - words.possessive).isdisjoint(before.split()):  # "we finally moved", "my wife and I moved"
+        return False
+    return bool(clause.content.intersection(terms(before, new.language)) - old.content - stems_of_names(new))
 
 
 def _may_be_speaker(new: ReadText) -> bool:
