@@ -360,6 +360,11 @@ MORE_OPEN = [
     ("Trabajo en Zara.", "He dejado Zara a las seis."),
     ("Ik werk bij Philips.", "De directeur heeft ontslag genomen bij Philips."),
     ("I work at Barclays.", "I quit the choir at Barclays."),
+    # A part of what is over, and an exception of some days.
+    ("Lotte is allergic to kiwi and cashews.", "Lotte is no longer allergic to kiwi."),
+    ("Lotte ist gegen Nüsse und Milch allergisch.", "Lotte ist nicht mehr gegen Milch allergisch."),
+    ("Nora works nights.", "Nora no longer works nights on Fridays."),
+    ("Nora works at Harker & Sons.", "Nora no longer works at Harker & Sons on Fridays."),
     # Another thing that moves, and none of these is a home.
     ("User lives in Whitby.", "User's dentist appointment was moved to 29 September, 14:30."),
     ("Nora lives in Whitby.", "Nora's meeting was moved to Thursday."),

@@ -89,7 +89,7 @@ def find_update(old: ReadText, new: ReadText) -> str | None:
         return None
     if not _have_same_subject(old, new):
         return None
-    if len(old.clauses) > MAX_OLD_CLAUSES:
+    if len(old.clauses) > MAX_OLD_CLAUSES or _is_limited(old, new):
         return None
     if _tells_right_number(old, new):
         return "corrected"
@@ -103,6 +103,11 @@ def find_update(old: ReadText, new: ReadText) -> str | None:
         if rule is not None:
             return rule
     return None if new.has("doubt") else _denied(old, new) or _new_value(old, new)
+
+
+def _is_limited(old: ReadText, new: ReadText) -> bool:
+    """Whether a denial holds on some days of the week only: "no longer works nights on Fridays"."""
+    return new.has("negation") and bool(new.weekdays) and not old.weekdays
 
 
 def _is_doubtful(clause: ReadClause, text: ReadText) -> bool:
@@ -472,6 +477,9 @@ def _says_no_more(old: ReadText, new: ReadText, shared: frozenset[str], told: fr
     """
     rest, other = old.content - shared, told - old.content - stems_of_names(new)
     if rest and other and shared & told and not old.glued:
+        return False
+    # "Allergic to kiwi and cashews" holds of cashews, if kiwi is over.
+    if rest and _joins_two(old):
         return False
     # "I see a physio", "the school no longer offers physio": somebody else's.
     if old.person != "third" and new.person != "self" and len(other) >= MIN_OWN_CONTENT:
