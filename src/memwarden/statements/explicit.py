@@ -11,7 +11,7 @@ from typing import Final
 
 from memwarden.statements.homes import Home, find_home
 from memwarden.statements.reader import CommonWords, load_weights
-from memwarden.statements.wording import find_mentions, find_named_kin, names_in
+from memwarden.statements.wording import find_mentions, find_named_kin, names_in, subject_words
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
 from memwarden.text.language import language_of, normalize_text
@@ -31,6 +31,8 @@ _ABBREVIATION: Final = re.compile(
 _DAY_OF_MONTH: Final = re.compile(
     rf"(?<=\d)\.(?=\s(?:{'|'.join(re.escape(normalize_text(word)) for word in sorted(all_words('months')))})(?!\w))"
 )
+# Languages whose common words are known, so that an unknown capitalised first word is a name.
+NAMED_FIRST: Final = ("en", "es", "fr")
 # Languages whose subjects are read by lists.
 _READ_SUBJECTS: Final = ("en", "de", "es", "fr", "ja", "zh")
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -195,6 +197,26 @@ def names_dwelling(clause: ReadClause, stems: frozenset[str], text: ReadText) ->
     """
     hits = text.words.patterns["dwelling"].finditer(clause.text) if "dwelling" in clause.roles and text.words else ()
     return any(not text.glued or clause.text[: hit.start()].endswith(tuple(stems)) for hit in hits)
+
+
+def stems_of_names(text: ReadText) -> frozenset[str]:
+    """Return stems of the names that a text may be about, its first word among them where names are known by it."""
+    names = (*text.subject_names, text.first_name if text.language in NAMED_FIRST else "")
+    return frozenset(stem for name in names for stem in terms(name, text.language))
+
+
+def moves_thing(clause: ReadClause, text: ReadText, known: Collection[str]) -> bool:
+    """Whether words before a move are of something else: "my dentist has moved", "Nora's interview was moved".
+
+    known: stems that may stand there.
+    """
+    hit = text.words.patterns["moved"].search(clause.text) if text.words is not None and not text.glued else None
+    if hit is None:
+        return False
+    words, before = subject_words(), clause.text[: hit.start()]
+    if not (words.self - words.possessive).isdisjoint(before.split()):  # "we finally moved", "my wife and I moved"
+        return False
+    return bool(clause.content.intersection(terms(before, text.language)).difference(known) - stems_of_names(text))
 
 
 def says_whom(text: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText, names_dwelling, read_text
+from memwarden.statements.explicit import ReadClause, ReadText, moves_thing, names_dwelling, read_text, stems_of_names
 from memwarden.statements.in_force import (
     IN_FORCE,
     find_last_day,
@@ -822,8 +822,10 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     if words.topic in _BEGINNINGS and later.read.person != "third" and not later.read.relations:
         # "We live here now" says that a home began, though not where.
         began, now = _BEGINNINGS[words.topic], {words.topic, "now"}
-        if later.read.has(began) or any(
-            now <= clause.roles and "doubt" not in clause.roles for clause in later.read.clauses
+        if any(
+            (began in clause.roles and not moves_thing(clause, later.read, words.content))
+            or (now <= clause.roles and "doubt" not in clause.roles)
+            for clause in later.read.clauses
         ):
             return True
     if words.topic == "family" and _tells_new_home(words.read, later.read):
@@ -838,10 +840,23 @@ def is_replaced_by(words: LastingWords, later: LastingWords) -> bool:
     about = _about(words)
     if words.topic in SINGLE:
         denied = _denied_of_place(words, later, about)
+    elif words.topic not in _MANY:
+        denied = tuple(content for content in denied if _is_about_same(words, content))
     # "The milk is gone" ends no allergy to milk.
     if words.topic in _MANY and about != words.read.content and later.read.person != "self":
         denied = ()
     return any(about & content for content in denied) or _is_denied_by(words, later, about)
+
+
+def _is_about_same(words: LastingWords, content: frozenset[str]) -> bool:
+    """Whether a clause is about what a sentence says, and not only of a person or a place that both name.
+
+    "Tom is no longer in the choir" and "there's no parking in Whitby" take nothing back.
+    """
+    said, names = words.read.content, stems_of_names(words.read)
+    if words.topic in SINGLE:
+        names |= words.content
+    return not content - said or bool(content & said - names)
 
 
 def _denied_of_place(words: LastingWords, later: LastingWords, about: frozenset[str]) -> tuple[frozenset[str], ...]:
@@ -1059,7 +1074,12 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     read = later.read
     if words.topic not in _MANY:
         core = words.core or about
-        return any(("negation" in clause.roles) != words.denies and core & clause.content for clause in read.clauses)
+        return any(
+            ("negation" in clause.roles) != words.denies
+            and core & clause.content
+            and (words.denies or _is_about_same(words, clause.content))
+            for clause in read.clauses
+        )
     if read.person == "third":
         return False
     if words.denies:
@@ -1072,7 +1092,8 @@ def _is_denied_by(words: LastingWords, later: LastingWords, about: frozenset[str
     # "I'm not allergic to nuts", and not "there are no nuts in it".
     same = about == words.read.content or not words.phrase.isdisjoint(later.stems)
     about = about | words.content
-    return same and any("negation" in clause.roles and about & clause.content for clause in later.own)
+    denied = any("negation" in clause.roles and about & clause.content for clause in later.own)
+    return same and denied and not _doubts(read)  # "I wish I wasn't allergic to nuts"
 
 
 def describes(text: str, words: LastingWords) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from memwarden.statements.explicit import ReadClause, ReadText, names_dwelling
+from memwarden.statements.explicit import NAMED_FIRST, ReadClause, ReadText, moves_thing, names_dwelling, stems_of_names
 from memwarden.statements.homes import Home
 from memwarden.statements.lasting import load_signs, names_quit
 from memwarden.statements.reader import CommonWords, load_weights
@@ -53,8 +53,6 @@ MIN_LINK_WORDS: Final = 2
 MIN_GLUED_NAME: Final = 2
 # Languages that begin a sentence with any of its parts, before the verb.
 _VERB_SECOND: Final = ("de", "nl", "sv", "da")
-# Languages whose common words are known, so that an unknown capitalised first word is a name.
-_NAMED_FIRST: Final = ("en", "es", "fr")
 # Roles whose words do not say which of several things is meant.
 _NO_MODIFIERS: Final = ("over", "changed", "scaled", "corrected", "now", "moved", "hired", "single", "of")
 # Days of a month.
@@ -189,7 +187,7 @@ def _rule_of(clause: ReadClause, near: frozenset[str], old: ReadText, new: ReadT
         return None
     moved = "moved" in roles or ("arrived" in roles and "home" not in roles and new.has("home"))
     if moved and old.has("home") and not old.has("moved") and _names_place(roles, old, new):
-        return None if _moves_thing(clause, old, new) else "moved"
+        return None if moves_thing(clause, new, old.content) else "moved"
     if "hired" in roles and old.has("work") and not old.has("hired"):
         return "hired"
     return None
@@ -538,12 +536,6 @@ def _is_behind_place(stems: frozenset[str], clause: ReadClause, text: ReadText) 
     return bool(hits) and named and all(places.fullmatch(begin) for begin in begins)
 
 
-def stems_of_names(text: ReadText) -> frozenset[str]:
-    """Return stems of the names that a text may be about, its first word among them where names are known by it."""
-    names = (*text.subject_names, text.first_name if text.language in _NAMED_FIRST else "")
-    return frozenset(stem for name in names for stem in terms(name, text.language))
-
-
 def _tell_other_values(old: ReadText, new: ReadText) -> bool:
     """Whether both tell a day, a number or words of their own, and not the same; not if the older one says more."""
     if not old.glued and len(old.content - new.content) > MAX_VALUE_WORDS:
@@ -573,11 +565,11 @@ def _have_same_subject(old: ReadText, new: ReadText) -> bool:
     holders = old.relations ^ new.relations <= _POST_RELATIONS and _name_holders(old, new)
     if old.relations != new.relations and not (holders or (new.relations < old.relations and named)):
         return False
-    names = set(old.subject_names) | ({old.first_name} if old.language in _NAMED_FIRST else set())
+    names = set(old.subject_names) | ({old.first_name} if old.language in NAMED_FIRST else set())
     names = {name for name in names if not any(name in value or value in name for value in values)}
     if names - {""} and not _is_named(names - {""}, new):
         return False
-    names = set(new.subject_names) | ({new.first_name} if new.language in _NAMED_FIRST else set())
+    names = set(new.subject_names) | ({new.first_name} if new.language in NAMED_FIRST else set())
     values = frozenset(value_of("post", new))
     names = {name for name in names if not any(name in value or value in name for value in values)}
     return new.person == "self" or all(_is_named((name,), old) for name in names - {""})
@@ -599,17 +591,6 @@ def _names_place(roles: frozenset[str], old: ReadText, new: ReadText) -> bool:
     if "premises" in roles:
         return False
     return "work" not in roles if new.glued else bool(new.capitals - old.capitals - {new.first_name, new.tokens[0]})
-
-
-def _moves_thing(clause: ReadClause, old: ReadText, new: ReadText) -> bool:
-    """Whether words before a move are of something else: "my dentist has moved", "Nora's interview was moved"."""
-    hit = new.words.patterns["moved"].search(clause.text) if new.words is not None and not new.glued else None
-    if hit is None:
-        return False
-    words, before = subject_words(), clause.text[: hit.start()]
-    if not (words.self - words.possessive).isdisjoint(before.split()):  # "we finally moved", "my wife and I moved"
-        return False
-    return bool(clause.content.intersection(terms(before, new.language)) - old.content - stems_of_names(new))
 
 
 def _may_be_speaker(new: ReadText) -> bool:
@@ -652,7 +633,7 @@ def _is_of_one(text: ReadText, home: Home) -> bool:
 
     "My student", "a customer" and "the plumber" may be several persons.
     """
-    named = text.relatives | ({text.first_name} - {""} if text.language in _NAMED_FIRST else frozenset())
+    named = text.relatives | ({text.first_name} - {""} if text.language in NAMED_FIRST else frozenset())
     if not (text.person == "self" or named or text.relations) or text.words is None:
         return False
     frame = f"{home.before} {home.after}" if text.glued else home.before
