@@ -91,14 +91,6 @@ def test_the_new_home_leads_and_the_old_one_when_it_is_asked_for(before: str, af
         assert before in me.context(past).text
 
 
-@pytest.mark.parametrize(("before", "after", "now"), JOBS)
-def test_the_new_job_leads(before: str, after: str, now: str) -> None:
-    warden, me = told([before, after])
-    with warden:
-        assert me.query(now).items[0].memory.text == after
-        assert me.context(now).items[0].memory.text == after
-
-
 HOLDERS = [
     ("Martin is my boss.", "Aisha is my boss now.", "Who is my boss?"),
     ("Martin ist mein Chef.", "Aisha ist jetzt meine Chefin.", "Wer ist mein Chef?"),
@@ -117,8 +109,8 @@ HOLDERS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "question"), HOLDERS)
-def test_the_new_holder_of_a_post_and_the_new_day_lead(before: str, after: str, question: str) -> None:
+@pytest.mark.parametrize(("before", "after", "question"), [*JOBS, *HOLDERS])
+def test_the_new_job_holder_of_a_post_or_day_leads(before: str, after: str, question: str) -> None:
     warden, me = told([before, after])
     with warden:
         assert me.query(question).items[0].memory.text == after
